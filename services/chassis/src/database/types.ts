@@ -7,9 +7,13 @@ import type { Knex } from 'knex';
  */
 export type TableKind = 'tenant' | 'people' | 'plumbing';
 
-/** One step of a schema's history. Never edited once merged; expands before a later one contracts. */
+/**
+ * One step of a schema's history. Never edited once merged; expands before a later one contracts.
+ * It runs as the schema's owner, whom the forced row-level security binds too: a step that rewrites the rows of a
+ * tenant table says `ALTER TABLE … NO FORCE ROW LEVEL SECURITY` first, and `migrate` forces it again before it commits.
+ */
 export interface Migration {
-  /** Sorts in the order of application, e.g. `001-agents`. */
+  /** Unique in its schema, e.g. `001-agents`. The order of application is that of the list. */
   name: string;
   up(knex: Knex.Transaction): Promise<void>;
 }
@@ -18,7 +22,7 @@ export interface Migration {
 export interface SchemaDeclaration {
   /** The schema, and the stem of its roles: `<name>_tenant` and `<name>_shared`. */
   name: string;
-  /** Every table of the schema but the plumbing, which the chassis adds. A table missing here fails the catalogue test. */
+  /** Every table of the schema but the plumbing, which the chassis adds. A table missing here fails `migrate`. */
   tables: Record<string, TableKind>;
   migrations: Migration[];
 }
@@ -26,8 +30,10 @@ export interface SchemaDeclaration {
 /** One open transaction. SQL takes time from `parley_now()` only. */
 export interface Transaction {
   knex: Knex.Transaction;
-  /** Runs once the transaction has committed, never when it rolled back. For waking workers; must not throw. */
+  /** Runs once the transaction has committed, never when it rolled back. Must be quick; what it throws is logged. */
   afterCommit(effect: () => void): void;
+  /** After commit, wakes whoever waits for `what` on the same `Database` in this process; once, however often it is said. */
+  wake(what: string): void;
 }
 
 /** A transaction that sees one tenant's rows and the plumbing. */
@@ -37,19 +43,30 @@ export interface TenantDb extends Transaction {
 
 /** A transaction that sees people and plumbing, and no tenant's rows until it turns to one. */
 export interface SharedDb extends Transaction {
-  /** Goes on as the tenant role in the same transaction, for what must commit with both (registration). */
+  /** Goes on as the tenant role in the same transaction, for what must commit with both (registration). One at a time. */
   asTenant<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
 }
 
-/** One service's view of a PostgreSQL database. */
+/**
+ * One service's view of a PostgreSQL database. A transaction that the database could not serve (connection lost,
+ * pool exhausted, shutting down, deadlock, timeout) rejects with `unavailable`; nothing is repeated here, since only the
+ * caller knows whether its work may run twice.
+ */
 export interface Database {
+  /** The declared name of the schema's owner, e.g. `session`: also the source of its events. */
+  readonly name: string;
+  /** The schema as it stands in this database. */
+  readonly schemaName: string;
   /** Runs `work` in one transaction under the tenant role; commits when it resolves, rolls back when it rejects. */
   transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
   /** The same under the shared role, for what belongs to no single tenant. */
   transactShared<T>(work: (db: SharedDb) => Promise<T>): Promise<T>;
+  /** Calls `listener` after each commit of this process that woke `what`; returns how to stop that. */
+  onWake(what: string, listener: () => void): () => void;
   /** Brings the schema, its roles, grants and row-level security up to date; safe to run from many processes at once. */
   migrate(): Promise<void>;
   /** Resolves when the database answers, rejects with `unavailable` when it does not within 2 s. */
   ping(): Promise<void>;
+  /** Closes the pool once running transactions are done; what begins afterwards is `unavailable`. */
   close(): Promise<void>;
 }

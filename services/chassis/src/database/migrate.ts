@@ -1,0 +1,95 @@
+import type { Knex } from 'knex';
+import type { Logger } from '../log.ts';
+import { transactionError } from './database-errors.ts';
+import { rolesOf } from './identifiers.ts';
+import { bookkeepingTable, plumbingMigrations, tablesOf } from './plumbing.ts';
+import { openPool } from './pool.ts';
+import { applyTableKinds } from './table-kinds.ts';
+import type { Migration, SchemaDeclaration } from './types.ts';
+
+export interface MigrateOptions {
+  /** The login that owns the schema. */
+  url: string;
+  /** The login that the service runs under; it is let into the schema's roles. */
+  appUrl: string;
+  schema: SchemaDeclaration;
+  schemaName: string;
+  log?: Logger | undefined;
+}
+
+/** An index on a large table takes its time. */
+const statementTimeoutMs = 15 * 60_000;
+
+/**
+ * Everything in one transaction: a schema is at one version or the other. An advisory lock, the same for all schemas
+ * since roles belong to the whole server, makes those who come at once wait for each other. Behind the embedded database
+ * all connections are one session, whose transactions queue before they reach the lock, so the lock is never waited for.
+ */
+export async function migrateSchema({ url, appUrl, schema, schemaName, log }: MigrateOptions): Promise<void> {
+  const pool = openPool({ url, poolSize: 1, statementTimeoutMs, log });
+  try {
+    await pool.transaction(async (transaction) => {
+      await transaction.raw(`SELECT pg_advisory_xact_lock(hashtext('parley migrations'))`);
+      await ensureSchema(transaction, schemaName, userOf(appUrl));
+      await transaction.raw(`SET LOCAL search_path TO ${schemaName}, public`);
+      await ensureClock(transaction, schemaName);
+      await transaction.migrate.latest({
+        tableName: bookkeepingTable,
+        migrationSource: sourceOf([...plumbingMigrations, ...schema.migrations]),
+      });
+      await applyTableKinds(transaction, schemaName, tablesOf(schema));
+    });
+  } catch (error) {
+    throw transactionError(error);
+  } finally {
+    await pool.destroy();
+  }
+}
+
+async function ensureSchema(transaction: Knex.Transaction, schemaName: string, appUser: string | undefined): Promise<void> {
+  const { tenant, shared } = rolesOf(schemaName);
+  for (const role of [tenant, shared]) {
+    await transaction.raw(`
+      DO $$ BEGIN
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} NOLOGIN; END IF;
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; -- another database of this server was quicker
+      END $$`);
+  }
+  const [{ me }] = (await transaction.raw('SELECT current_user AS me')).rows;
+  for (const user of new Set([me, appUser ?? me])) await ensureMember(transaction, user, [tenant, shared]);
+  await transaction.raw(`
+    CREATE SCHEMA IF NOT EXISTS ${schemaName};
+    REVOKE ALL ON SCHEMA ${schemaName} FROM PUBLIC;
+    GRANT USAGE ON SCHEMA ${schemaName} TO ${tenant}, ${shared}`);
+}
+
+/** Who creates a role may grant it, but from PostgreSQL 16 on may not `SET ROLE` to it without being granted that. */
+async function ensureMember(transaction: Knex.Transaction, user: string, roles: string[]): Promise<void> {
+  for (const role of roles) {
+    const { rows } = await transaction.raw(`SELECT rolsuper OR EXISTS (
+        SELECT FROM pg_auth_members WHERE member = pg_roles.oid AND roleid = '${role}'::regrole AND grantor <> 10
+      ) AS member FROM pg_roles WHERE rolname = ?`, [user]);
+    if (!rows[0]?.member) await transaction.raw('GRANT ?? TO ??', [role, user]);
+  }
+}
+
+/** STABLE rather than VOLATILE although it reads the clock: else no index could serve a comparison with it. */
+async function ensureClock(transaction: Knex.Transaction, schemaName: string): Promise<void> {
+  await transaction.raw(`
+    CREATE OR REPLACE FUNCTION ${schemaName}.parley_now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
+      SELECT clock_timestamp() + coalesce(nullif(current_setting('parley.clock_offset', true), ''), '0')::interval
+    $$`);
+}
+
+function sourceOf(migrations: Migration[]): Knex.MigrationSource<Migration> {
+  return {
+    getMigrations: async () => migrations,
+    getMigrationName: ({ name }) => name,
+    // The transaction it is handed is the one it runs in, whatever knex's types say.
+    getMigration: async ({ up }) => ({ up: (knex) => up(knex as Knex.Transaction), down: async () => undefined }),
+  };
+}
+
+function userOf(url: string): string | undefined {
+  return decodeURIComponent(new URL(url).username) || undefined;
+}

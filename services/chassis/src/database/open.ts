@@ -1,0 +1,157 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { unavailable } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { transactionError } from './database-errors.ts';
+import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
+import { migrateSchema } from './migrate.ts';
+import { isAborted, openPool } from './pool.ts';
+import type { Database, SchemaDeclaration, SharedDb, TenantDb, Transaction } from './types.ts';
+
+export interface DatabaseOptions {
+  /** `postgres://user:password@host:port/database`; the user must be allowed to take on the schema's roles. */
+  url: string;
+  schema: SchemaDeclaration;
+  /** Where the schema is not to bear its declared name: tests give each its own. */
+  schemaName?: string | undefined;
+  /** Connections at most. Five to eight in total suit a database of two cores. */
+  poolSize: number;
+  /** Who owns the schema and runs migrations, where that is another login than `url`'s. */
+  migrationsUrl?: string | undefined;
+  /** How long one statement may run, in ms. Default 20 s. */
+  statementTimeoutMs?: number | undefined;
+  /** Moves `parley_now()` of every transaction by so many ms. For tests. */
+  clockOffsetMs?: (() => number) | undefined;
+  log?: Logger | undefined;
+}
+
+const pingTimeoutMs = 2_000;
+
+const tracer = trace.getTracer('parley.database');
+
+/** Nothing is connected before the first use. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { url, schema, poolSize, statementTimeoutMs = 20_000, clockOffsetMs, log } = options;
+  const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
+  const roles = rolesOf(schemaName);
+  const pool = openPool({ url, poolSize, statementTimeoutMs, log });
+  const wakes = new EventEmitter();
+  wakes.setMaxListeners(0);
+  let closed = false;
+
+  function settings(role: string, tenantId: number | undefined): string {
+    const offsetMs = clockOffsetMs?.() ?? 0;
+    return [
+      `SET LOCAL ROLE ${role}`,
+      `SET LOCAL search_path TO ${schemaName}, public`, // extensions put their types into public
+      ...(tenantId === undefined ? [] : [`SET LOCAL parley.tenant TO '${checkedTenantId(tenantId)}'`]),
+      ...(offsetMs === 0 ? [] : [`SET LOCAL parley.clock_offset TO '${Number(offsetMs)} milliseconds'`]),
+    ].join('; ');
+  }
+
+  /** One simple-protocol statement sets all of it: nothing is bound, and nothing outlives the transaction. */
+  async function run<T>(opening: string, kind: string, work: (db: Transaction) => Promise<T>): Promise<T> {
+    if (closed) throw unavailable('The database is closed');
+    const effects: (() => void)[] = [];
+    const woken = new Set<string>();
+    const result = await traced(kind, () =>
+      pool.transaction(async (transaction) => {
+        await transaction.raw(opening);
+        const value = await work({
+          knex: transaction,
+          afterCommit: (effect) => effects.push(effect),
+          wake: (what) => woken.add(what),
+        });
+        if (await isAborted(transaction)) {
+          throw new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
+        }
+        return value;
+      }),
+    );
+    for (const what of woken) effects.push(() => wakes.emit(what));
+    for (const effect of effects) {
+      try {
+        effect();
+      } catch (error) {
+        log?.error({ err: error }, 'an effect after commit failed');
+      }
+    }
+    return result;
+  }
+
+  async function traced<T>(kind: string, work: () => Promise<T>): Promise<T> {
+    const attributes = { 'db.system.name': 'postgresql', 'db.namespace': schemaName };
+    return tracer.startActiveSpan(`${kind} ${schemaName}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+      try {
+        return await work();
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR });
+        throw transactionError(error);
+      } finally {
+        span.end();
+      }
+    });
+  }
+
+  function sharedDb(db: Transaction): SharedDb {
+    let turned = false;
+    return {
+      ...db,
+      async asTenant(tenantId, work) {
+        if (turned) throw new Error('asTenant is already under way in this transaction');
+        turned = true;
+        try {
+          await db.knex.raw(settings(roles.tenant, tenantId));
+          return await work({ ...db, tenantId });
+        } finally {
+          // In a failed transaction nothing can be set any more, and nothing more will be read either.
+          if (!(await isAborted(db.knex))) await db.knex.raw(`SET LOCAL ROLE ${roles.shared}; SET LOCAL parley.tenant TO ''`);
+          turned = false;
+        }
+      },
+    };
+  }
+
+  return {
+    name: schema.name,
+    schemaName,
+
+    async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
+      return run(settings(roles.tenant, tenantId), 'transact', (db) => work({ ...db, tenantId }));
+    },
+
+    async transactShared<T>(work: (db: SharedDb) => Promise<T>) {
+      return run(settings(roles.shared, undefined), 'transactShared', (db) => work(sharedDb(db)));
+    },
+
+    onWake(what, listener) {
+      wakes.on(what, listener);
+      return () => wakes.off(what, listener);
+    },
+
+    migrate: () => migrateSchema({ url: options.migrationsUrl ?? url, appUrl: url, schema, schemaName, log }),
+
+    async ping() {
+      if (closed) throw unavailable('The database is closed');
+      const timer = new AbortController();
+      const late = delay(pingTimeoutMs, undefined, { signal: timer.signal }).then(() => {
+        throw unavailable(`The database has not answered within ${pingTimeoutMs} ms`);
+      });
+      try {
+        await Promise.race([pool.raw('SELECT 1'), late]);
+      } catch (error) {
+        throw transactionError(error);
+      } finally {
+        late.catch(() => undefined);
+        timer.abort();
+      }
+    },
+
+    async close() {
+      if (closed) return;
+      closed = true;
+      await pool.destroy();
+    },
+  };
+}

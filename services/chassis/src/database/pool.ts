@@ -1,0 +1,78 @@
+import type { Duplex } from 'node:stream';
+import knexFactory, { type Knex } from 'knex';
+import type { Logger } from '../log.ts';
+import { isQueryTimeout } from './database-errors.ts';
+
+export interface PoolOptions {
+  url: string;
+  poolSize: number;
+  /** How long one statement may run, in ms; the server is told, and the client gives up a little later. */
+  statementTimeoutMs: number;
+  log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
+}
+
+/** What of a `pg` client is used past knex. */
+interface RawConnection {
+  __knexUid: string;
+  connection: { stream: Duplex };
+  once(event: 'end', listener: () => void): void;
+  /** `I` outside a transaction, `T` inside one, `E` inside one that has failed. */
+  getTransactionStatus(): string | null;
+}
+
+const connectTimeoutMs = 5_000;
+const acquireTimeoutMs = 5_000;
+const idleTimeoutMs = 60_000;
+
+/**
+ * A bounded pool, all of whose waits end. Never give it `searchPath`, a named statement or a session `SET`: behind
+ * the embedded database all connections are one session, and behind a pooler any two transactions may share one.
+ */
+export function openPool({ url, poolSize, statementTimeoutMs, log }: PoolOptions): Knex {
+  const connections = new Map<string, RawConnection>();
+  const pool = knexFactory({
+    client: 'pg',
+    version: '15', // the oldest that is served; saves asking on the first connection
+    connection: {
+      connectionString: url,
+      connectionTimeoutMillis: connectTimeoutMs,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: statementTimeoutMs + 10_000,
+      // The embedded database ignores the server's timeouts.
+      query_timeout: statementTimeoutMs + 5_000,
+      keepAlive: true,
+    },
+    acquireConnectionTimeout: acquireTimeoutMs,
+    pool: {
+      min: 0,
+      max: poolSize,
+      idleTimeoutMillis: idleTimeoutMs,
+      afterCreate(connection: RawConnection, done: (error: Error | null, connection: RawConnection) => void) {
+        connections.set(connection.__knexUid, connection);
+        connection.once('end', () => connections.delete(connection.__knexUid));
+        done(null, connection);
+      },
+    },
+    // Else knex writes the bound values into the error's message.
+    compileSqlOnError: false,
+    log: {
+      debug: (message: unknown) => log?.debug({ knex: message }, 'database driver'),
+      warn: (message: unknown) => log?.warn({ knex: message }, 'database driver'),
+      error: (message: unknown) => log?.error({ knex: message }, 'database driver'),
+    },
+  });
+  pool.on('query-error', (error: Error, query: { __knexUid: string }) => {
+    // The statement is still running over there; queueing a ROLLBACK behind it would wait as long again.
+    if (isQueryTimeout(error)) connections.get(query.__knexUid)?.connection.stream.destroy();
+  });
+  return pool;
+}
+
+/**
+ * Whether a statement of this transaction has failed, so that COMMIT would quietly roll back. A statement whose error
+ * was caught without a savepoint around it leads here.
+ */
+export async function isAborted(transaction: Knex.Transaction): Promise<boolean> {
+  const connection: RawConnection = await transaction.client.acquireConnection(); // its own one, whatever the name says
+  return connection.getTransactionStatus() === 'E';
+}

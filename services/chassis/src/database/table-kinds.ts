@@ -1,0 +1,101 @@
+import type { Knex } from 'knex';
+import { rolesOf } from './identifiers.ts';
+import { bookkeepingTables } from './plumbing.ts';
+import type { TableKind } from './types.ts';
+
+interface TableState {
+  name: string;
+  enabled: boolean;
+  forced: boolean;
+  policy: boolean;
+  hasTenantId: boolean;
+}
+
+/** The one condition under which a tenant's row is seen or written. Outside `transact` it fails rather than matches. */
+const policyName = 'own_tenant';
+const ownTenant = `tenant_id = current_setting('parley.tenant')::int`;
+
+/**
+ * Grants each role what its kinds of table need and nothing else, and forces row-level security on tenant tables.
+ * Touches only what is not so already: changing a table's row-level security locks it against all readers.
+ */
+export async function applyTableKinds(
+  transaction: Knex.Transaction,
+  schemaName: string,
+  kinds: Record<string, TableKind>,
+): Promise<void> {
+  const states = await tableStates(transaction, schemaName);
+  const undeclared = states.map(({ name }) => name).filter((name) => !Object.hasOwn(kinds, name));
+  if (undeclared.length > 0) throw new Error(`no kind is declared for ${named(schemaName, undeclared)}`);
+  const missing = Object.keys(kinds).filter((name) => !states.some((state) => state.name === name));
+  if (missing.length > 0) throw new Error(`declared, but not made by any migration: ${named(schemaName, missing)}`);
+
+  for (const state of states) {
+    if (kinds[state.name] === 'tenant') await isolate(transaction, schemaName, state);
+    await grantTable(transaction, schemaName, state.name, kinds[state.name]);
+  }
+  await grantSequences(transaction, schemaName, kinds);
+}
+
+async function tableStates(transaction: Knex.Transaction, schemaName: string): Promise<TableState[]> {
+  const { rows } = await transaction.raw(
+    `SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
+            EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = '${policyName}') AS policy,
+            EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND a.attnotnull
+                      AND a.atttypid = 'int4'::regtype) AS "hasTenantId"
+       FROM pg_class c WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p') ORDER BY c.relname`,
+    [schemaName],
+  );
+  return rows.filter(({ name }: TableState) => !bookkeepingTables.includes(name));
+}
+
+async function isolate(transaction: Knex.Transaction, schemaName: string, state: TableState): Promise<void> {
+  const table = `${schemaName}."${state.name}"`;
+  if (!state.hasTenantId) throw new Error(`${schemaName}.${state.name} is a tenant table without "tenant_id integer not null"`);
+  if (!state.enabled) await transaction.raw(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
+  if (!state.forced) await transaction.raw(`ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`);
+  if (!state.policy) {
+    await transaction.raw(`CREATE POLICY ${policyName} ON ${table} USING (${ownTenant}) WITH CHECK (${ownTenant})`);
+  }
+}
+
+async function grantTable(
+  transaction: Knex.Transaction,
+  schemaName: string,
+  name: string,
+  kind: TableKind | undefined,
+): Promise<void> {
+  const { tenant, shared } = rolesOf(schemaName);
+  const table = `${schemaName}."${name}"`;
+  const to = kind === 'plumbing' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
+  await transaction.raw(`
+    REVOKE ALL ON ${table} FROM PUBLIC, ${tenant}, ${shared};
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${to}`);
+}
+
+/** Identity columns need no grant; `serial` columns and free-standing sequences do. */
+async function grantSequences(
+  transaction: Knex.Transaction,
+  schemaName: string,
+  kinds: Record<string, TableKind>,
+): Promise<void> {
+  const { tenant, shared } = rolesOf(schemaName);
+  const { rows }: { rows: { name: string; owner: string | null }[] } = await transaction.raw(
+    `SELECT s.relname AS name, t.relname AS owner FROM pg_class s
+       LEFT JOIN pg_depend d ON d.objid = s.oid AND d.deptype IN ('a', 'i') AND d.classid = 'pg_class'::regclass
+                            AND d.refclassid = 'pg_class'::regclass
+       LEFT JOIN pg_class t ON t.oid = d.refobjid
+      WHERE s.relkind = 'S' AND s.relnamespace = ?::regnamespace`,
+    [schemaName],
+  );
+  for (const { name, owner } of rows) {
+    if (owner !== null && bookkeepingTables.includes(owner)) continue;
+    const kind = owner === null ? 'tenant' : kinds[owner];
+    const to = kind === 'plumbing' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
+    await transaction.raw(`GRANT USAGE ON SEQUENCE ${schemaName}."${name}" TO ${to}`);
+  }
+}
+
+function named(schemaName: string, tables: string[]): string {
+  return tables.map((table) => `${schemaName}.${table}`).join(', ');
+}
