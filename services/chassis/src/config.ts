@@ -1,0 +1,62 @@
+import { z } from 'zod';
+
+/** The environment as a process sees it. */
+export type Environment = Record<string, string | undefined>;
+
+/** Settings that cannot be used. The message names every problem at once, a line each. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly problems: string[];
+
+  constructor(problems: string[]) {
+    super(`These settings are wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads one unit's settings: `shape` maps each environment name to a zod type. An empty value counts as not given.
+ * @throws SettingsError naming every setting that is missing or wrong.
+ */
+export function readSettings<S extends z.ZodRawShape>(env: Environment, shape: S): z.infer<z.ZodObject<S>> {
+  const given = Object.fromEntries(Object.keys(shape).map((name) => [name, env[name] === '' ? undefined : env[name]]));
+  const result = z.object(shape).safeParse(given);
+  if (result.success) return result.data;
+  throw new SettingsError(result.error.issues.map((issue) => `${issue.path.join('.')}: ${issueText(issue, given)}`));
+}
+
+/** Reads several units' settings and reports the problems of all of them together. */
+export function readAll<T extends Record<string, () => unknown>>(readers: T): { [K in keyof T]: ReturnType<T[K]> } {
+  const problems = new Set<string>();
+  const read: Partial<Record<keyof T, unknown>> = {};
+  for (const name of Object.keys(readers) as (keyof T)[]) {
+    try {
+      read[name] = readers[name]?.();
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      for (const problem of error.problems) problems.add(problem);
+    }
+  }
+  if (problems.size > 0) throw new SettingsError([...problems]);
+  return read as { [K in keyof T]: ReturnType<T[K]> };
+}
+
+function issueText(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
+  return given[String(issue.path[0])] === undefined ? 'is missing' : issue.message;
+}
+
+/** A TCP port; 0 takes any free one. */
+export const port = z.coerce.number('is not a number').int('is not a whole number').min(0).max(65_535);
+/** A count or a duration in whole milliseconds or seconds, as the setting's name says. */
+export const positiveInt = z.coerce.number('is not a number').int('is not a whole number').positive('must be above 0');
+/** An http or https URL. */
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' });
+/** `true` or `false`. */
+export const flag = z.enum(['true', 'false'], 'is neither true nor false').transform((value) => value === 'true');
+/** Values separated by commas; blanks are dropped. */
+export const list = z.string().transform((value) => value.split(',').map((part) => part.trim()).filter(Boolean));
+/** A key of at least 32 bytes in base64 or base64url. */
+export const secretKey = z
+  .string()
+  .refine((value) => Buffer.from(value, 'base64').length >= 32, 'must be at least 32 bytes in base64')
+  .transform((value) => Buffer.from(value, 'base64'));

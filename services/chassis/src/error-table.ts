@@ -1,0 +1,26 @@
+import { Status } from 'nice-grpc-common';
+import type { ErrorKind } from './errors.ts';
+
+export interface ErrorForms {
+  grpc: Status;
+  /** `extensions.code` of the GraphQL error. */
+  code: string;
+  /** `extensions.statusCode` of the GraphQL error, and the status of plain HTTP answers. */
+  http: number;
+}
+
+/** The one table of how each kind of error looks on each wire. */
+export const errorTable: Record<ErrorKind, ErrorForms> = {
+  invalid: { grpc: Status.INVALID_ARGUMENT, code: 'BAD_REQUEST', http: 400 },
+  unauthenticated: { grpc: Status.UNAUTHENTICATED, code: 'UNAUTHENTICATED', http: 401 },
+  forbidden: { grpc: Status.PERMISSION_DENIED, code: 'FORBIDDEN', http: 403 },
+  notFound: { grpc: Status.NOT_FOUND, code: 'NOT_FOUND', http: 404 },
+  conflict: { grpc: Status.ALREADY_EXISTS, code: 'CONFLICT', http: 409 },
+  tooManyRequests: { grpc: Status.RESOURCE_EXHAUSTED, code: 'TOO_MANY_REQUESTS', http: 429 },
+  notImplemented: { grpc: Status.UNIMPLEMENTED, code: 'NOT_IMPLEMENTED', http: 501 },
+  unavailable: { grpc: Status.UNAVAILABLE, code: 'UNAVAILABLE', http: 503 },
+  internal: { grpc: Status.INTERNAL, code: 'INTERNAL', http: 500 },
+};
+
+/** The message of every error whose cause must not be told. */
+export const internalMessage = 'Something went wrong on our side';

@@ -1,0 +1,129 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ApolloServer } from '@apollo/server';
+import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
+import { expressMiddleware } from '@as-integrations/express5';
+import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
+import express from 'express';
+import { parse } from 'graphql';
+import { type Caller, type Callers, callerHeader } from '../caller.ts';
+import { isDomainError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { withRequestId } from '../request-context.ts';
+import type { Part } from '../unit.ts';
+import { enforceAccess } from './access.ts';
+import { formatGraphError } from './graph-errors.ts';
+
+/** What every resolver of a subgraph finds in its context. */
+export interface GraphContext {
+  /** Who is asking; verified. */
+  caller: Caller;
+}
+
+export interface SubgraphOptions<Context extends GraphContext> {
+  /** The unit's name: the audience that callers must have been minted for. */
+  unit: string;
+  host?: string;
+  /** Port to listen on; 0 takes any free one. */
+  port: number;
+  /** The subgraph's SDL, `@access` on every root field. */
+  typeDefs: string;
+  resolvers: GraphQLResolverMap<Context>;
+  /** Makes one request's context: the app, loaders. */
+  context: (caller: Caller) => Context;
+  callers: Callers;
+  log: Logger;
+  metrics: Metrics;
+  /** Told the base URL once the server listens. */
+  onListening?: (url: string) => void;
+}
+
+/** A GraphQL server of the mesh: answers the gateway, and no one without a mesh credential. */
+export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
+  const { unit, host = '127.0.0.1', port, callers, log, metrics } = options;
+  const tracer = trace.getTracer('parley.graph');
+  let apollo: ApolloServer<Context> | undefined;
+  let http: Server | undefined;
+
+  return {
+    name: `${unit} graph`,
+    async start() {
+      const schema = enforceAccess<Context>(
+        buildSubgraphSchema({ typeDefs: parse(options.typeDefs), resolvers: options.resolvers as GraphQLResolverMap<unknown> }),
+      );
+      apollo = new ApolloServer<Context>({
+        schema,
+        introspection: false,
+        includeStacktraceInErrorResponses: false,
+        csrfPrevention: false, // no browser can have the mesh credential
+        formatError: formatGraphError(log),
+        stopOnTerminationSignals: false,
+        plugins: [ApolloServerPluginInlineTraceDisabled(), observed<Context>(metrics)],
+      });
+      await apollo.start();
+
+      const app = express().disable('x-powered-by').disable('etag');
+      app.use(async (request, response, next) => {
+        try {
+          response.locals.caller = await callers.verify(request.header(callerHeader), unit);
+        } catch (error) {
+          if (!isDomainError(error)) return next(error);
+          return void response.status(401).json({ errors: [{ message: error.message }] });
+        }
+        const parent = propagation.extract(otel.active(), request.headers);
+        const span = tracer.startSpan(`${unit} graph`, { kind: SpanKind.SERVER }, parent);
+        response.once('close', () => span.end());
+        otel.with(trace.setSpan(parent, span), () => withRequestId(response.locals.caller.requestId, next));
+      });
+      app.use(express.json({ limit: '9mb' }));
+      app.use(expressMiddleware(apollo, { context: async ({ res }) => options.context(res.locals.caller as Caller) }));
+
+      http = createServer({ keepAliveTimeout: 65_000 }, app);
+      await listen(http, port, host);
+      options.onListening?.(`http://${host}:${(http.address() as AddressInfo).port}`);
+    },
+    async stop() {
+      const server = http;
+      if (server) {
+        const closed = new Promise((resolve) => server.close(resolve));
+        server.closeIdleConnections();
+        const cut = setTimeout(() => server.closeAllConnections(), 5_000);
+        await closed;
+        clearTimeout(cut);
+      }
+      await apollo?.stop();
+    },
+  };
+}
+
+/** Listens, and rejects with the system's error (a taken port) instead of emitting it. */
+export function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function observed<Context extends GraphContext>(metrics: Metrics) {
+  return {
+    async requestDidStart() {
+      const started = performance.now();
+      return {
+        async willSendResponse({ operation, response }: import('@apollo/server').GraphQLRequestContextWillSendResponse<Context>) {
+          const failed = response.body.kind === 'single' && (response.body.singleResult.errors?.length ?? 0) > 0;
+          const seconds = (performance.now() - started) / 1000;
+          for (const selection of operation?.selectionSet.selections ?? []) {
+            if (selection.kind !== 'Field') continue;
+            metrics.graphDuration.observe({ operation: selection.name.value, outcome: failed ? 'error' : 'ok' }, seconds);
+          }
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** One unit's Prometheus metrics. Counts and durations only: no label ever holds what a person wrote or a tenant's name. */
+export interface Metrics {
+  registry: Registry;
+  /** Seconds per gRPC call served, by method and outcome. Streams count from open to end. */
+  rpcDuration: Histogram<'method' | 'outcome'>;
+  /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
+  graphDuration: Histogram<'operation' | 'outcome'>;
+  /** A gauge whose value is read when it is scraped. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
+}
+
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export function createMetrics(unit: string): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ unit });
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    rpcDuration: new Histogram({
+      name: 'parley_rpc_duration_seconds',
+      help: 'gRPC calls served',
+      labelNames: ['method', 'outcome'],
+      buckets,
+      registers: [registry],
+    }),
+    graphDuration: new Histogram({
+      name: 'parley_graph_duration_seconds',
+      help: 'GraphQL root fields served',
+      labelNames: ['operation', 'outcome'],
+      buckets,
+      registers: [registry],
+    }),
+    gauge(name, help, read) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        async collect() {
+          this.set(await read());
+        },
+      });
+    },
+  };
+}

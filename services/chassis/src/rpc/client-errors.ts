@@ -1,0 +1,48 @@
+import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
+import { ClientError, isAbortError, Status } from 'nice-grpc-common';
+import { BadRequest, ErrorInfo, RichClientError } from 'nice-grpc-error-details';
+import { errorTable, internalMessage } from '../error-table.ts';
+import { DomainError, type ErrorKind, unavailable } from '../errors.ts';
+import { errorDomain } from './server-errors.ts';
+
+export interface PassOn {
+  /**
+   * The kinds of error that the use case can answer for and wants to see as they are. `unavailable` always passes; every
+   * other kind becomes `internal`, so that a callee's refusal of *us* never reads as a refusal of our caller.
+   */
+  passOn?: ErrorKind[];
+}
+
+/** Turns a failed call into a DomainError. An abort by the caller's own signal stays an AbortError. */
+export function clientErrors(service: string) {
+  return async function* <Request, Response>(
+    call: ClientMiddlewareCall<Request, Response>,
+    { passOn = [], ...options }: CallOptions & PassOn,
+  ) {
+    try {
+      return yield* call.next(call.request, options);
+    } catch (error) {
+      if (isAbortError(error) || !(error instanceof ClientError)) throw error;
+      if (error.code === Status.UNAVAILABLE || error.code === Status.DEADLINE_EXCEEDED) {
+        throw new DomainError('unavailable', `${service} is not available`, { cause: error, reason: detailsOf(error).reason });
+      }
+      const { kind, reason, fields } = detailsOf(error);
+      if (kind && passOn.includes(kind)) throw new DomainError(kind, error.details, { reason, fields, cause: error });
+      if (kind === 'unavailable') throw unavailable(error.details, error);
+      throw new DomainError('internal', internalMessage, { reason, cause: error });
+    }
+  };
+}
+
+function detailsOf(error: ClientError): { kind?: ErrorKind; reason?: string; fields?: { path: string; message: string }[] } {
+  const details = error instanceof RichClientError ? error.extra : [];
+  const info = details.find((detail) => detail.$type === ErrorInfo.$type) as ErrorInfo | undefined;
+  if (info?.domain !== errorDomain) return {};
+  const bad = details.find((detail) => detail.$type === BadRequest.$type) as BadRequest | undefined;
+  const kind = info.metadata.kind;
+  return {
+    ...(kind && kind in errorTable && { kind: kind as ErrorKind }),
+    ...(info.reason && { reason: info.reason }),
+    ...(bad && { fields: bad.fieldViolations.map(({ field, description }) => ({ path: field, message: description })) }),
+  };
+}

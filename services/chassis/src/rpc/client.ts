@@ -1,0 +1,89 @@
+import { type Client, createChannel, createClientFactory } from 'nice-grpc';
+import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
+import { Metadata } from 'nice-grpc-common';
+import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
+import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
+import type { ServiceDefinition } from 'nice-grpc/lib/service-definitions/index.js';
+import { type Caller, type Callers, callerHeader } from '../caller.ts';
+import type { Part } from '../unit.ts';
+import { clientErrors, type PassOn } from './client-errors.ts';
+import { clientTracing } from './tracing.ts';
+
+/** Beside `signal`: what a call of the mesh says. */
+export interface MeshCallOptions extends PassOn {
+  /** On whose behalf. Required: a call without it is a bug and throws. */
+  caller: Caller;
+  /** How long until the call fails as `unavailable`; Infinity for streams that end by themselves. Default 5 s, streams none. */
+  timeoutMs: number;
+}
+
+export type RpcClient<Definition extends ServiceDefinition> = Client<Definition, MeshCallOptions>;
+
+export interface RpcClientOptions<Definition extends ServiceDefinition> {
+  definition: Definition;
+  /** The unit that serves it: whom callers are minted for, and what errors name. */
+  unit: string;
+  /** Its address, asked when the client is started. A DNS name with several addresses is balanced round robin. */
+  address: () => string;
+  callers: Callers;
+}
+
+/** A client that is a part: it connects on `start`, and its `calls` are there from then on. */
+export interface RpcClientPart<Definition extends ServiceDefinition> extends Part {
+  readonly calls: RpcClient<Definition>;
+}
+
+const defaultTimeoutMs = 5_000;
+
+export function rpcClient<Definition extends ServiceDefinition>(
+  options: RpcClientOptions<Definition>,
+): RpcClientPart<Definition> {
+  const { definition, unit, address, callers } = options;
+  let channel: ReturnType<typeof createChannel> | undefined;
+  let calls: RpcClient<Definition> | undefined;
+
+  async function* withCaller<Request, Response>(
+    call: ClientMiddlewareCall<Request, Response>,
+    { caller, ...rest }: CallOptions & { caller?: Caller },
+  ) {
+    if (!caller) throw new TypeError(`${call.method.path} was called without a caller`);
+    const metadata = Metadata(rest.metadata).set(callerHeader, await callers.mint(caller, unit));
+    return yield* call.next(call.request, { ...rest, metadata });
+  }
+
+  async function* withDeadline<Request, Response>(
+    call: ClientMiddlewareCall<Request, Response, { deadline: Date | number }>,
+    { timeoutMs, ...rest }: CallOptions & { timeoutMs?: number },
+  ) {
+    const limit = timeoutMs ?? (call.responseStream ? Number.POSITIVE_INFINITY : defaultTimeoutMs);
+    return yield* call.next(call.request, Number.isFinite(limit) ? { ...rest, deadline: limit } : rest);
+  }
+
+  return {
+    name: `${unit} client`,
+    get calls() {
+      if (!calls) throw new Error(`The client of ${unit} is used before it was started`);
+      return calls;
+    },
+    async start() {
+      channel = createChannel(address(), undefined, {
+        'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+        'grpc.max_receive_message_length': 64 * 1024 * 1024,
+        // A peer that comes back is found again within a second rather than after grpc-js's two minutes.
+        'grpc.initial_reconnect_backoff_ms': 100,
+        'grpc.max_reconnect_backoff_ms': 1_000,
+      });
+      calls = createClientFactory()
+        .use(errorDetailsClientMiddleware)
+        .use(clientTracing)
+        .use<{ caller: Caller }>(withCaller)
+        .use(deadlineMiddleware)
+        .use<{ timeoutMs: number }>(withDeadline)
+        .use<PassOn>(clientErrors(unit))
+        .create(definition, channel) as RpcClient<Definition>;
+    },
+    async stop() {
+      channel?.close();
+    },
+  };
+}

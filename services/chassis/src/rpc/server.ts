@@ -1,0 +1,107 @@
+import { createServer, type Server } from 'nice-grpc';
+import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
+import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';
+import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health';
+import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
+import { type Caller, type Callers, callerHeader } from '../caller.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { withRequestId } from '../request-context.ts';
+import type { Part } from '../unit.ts';
+import { serverErrors } from './server-errors.ts';
+import { serverTracing } from './tracing.ts';
+
+/** What every handler finds in its call context beside gRPC's own. */
+export interface MeshContext {
+  /** Who is asking; verified. */
+  caller: Caller;
+  /** Aborted when the server begins to stop: streams without an end of their own end on it. */
+  draining: AbortSignal;
+}
+
+export type MeshCall = CallContext & MeshContext;
+
+export interface RpcServerOptions {
+  /** The unit's name: the audience that callers must have been minted for. */
+  unit: string;
+  /** Address to listen on. Default 127.0.0.1. */
+  host?: string;
+  /** Port to listen on; 0 takes any free one. */
+  port: number;
+  callers: Callers;
+  log: Logger;
+  metrics: Metrics;
+  /** Adds the unit's services to the server. */
+  services: (server: Server<MeshContext>) => void;
+  /** A `buf build` image and the full names of the services to show by reflection. Left out in production. */
+  reflection?: { image: Uint8Array; services: string[] } | undefined;
+  /** Told the address once the server listens, as `host:port`. */
+  onListening?: (address: string) => void;
+  /** How long open calls may take to end when stopping, before they are cut. Default 10 s. */
+  drainTimeoutMs?: number;
+}
+
+/** A gRPC server of the mesh: health for everyone, everything else for callers that carry a mesh credential. */
+export function rpcServer(options: RpcServerOptions): Part {
+  const { unit, host = '127.0.0.1', port, callers, log, metrics, drainTimeoutMs = 10_000 } = options;
+  const draining = new AbortController();
+  const health = HealthState();
+  let server: Server<MeshContext> | undefined;
+
+  async function* observed<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
+    const end = metrics.rpcDuration.startTimer({ method: call.method.path });
+    try {
+      const response = yield* call.next(call.request, context);
+      end({ outcome: 'ok' });
+      return response;
+    } catch (error) {
+      end({ outcome: context.signal.aborted ? 'cancelled' : 'error' });
+      throw error;
+    }
+  }
+
+  async function* callerOnly<Request, Response>(
+    call: ServerMiddlewareCall<Request, Response, MeshContext>,
+    context: CallContext,
+  ) {
+    const caller = await callers.verify(context.metadata.get(callerHeader), unit);
+    const responses = call.next(call.request, { ...context, caller, draining: draining.signal });
+    try {
+      for (;;) {
+        const { done, value } = await withRequestId(caller.requestId, () => responses.next());
+        if (done) return value ?? undefined;
+        yield value;
+      }
+    } finally {
+      await responses.return(undefined as never);
+    }
+  }
+
+  return {
+    name: `${unit} rpc`,
+    async start() {
+      const open = createServer({ 'grpc.max_receive_message_length': 16 * 1024 * 1024 });
+      open.add(HealthDefinition, HealthServiceImpl(health));
+      if (options.reflection) {
+        const { image, services } = options.reflection;
+        open.add(ServerReflectionService, ServerReflection(Buffer.from(image), services));
+      }
+      server = open
+        .use(observed)
+        .use(errorDetailsServerMiddleware)
+        .use(serverTracing)
+        .use(serverErrors(log))
+        .use<MeshContext>(callerOnly);
+      options.services(server);
+      const bound = await server.listen(`${host}:${port}`);
+      options.onListening?.(`${host}:${bound}`);
+    },
+    async stop() {
+      health.setStatus('unhealthy');
+      draining.abort();
+      const timer = setTimeout(() => server?.forceShutdown(), drainTimeoutMs);
+      await server?.shutdown();
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { context as otel, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { CallContext, CallOptions, ClientMiddlewareCall, ServerMiddlewareCall } from 'nice-grpc-common';
+import { Metadata } from 'nice-grpc-common';
+
+const tracer = trace.getTracer('parley.rpc');
+
+/** Puts the trace of the caller's span into the call's metadata (W3C trace context), under a span of its own. */
+export async function* clientTracing<Request, Response>(
+  call: ClientMiddlewareCall<Request, Response>,
+  options: CallOptions,
+) {
+  const span = tracer.startSpan(call.method.path.slice(1), { kind: SpanKind.CLIENT, attributes: { 'rpc.system': 'grpc' } });
+  const metadata = Metadata(options.metadata);
+  propagation.inject(trace.setSpan(otel.active(), span), metadata, { set: (carrier, key, value) => carrier.set(key, value) });
+  try {
+    return yield* call.next(call.request, { ...options, metadata });
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Continues the caller's trace while the handler runs. */
+export async function* serverTracing<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
+  const parent = propagation.extract(otel.active(), context.metadata, {
+    get: (carrier, key) => carrier.get(key),
+    keys: (carrier) => [...carrier].map(([key]) => key),
+  });
+  const span = tracer.startSpan(call.method.path.slice(1), { kind: SpanKind.SERVER, attributes: { 'rpc.system': 'grpc' } }, parent);
+  const scope = trace.setSpan(parent, span);
+  const responses = call.next(call.request, context);
+  try {
+    // A generator resumes in the context of whoever asks for the next item, so each step enters the span's anew.
+    for (;;) {
+      const { done, value } = await otel.with(scope, () => responses.next());
+      if (done) return value ?? undefined;
+      yield value;
+    }
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    await responses.return(undefined as never);
+    span.end();
+  }
+}

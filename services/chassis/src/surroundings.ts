@@ -1,0 +1,63 @@
+import type { Callers } from './caller.ts';
+import type { Database, SchemaDeclaration } from './database/types.ts';
+import type { EventLog } from './event-log/event-log.ts';
+import type { EventBus } from './events/event-bus.ts';
+import type { KeyValue } from './key-value/key-value.ts';
+import type { Part } from './unit.ts';
+
+/** The doors of a unit. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: what clients use. */
+export type Door = 'rpc' | 'graph' | 'ops' | 'public';
+
+/** Where the units of the mesh are reached. */
+export interface Addresses {
+  /** `host:port` for `rpc`, a base URL for the others. @throws Error naming the setting that is missing. */
+  of(unit: string, door: Door): string;
+  /** A unit tells where it listens, for the others in the same process and for the start-up banner. */
+  announce(unit: string, door: Door, address: string): void;
+}
+
+/**
+ * What a unit finds around it: its engines, behind ports, and the way to its neighbours. Made once a process: by `connect` from
+ * the environment in production, by the one-process mesh for all its units together.
+ */
+export interface Surroundings {
+  /** Opens nothing yet; `databasePart` does. */
+  database(schema: SchemaDeclaration): Database;
+  keyValue: KeyValue;
+  eventLog: EventLog;
+  eventBus: EventBus;
+  addresses: Addresses;
+  callers: Callers;
+  /** Address that servers of the mesh listen on. */
+  host: string;
+  /** True where units bring their own schema up to date when they start; false where a migration job does it before. */
+  migrateOnStart: boolean;
+  /** True where no other process can hold a lease in these databases, so that the leases of a dead run are void at once. */
+  soleOwner: boolean;
+  /** Whether gRPC reflection and other aids to developers are open. */
+  development: boolean;
+}
+
+/** A unit's database as a part: migrated on start where that is wanted, asked for readiness, closed on stop. */
+export function databasePart(database: Database, { migrateOnStart }: Pick<Surroundings, 'migrateOnStart'>): Part {
+  return {
+    name: 'database',
+    start: () => (migrateOnStart ? database.migrate() : database.ping()),
+    stop: () => database.close(),
+    ready: () => database.ping(),
+  };
+}
+
+/** Addresses as the environment gives them (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`), and those announced in this process first. */
+export function createAddresses(env: Record<string, string | undefined>): Addresses {
+  const announced = new Map<string, string>();
+  return {
+    of(unit, door) {
+      const name = `${unit.toUpperCase()}_${door.toUpperCase()}_URL`;
+      const address = announced.get(`${unit} ${door}`) ?? env[name];
+      if (!address) throw new Error(`${name}: is missing`);
+      return address;
+    },
+    announce: (unit, door, address) => void announced.set(`${unit} ${door}`, address),
+  };
+}

@@ -1,0 +1,42 @@
+import { type Attributes, type Context, context as otel, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Part } from './unit.ts';
+
+/**
+ * OpenTelemetry for one process, set up by the `OTEL_*` variables as OpenTelemetry defines them. Without
+ * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_TRACES_EXPORTER` nothing is loaded and spans cost next to nothing.
+ * Spans are made by hand at the boundaries; nothing is instrumented behind the code's back.
+ */
+export function telemetry(env: Record<string, string | undefined>): Part {
+  let shutdown: (() => Promise<void>) | undefined;
+  return {
+    name: 'telemetry',
+    async start() {
+      if (!env.OTEL_EXPORTER_OTLP_ENDPOINT && !env.OTEL_TRACES_EXPORTER) return;
+      const { NodeSDK } = await import('@opentelemetry/sdk-node');
+      const sdk = new NodeSDK({ serviceName: env.OTEL_SERVICE_NAME ?? 'parley', instrumentations: [] });
+      sdk.start();
+      shutdown = () => sdk.shutdown();
+    },
+    async stop() {
+      await shutdown?.().catch(() => undefined); // a collector that is away must not hold up the exit
+    },
+  };
+}
+
+/** Runs `work` in a span of its own. Attributes hold ids and counts, never text, prompts, tokens or secrets. */
+export async function inSpan<T>(
+  name: string,
+  attributes: Attributes,
+  work: (span: Span) => Promise<T>,
+  parent: Context = otel.active(),
+): Promise<T> {
+  const span = trace.getTracer('parley').startSpan(name, { attributes }, parent);
+  try {
+    return await otel.with(trace.setSpan(parent, span), () => work(span));
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
