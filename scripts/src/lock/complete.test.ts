@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { root } from '../root.ts';
+import { complete } from './complete.ts';
+import { entriesWithHost, type Lockfile, missingOptionals } from './lockfile.ts';
+
+const committed = (): Lockfile => JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+
+/** `npm ci` over a copy of the manifests and that lockfile, with an empty cache, up to where it would fetch packages. */
+async function npmCi(t: ExecutionContext, lockfile: Lockfile): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-npm-ci-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+
+  const workspaces = Object.keys(lockfile.packages).filter((path) => !path.includes('node_modules/'));
+  for (const manifest of ['.npmrc', ...workspaces.map((workspace) => join(workspace, 'package.json'))]) {
+    mkdirSync(dirname(join(folder, manifest)), { recursive: true });
+    cpSync(join(root, manifest), join(folder, manifest));
+  }
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lockfile));
+  const flags = ['--dry-run', '--offline', '--ignore-scripts', '--cache', join(folder, 'cache')];
+  await promisify(execFile)('npm', ['ci', ...flags], { cwd: folder });
+}
+
+function without(lockfile: Lockfile, name: string): Lockfile {
+  const { [`node_modules/${name}`]: _, ...packages } = lockfile.packages;
+  return { ...lockfile, packages };
+}
+
+test('the lockfile names every optional package of every platform', (t) => {
+  t.deepEqual(missingOptionals(committed()), []);
+});
+
+test('the lockfile names no host of a registry', (t) => {
+  t.deepEqual(entriesWithHost(committed()), []);
+});
+
+test('npm ci takes the lockfile on a machine with an empty cache', async (t) => {
+  await t.notThrowsAsync(npmCi(t, committed()));
+});
+
+test('npm ci refuses a lockfile that lacks an optional package, and takes it once completed', async (t) => {
+  const lacking = without(committed(), '@biomejs/cli-darwin-arm64');
+  await t.throwsAsync(npmCi(t, lacking), { message: /Missing: @biomejs\/cli-darwin-arm64@/ });
+  await t.notThrowsAsync(npmCi(t, complete(lacking)));
+});
+
+test('an added package is bound to the platform that its name tells', (t) => {
+  const musl = '@biomejs/cli-linux-arm64-musl';
+  const { packages } = complete(without(committed(), musl));
+  t.like(packages[`node_modules/${musl}`], {
+    optional: true,
+    dev: true,
+    os: ['linux'],
+    cpu: ['arm64'],
+    libc: ['musl'],
+  });
+});
+
+test('a second version of the same package goes below the parent that names it', (t) => {
+  const { packages } = complete({
+    lockfileVersion: 3,
+    packages: {
+      'node_modules/a': { version: '1.0.0', optionalDependencies: { 'a-linux-x64': '1.0.0' } },
+      'node_modules/b/node_modules/a': { version: '2.0.0', optionalDependencies: { 'a-darwin-x64': '2.0.0' } },
+      'node_modules/c': { version: '2.0.0', optionalDependencies: { 'a-darwin-x64': '1.0.0' } },
+    },
+  });
+  t.is(packages['node_modules/a-linux-x64']?.version, '1.0.0');
+  t.is(packages['node_modules/a-darwin-x64']?.version, '2.0.0');
+  t.is(packages['node_modules/c/node_modules/a-darwin-x64']?.version, '1.0.0');
+});
+
+test('a missing package that is bound to no platform is an error, not an entry', (t) => {
+  const packages = { 'node_modules/a': { version: '1.0.0', optionalDependencies: { fsevents: '2.3.3' } } };
+  t.throws(() => complete({ lockfileVersion: 3, packages }), { message: /fsevents@2\.3\.3/ });
+});
