@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { buildASTSchema, OperationTypeNode, parse, print } from 'graphql';
+import { root } from '../root.ts';
+import { composeSupergraph } from './supergraph.ts';
+
+const head = readFileSync(join(root, 'services/chassis/src/graph/link.graphql'), 'utf8');
+
+const agent = {
+  name: 'agent',
+  sdl: `${head}
+    type Query {
+      agents(first: Int = 20, after: String = null): [AgentDto!]! @access(by: [JWT, API_KEY])
+    }
+    type Mutation {
+      deleteAgent(id: ID!): Boolean! @access(by: [JWT]) @throttle(requests: 10, windowSeconds: 60)
+    }
+    type AgentDto @key(fields: "id") {
+      id: ID!
+      name: String!
+    }`,
+};
+
+const session = {
+  name: 'session',
+  sdl: `${head}
+    type Query {
+      session(id: ID!): SessionDto @access(by: [])
+    }
+    type Subscription {
+      sessionEvents(sessionId: ID!): String! @access(by: [JWT, SESSION_TOKEN])
+    }
+    type SessionDto @key(fields: "id") {
+      id: ID!
+      agent: AgentDto
+    }
+    type AgentDto @key(fields: "id", resolvable: false) {
+      id: ID!
+    }`,
+};
+
+test('what an operation needs stands on the supergraph with its arguments', (t) => {
+  const schema = buildASTSchema(parse(composeSupergraph([agent, session])), { assumeValidSDL: true });
+  const directives = (type: OperationTypeNode, field: string) => {
+    const node = schema.getRootType(type)?.getFields()[field]?.astNode;
+    return node?.directives?.map(print).filter((text) => !text.startsWith('@join__'));
+  };
+
+  t.deepEqual(directives(OperationTypeNode.QUERY, 'agents'), ['@access(by: [JWT, API_KEY])']);
+  t.deepEqual(directives(OperationTypeNode.QUERY, 'session'), ['@access(by: [])']);
+  t.deepEqual(directives(OperationTypeNode.MUTATION, 'deleteAgent'), [
+    '@access(by: [JWT])',
+    '@throttle(requests: 10, windowSeconds: 60)',
+  ]);
+  t.deepEqual(directives(OperationTypeNode.SUBSCRIPTION, 'sessionEvents'), ['@access(by: [JWT, SESSION_TOKEN])']);
+});
+
+test('a subgraph is routed to by its name alone', (t) => {
+  t.regex(composeSupergraph([agent, session]), /@join__graph\(name: "agent", url: "http:\/\/agent\.invalid"\)/);
+});
+
+test('a root field without @access does not compose, wherever it is declared', (t) => {
+  const sdl = `${agent.sdl} extend type Mutation { open: Boolean! }`;
+  t.throws(() => composeSupergraph([{ name: 'agent', sdl }]), { message: /\[agent\] Mutation\.open .*@access/ });
+});
+
+test('subgraphs that contradict each other do not compose, and the error says where', (t) => {
+  const sdl = session.sdl.replace('resolvable: false) {', 'resolvable: false) { name: Int! @shareable');
+  t.throws(() => composeSupergraph([agent, { name: 'session', sdl }]), { message: /AgentDto\.name/ });
+});

@@ -1,0 +1,41 @@
+import { composeServices } from '@apollo/composition';
+import { type DocumentNode, type FieldDefinitionNode, Kind, parse } from 'graphql';
+
+export interface Subgraph {
+  /** The unit that serves it: `agent`. */
+  name: string;
+  sdl: string;
+}
+
+const roots = ['Query', 'Mutation', 'Subscription'];
+
+/**
+ * The supergraph SDL of these subgraphs. Its routing addresses are `http://<unit>.invalid`: the gateway takes the real
+ * ones from its configuration. Throws one error that names every problem.
+ */
+export function composeSupergraph(subgraphs: Subgraph[]): string {
+  const parsed = subgraphs.map(({ name, sdl }) => ({
+    name,
+    url: `http://${name}.invalid`,
+    typeDefs: parse(sdl),
+  }));
+
+  const open = parsed.flatMap(({ name, typeDefs }) => {
+    return rootFieldsWithoutAccess(typeDefs).map((field) => `[${name}] ${field} says not who may call it: add @access`);
+  });
+  const { supergraphSdl, errors = [] } = composeServices(parsed);
+  const problems = [...open, ...errors.map(({ message }) => message)];
+  if (problems.length > 0 || supergraphSdl === undefined) throw new Error(problems.join('\n'));
+  return `# Written by scripts/compose from services/*/src/schema.graphql.\n${supergraphSdl}\n`;
+}
+
+function rootFieldsWithoutAccess({ definitions }: DocumentNode): string[] {
+  return definitions
+    .filter((each) => each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION)
+    .filter(({ name }) => roots.includes(name.value))
+    .flatMap(({ name, fields = [] }) => fields.filter(isOpen).map((field) => `${name.value}.${field.name.value}`));
+}
+
+function isOpen({ directives = [] }: FieldDefinitionNode): boolean {
+  return !directives.some(({ name }) => name.value === 'access');
+}
