@@ -1,0 +1,47 @@
+import test from 'ava';
+import { run } from './command.ts';
+
+const node = (code: string, timeoutMs = 30_000) =>
+  run({ command: process.execPath, args: ['--eval', code], cwd: import.meta.dirname, timeoutMs });
+
+test('a command that ends well hands over all that it wrote', async (t) => {
+  const { ok, stdout, output } = await node("console.log('out'); console.error('err')");
+  t.true(ok);
+  t.is(stdout, 'out\n');
+  t.deepEqual(output.trim().split('\n').toSorted(), ['err', 'out']);
+});
+
+test('a command fails by its exit code, by a signal or by not being there', async (t) => {
+  t.false((await node('process.exit(3)')).ok);
+  t.false((await node("process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)")).ok);
+
+  const absent = await run({ command: 'no-such-command', args: [], cwd: '.', timeoutMs: 1000 });
+  t.false(absent.ok);
+  t.regex(absent.output, /no-such-command did not start/);
+});
+
+test('a command that hangs is killed, and its output says why', async (t) => {
+  const { ok, output } = await node("console.log('before'); setInterval(() => {}, 1000)", 1500);
+  t.false(ok);
+  t.regex(output, /before\n\n.*did not end within 1.5 s/);
+});
+
+test('what a command leaves behind is killed with it', async (t) => {
+  const { ok, stdout } = await node(`
+    const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+      stdio: 'inherit',
+    });
+    console.log(child.pid);
+    child.on('spawn', () => process.exit());
+  `);
+  t.true(ok);
+  await t.throwsAsync(async () => untilGone(Number(stdout)), { code: 'ESRCH' });
+});
+
+/** Throws ESRCH as soon as the process is gone; the test's own timeout bounds it. */
+async function untilGone(pid: number): Promise<void> {
+  for (;;) {
+    process.kill(pid, 0);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

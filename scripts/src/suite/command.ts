@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+
+export interface Command {
+  command: string;
+  args: string[];
+  cwd: string;
+  /** After this long it is killed with all that it started, and counts as failed. */
+  timeoutMs: number;
+}
+
+export interface Ended {
+  ok: boolean;
+  stdout: string;
+  /** All that it wrote, stdout and stderr in the order of arrival. */
+  output: string;
+}
+
+const running = new Set<number>();
+
+/** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
+export async function run({ command, args, cwd, timeoutMs }: Command): Promise<Ended> {
+  const { promise, resolve } = Promise.withResolvers<Ended>();
+  const child = spawn(command, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const end = (ok: boolean, problem = '') => resolve({ ok, stdout, output: output + problem });
+
+  child.on('error', ({ message }) => end(false, `${command} did not start: ${message}\n`));
+  // A process that it left behind would hold the pipes open, and `close` would never come.
+  child.on('exit', () => killGroup(child.pid));
+  child.on('close', (code) => end(code === 0));
+  const timer = setTimeout(() => {
+    killGroup(child.pid);
+    end(false, `\n${command} did not end within ${timeoutMs / 1000} s\n`);
+  }, timeoutMs);
+
+  if (child.pid !== undefined) running.add(child.pid);
+  const ended = await promise;
+  clearTimeout(timer);
+  if (child.pid !== undefined) running.delete(child.pid);
+  return ended;
+}
+
+/** Kills every command that still runs, with all that it started. */
+export function killAll(): void {
+  for (const pid of running) killGroup(pid);
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    const gone = error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    if (!gone) throw error;
+  }
+}

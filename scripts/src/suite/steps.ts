@@ -1,0 +1,63 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { run } from './command.ts';
+import { findContractCheck, operations } from './contract.ts';
+import { type Counts, countTap, withoutPassed } from './tap.ts';
+import type { Workspace } from './workspaces.ts';
+
+export interface Outcome extends Counts {
+  /** What a developer needs to see when something failed. */
+  output: string;
+}
+
+export interface Step {
+  name: string;
+  run(): Promise<Outcome>;
+}
+
+/** Two steps run beside each other, each with its share of the processors. */
+export const lanes = 2;
+
+const checkTimeoutMs = 180_000;
+const workspaceTimeoutMs = 600_000;
+
+/** The checks of the whole checkout: each counts as one. */
+export function checks(root: string, env: NodeJS.ProcessEnv): Step[] {
+  const script = (name: string, ...args: string[]) => ['node', `scripts/src/${name}.ts`, ...args];
+  const contract = findContractCheck(root, env);
+  const commands: Record<string, string[]> = {
+    lockfile: script('lock', '--check'),
+    generated: script('generate', '--check'),
+    supergraph: script('compose', '--check'),
+    ...(contract && {
+      contract: ['node', contract, 'gateway/supergraph.graphql', '--need', operations.join(',')],
+    }),
+    typecheck: ['tsc', '--noEmit'],
+    lint: ['oxlint', '--type-aware', '--deny-warnings'],
+    format: ['biome', 'ci', '--colors=off', '.'],
+    imports: script('imports'),
+  };
+  return Object.entries(commands).map(([name, [command = '', ...args]]) => ({
+    name,
+    async run() {
+      const { ok, output } = await run({ command, args, cwd: root, timeoutMs: checkTimeoutMs });
+      return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, output };
+    },
+  }));
+}
+
+/** The tests of one workspace. */
+export function tests(root: string, { name, folder, files }: Workspace): Step {
+  const concurrency = Math.max(1, Math.floor(availableParallelism() / lanes));
+  return {
+    name,
+    async run() {
+      const args = ['--tap', `--concurrency=${concurrency}`, ...files];
+      const ended = await run({ command: 'ava', args, cwd: join(root, folder), timeoutMs: workspaceTimeoutMs });
+      const counts = countTap(ended.stdout);
+      // A crash, a timeout or an empty report is a failure too, though no test says so.
+      const failed = ended.ok && counts.passed > 0 ? counts.failed : Math.max(1, counts.failed);
+      return { ...counts, failed, output: withoutPassed(ended.output) };
+    },
+  };
+}
