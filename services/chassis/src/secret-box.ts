@@ -1,0 +1,62 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+
+/** Keeps secrets that are stored: sealed under the first key of the ring, opened with whichever key sealed them. */
+export interface SecretBox {
+  /**
+   * Seals `plain` for one place, e.g. `identity.users.id_no:42`: what is copied to another place does not open there.
+   * Twice the same secret gives two different results.
+   */
+  seal(plain: string | Uint8Array, place: string): Buffer;
+  /** @throws Error when the key is no longer in the ring, the place is another, or a bit has changed. */
+  open(sealed: Uint8Array, place: string): Buffer;
+}
+
+/**
+ * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas. New secrets are sealed under the first; to
+ * rotate, put a new one before the others and keep those until everything under them has been sealed anew.
+ */
+export const secretKeys = z
+  .string()
+  .transform((value) => value.split(',').map((key) => Buffer.from(key.trim(), 'base64')))
+  .refine((keys) => keys.every((key) => key.length >= 32), 'each key must be at least 32 bytes in base64');
+
+const version = 1;
+const keyIdLength = 4;
+const nonceLength = 12;
+/** Given explicitly: `node:crypto` would also take a tag cut short. */
+const authTagLength = 16;
+const headLength = 1 + keyIdLength + nonceLength + authTagLength;
+
+/** AES-256-GCM; the key's id stands in the result, so that the ring can rotate. */
+export function createSecretBox(keys: Uint8Array[]): SecretBox {
+  const ring = keys.map((key) => ({
+    id: createHash('sha256').update('parley key id').update(key).digest().subarray(0, keyIdLength),
+    key: Buffer.from(hkdfSync('sha256', key, '', 'parley secret box', 32)),
+  }));
+  const [first] = ring;
+  if (!first) throw new Error('SECRETS_KEYS holds no key');
+
+  return {
+    seal(plain, place) {
+      const nonce = randomBytes(nonceLength);
+      const cipher = createCipheriv('aes-256-gcm', first.key, nonce, { authTagLength });
+      cipher.setAAD(Buffer.from(place));
+      const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([Buffer.of(version), first.id, nonce, cipher.getAuthTag(), sealed]);
+    },
+
+    open(sealed, place) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+      if (bytes.length < headLength || bytes[0] !== version) throw new Error(`${place} holds no sealed secret`);
+      const id = bytes.subarray(1, 1 + keyIdLength);
+      const known = ring.find((entry) => entry.id.equals(id));
+      if (!known) throw new Error(`${place} is sealed under a key that SECRETS_KEYS does not hold`);
+      const nonce = bytes.subarray(1 + keyIdLength, 1 + keyIdLength + nonceLength);
+      const decipher = createDecipheriv('aes-256-gcm', known.key, nonce, { authTagLength });
+      decipher.setAAD(Buffer.from(place));
+      decipher.setAuthTag(bytes.subarray(headLength - authTagLength, headLength));
+      return Buffer.concat([decipher.update(bytes.subarray(headLength)), decipher.final()]);
+    },
+  };
+}
