@@ -23,7 +23,16 @@ const passingCodes = new Set([
 ]);
 const connectionClass = /^08/;
 
-const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+const connectionCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
 
 /** `pg` and knex give these no code; knex puts the statement and a dash before what `pg` says. */
 const connectionMessages =
@@ -46,12 +55,16 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
 
 /** Whether a row was refused because another holds the same unique value; `constraint` names which one. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  return isDatabaseError(error) && error.code === '23505' && (constraint === undefined || error.constraint === constraint);
+  return (
+    isDatabaseError(error) && error.code === '23505' && (constraint === undefined || error.constraint === constraint)
+  );
 }
 
 /** Whether a row was refused because what it refers to is not there (or is still referred to). */
 export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
-  return isDatabaseError(error) && error.code === '23503' && (constraint === undefined || error.constraint === constraint);
+  return (
+    isDatabaseError(error) && error.code === '23503' && (constraint === undefined || error.constraint === constraint)
+  );
 }
 
 /** Whether the database was not there or could not serve just now: the same transaction may succeed later. */

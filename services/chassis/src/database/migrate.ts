@@ -46,7 +46,11 @@ export async function migrateSchema({ url, appUrl, schema, schemaName, log }: Mi
   }
 }
 
-async function ensureSchema(transaction: Knex.Transaction, schemaName: string, appUser: string | undefined): Promise<void> {
+async function ensureSchema(
+  transaction: Knex.Transaction,
+  schemaName: string,
+  appUser: string | undefined,
+): Promise<void> {
   const { tenant, shared } = rolesOf(schemaName);
   for (const role of [tenant, shared]) {
     await transaction.raw(`
@@ -63,14 +67,11 @@ async function ensureSchema(transaction: Knex.Transaction, schemaName: string, a
     GRANT USAGE ON SCHEMA ${schemaName} TO ${tenant}, ${shared}`);
 }
 
-/** Who creates a role may grant it, but from PostgreSQL 16 on may not `SET ROLE` to it without being granted that. */
+/** Superusers take on any role; whoever else made a role may, from PostgreSQL 16 on, only after granting it to itself. */
 async function ensureMember(transaction: Knex.Transaction, user: string, roles: string[]): Promise<void> {
-  for (const role of roles) {
-    const { rows } = await transaction.raw(`SELECT rolsuper OR EXISTS (
-        SELECT FROM pg_auth_members WHERE member = pg_roles.oid AND roleid = '${role}'::regrole AND grantor <> 10
-      ) AS member FROM pg_roles WHERE rolname = ?`, [user]);
-    if (!rows[0]?.member) await transaction.raw('GRANT ?? TO ??', [role, user]);
-  }
+  const { rows } = await transaction.raw('SELECT rolsuper FROM pg_roles WHERE rolname = ?', [user]);
+  if (rows[0]?.rolsuper) return;
+  for (const role of roles) await transaction.raw('GRANT ?? TO ??', [role, user]);
 }
 
 /** STABLE rather than VOLATILE although it reads the clock: else no index could serve a comparison with it. */

@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Knex } from 'knex';
 import { unavailable } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { transactionError } from './database-errors.ts';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
-import { isAborted, openPool } from './pool.ts';
+import { openPool } from './pool.ts';
 import type { Database, SchemaDeclaration, SharedDb, TenantDb, Transaction } from './types.ts';
 
 export interface DatabaseOptions {
@@ -51,19 +52,25 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** One simple-protocol statement sets all of it: nothing is bound, and nothing outlives the transaction. */
-  async function run<T>(opening: string, kind: string, work: (db: Transaction) => Promise<T>): Promise<T> {
+  async function run<T>(
+    opening: string,
+    kind: string,
+    work: (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>,
+  ): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     const effects: (() => void)[] = [];
     const woken = new Set<string>();
     const result = await traced(kind, () =>
       pool.transaction(async (transaction) => {
+        const aborted = watchForAbort(transaction);
         await transaction.raw(opening);
-        const value = await work({
+        const db: Transaction = {
           knex: transaction,
           afterCommit: (effect) => effects.push(effect),
           wake: (what) => woken.add(what),
-        });
-        if (await isAborted(transaction)) {
+        };
+        const value = await work(db, aborted);
+        if (await aborted()) {
           throw new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
         }
         return value;
@@ -94,7 +101,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
   }
 
-  function sharedDb(db: Transaction): SharedDb {
+  function sharedDb(db: Transaction, aborted: () => Promise<boolean>): SharedDb {
     let turned = false;
     return {
       ...db,
@@ -106,7 +113,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           return await work({ ...db, tenantId });
         } finally {
           // In a failed transaction nothing can be set any more, and nothing more will be read either.
-          if (!(await isAborted(db.knex))) await db.knex.raw(`SET LOCAL ROLE ${roles.shared}; SET LOCAL parley.tenant TO ''`);
+          if (!(await aborted())) await db.knex.raw(`SET LOCAL ROLE ${roles.shared}; SET LOCAL parley.tenant TO ''`);
           turned = false;
         }
       },
@@ -122,7 +129,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>) {
-      return run(settings(roles.shared, undefined), 'transactShared', (db) => work(sharedDb(db)));
+      return run(settings(roles.shared, undefined), 'transactShared', (db, aborted) => work(sharedDb(db, aborted)));
     },
 
     onWake(what, listener) {
@@ -154,4 +161,21 @@ export function openDatabase(options: DatabaseOptions): Database {
       await pool.destroy();
     },
   };
+}
+
+/**
+ * Answers whether a statement has failed with no savepoint around it, so that nothing more can be done and COMMIT would
+ * quietly roll back. The server is asked only after an error, since the driver hears of it late.
+ */
+function watchForAbort(transaction: Knex.Transaction): () => Promise<boolean> {
+  let suspicious = false;
+  transaction.on('query-error', () => {
+    suspicious = true;
+  });
+  return async () =>
+    suspicious &&
+    transaction.raw('SELECT 1').then(
+      () => false,
+      () => true,
+    );
 }

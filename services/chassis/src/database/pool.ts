@@ -16,8 +16,6 @@ interface RawConnection {
   __knexUid: string;
   connection: { stream: Duplex };
   once(event: 'end', listener: () => void): void;
-  /** `I` outside a transaction, `T` inside one, `E` inside one that has failed. */
-  getTransactionStatus(): string | null;
 }
 
 const connectTimeoutMs = 5_000;
@@ -66,13 +64,4 @@ export function openPool({ url, poolSize, statementTimeoutMs, log }: PoolOptions
     if (isQueryTimeout(error)) connections.get(query.__knexUid)?.connection.stream.destroy();
   });
   return pool;
-}
-
-/**
- * Whether a statement of this transaction has failed, so that COMMIT would quietly roll back. A statement whose error
- * was caught without a savepoint around it leads here.
- */
-export async function isAborted(transaction: Knex.Transaction): Promise<boolean> {
-  const connection: RawConnection = await transaction.client.acquireConnection(); // its own one, whatever the name says
-  return connection.getTransactionStatus() === 'E';
 }

@@ -43,7 +43,7 @@ async function tableStates(transaction: Knex.Transaction, schemaName: string): P
             EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = '${policyName}') AS policy,
             EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND a.attnotnull
                       AND a.atttypid = 'int4'::regtype) AS "hasTenantId"
-       FROM pg_class c WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p') ORDER BY c.relname`,
+       FROM pg_class c WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
     [schemaName],
   );
   return rows.filter(({ name }: TableState) => !bookkeepingTables.includes(name));
@@ -51,7 +51,8 @@ async function tableStates(transaction: Knex.Transaction, schemaName: string): P
 
 async function isolate(transaction: Knex.Transaction, schemaName: string, state: TableState): Promise<void> {
   const table = `${schemaName}."${state.name}"`;
-  if (!state.hasTenantId) throw new Error(`${schemaName}.${state.name} is a tenant table without "tenant_id integer not null"`);
+  if (!state.hasTenantId)
+    throw new Error(`${schemaName}.${state.name} is a tenant table without "tenant_id integer not null"`);
   if (!state.enabled) await transaction.raw(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
   if (!state.forced) await transaction.raw(`ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`);
   if (!state.policy) {

@@ -1,0 +1,149 @@
+import type { Knex } from 'knex';
+import { checkedSchemaName, rolesOf } from './identifiers.ts';
+import { bookkeepingTables, tablesOf } from './plumbing.ts';
+import { openPool } from './pool.ts';
+import type { SchemaDeclaration } from './types.ts';
+
+export interface CatalogueOptions {
+  /** A login that may read the catalogue; any may. */
+  url: string;
+  schema: SchemaDeclaration;
+  /** Default: the declared name. */
+  schemaName?: string;
+}
+
+/**
+ * Reads the database's own catalogue and answers every way in which a schema departs from its declaration, in plain
+ * words; an empty list means that the walls between tenants stand. For tests and for operators.
+ */
+export async function catalogueViolations({ url, schema, ...options }: CatalogueOptions): Promise<string[]> {
+  const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
+  const kinds = tablesOf(schema);
+  const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
+  try {
+    return await pool.transaction(async (transaction) => {
+      const tables = (await tablesIn(transaction, schemaName)).filter(({ name }) => !bookkeepingTables.includes(name));
+      const tenantTables = tables.filter(({ name }) => kinds[name] === 'tenant');
+      return [
+        ...tables.filter(({ name }) => !Object.hasOwn(kinds, name)).map(({ name }) => `${name} is of no declared kind`),
+        ...Object.keys(kinds)
+          .filter((declared) => !tables.some(({ name }) => name === declared))
+          .map((declared) => `${declared} is declared and does not exist`),
+        ...tenantTables.flatMap(tenantTableViolations),
+        ...(await foreignKeyViolations(transaction, schemaName, new Set(tenantTables.map(({ name }) => name)))),
+        ...(await roleViolations(transaction, schemaName)),
+        ...(await grantViolations(transaction, schemaName, kinds)),
+        ...(await functionViolations(transaction, schemaName)),
+      ];
+    });
+  } finally {
+    await pool.destroy();
+  }
+}
+
+interface TableFacts {
+  name: string;
+  enabled: boolean;
+  forced: boolean;
+  tenantId: boolean;
+  /** The conditions of all its policies, written as PostgreSQL writes them. */
+  policies: { name: string; using: string | null; check: string | null; command: string }[];
+}
+
+async function tablesIn(transaction: Knex.Transaction, schemaName: string): Promise<TableFacts[]> {
+  const { rows } = await transaction.raw(
+    `SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
+            EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND a.attnotnull
+                      AND a.atttypid = 'int4'::regtype) AS "tenantId",
+            (SELECT coalesce(json_agg(json_build_object('name', polname, 'command', polcmd,
+                      'using', pg_get_expr(polqual, polrelid), 'check', pg_get_expr(polwithcheck, polrelid))), '[]')
+               FROM pg_policy WHERE polrelid = c.oid) AS policies
+       FROM pg_class c
+      WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
+    [schemaName],
+  );
+  return rows;
+}
+
+const ownTenant = /^\(tenant_id = \(current_setting\('parley\.tenant'::text\)\)::integer\)$/;
+
+function tenantTableViolations({ name, enabled, forced, tenantId, policies }: TableFacts): string[] {
+  return [
+    ...(tenantId ? [] : [`${name} is a tenant table without "tenant_id integer not null"`]),
+    ...(enabled && forced ? [] : [`${name} is a tenant table whose row-level security is not forced`]),
+    ...(policies.length > 0 ? [] : [`${name} is a tenant table without a policy`]),
+    ...policies
+      .filter(
+        ({ using, check, command }) => command !== '*' || !ownTenant.test(using ?? '') || !ownTenant.test(check ?? ''),
+      )
+      .map((policy) => `policy ${policy.name} of ${name} says other than the tenant's own rows`),
+  ];
+}
+
+/** A reference by id alone would accept another tenant's row: checks of references pass by row-level security. */
+async function foreignKeyViolations(transaction: Knex.Transaction, schemaName: string, tenantTables: Set<string>) {
+  const { rows }: { rows: { name: string; from: string; to: string; paired: boolean }[] } = await transaction.raw(
+    `SELECT k.conname AS name, f.relname AS from, t.relname AS to,
+            EXISTS (SELECT FROM unnest(k.conkey, k.confkey) AS pair (fk, pk)
+                      JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = pair.fk AND a.attname = 'tenant_id'
+                      JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = pair.pk AND b.attname = 'tenant_id'
+            ) AS paired
+       FROM pg_constraint k JOIN pg_class f ON f.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
+      WHERE k.contype = 'f' AND f.relnamespace = ?::regnamespace ORDER BY k.conname`,
+    [schemaName],
+  );
+  return rows
+    .filter(({ from, to, paired }) => tenantTables.has(from) && tenantTables.has(to) && !paired)
+    .map(({ name, from, to }) => `foreign key ${name} from ${from} to ${to} lacks tenant_id`);
+}
+
+async function roleViolations(transaction: Knex.Transaction, schemaName: string): Promise<string[]> {
+  const { rows }: { rows: { name: string; powers: boolean; owns: boolean; inherits: boolean }[] } =
+    await transaction.raw(
+      `SELECT rolname AS name, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR rolcreatedb OR rolreplication AS powers,
+            EXISTS (SELECT FROM pg_shdepend d WHERE d.refclassid = 'pg_authid'::regclass AND d.refobjid = r.oid
+                      AND d.deptype = 'o') AS owns,
+            EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid) AS inherits
+       FROM pg_roles r WHERE rolname = ANY(?) ORDER BY rolname`,
+      [Object.values(rolesOf(schemaName))],
+    );
+  const missing = Object.values(rolesOf(schemaName)).filter((role) => !rows.some(({ name }) => name === role));
+  return [
+    ...missing.map((name) => `role ${name} does not exist`),
+    ...rows
+      .filter(({ powers }) => powers)
+      .map(({ name }) => `role ${name} may log in, or bypasses row-level security, or more`),
+    ...rows.filter(({ owns }) => owns).map(({ name }) => `role ${name} owns something`),
+    ...rows.filter(({ inherits }) => inherits).map(({ name }) => `role ${name} is a member of another role`),
+  ];
+}
+
+/** Whoever may do anything to a table that is not of its kinds: the other role, or everybody. */
+async function grantViolations(transaction: Knex.Transaction, schemaName: string, kinds: Record<string, string>) {
+  const roles = rolesOf(schemaName);
+  const { rows }: { rows: { name: string; grantee: string }[] } = await transaction.raw(
+    `SELECT DISTINCT c.relname AS name, CASE a.grantee WHEN 0 THEN 'everybody' ELSE a.grantee::regrole::text END AS grantee
+       FROM pg_class c, aclexplode(c.relacl) a
+      WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') AND a.grantee <> c.relowner
+      ORDER BY 1, 2`,
+    [schemaName],
+  );
+  const allowed = (name: string, grantee: string) => {
+    const kind = kinds[name];
+    if (grantee === roles.tenant) return kind === 'tenant' || kind === 'plumbing';
+    if (grantee === roles.shared) return kind === 'people' || kind === 'plumbing';
+    return false;
+  };
+  return rows
+    .filter(({ name, grantee }) => !allowed(name, grantee))
+    .map(({ name, grantee }) => `${grantee} has rights on ${name}`);
+}
+
+/** A function that runs with its owner's rights is a door around everything above. */
+async function functionViolations(transaction: Knex.Transaction, schemaName: string): Promise<string[]> {
+  const { rows }: { rows: { name: string }[] } = await transaction.raw(
+    `SELECT proname AS name FROM pg_proc WHERE pronamespace = ?::regnamespace AND prosecdef ORDER BY proname`,
+    [schemaName],
+  );
+  return rows.map(({ name }) => `function ${name} runs with its owner's rights`);
+}
