@@ -1,0 +1,50 @@
+import { compareParts, type EventIdParts, eventIdParts, FIRST_EVENT_ID } from './event-id.ts';
+import type { Entry } from './event-log.ts';
+
+/** One stream as the process holds it. Its readers hold positions in it, never copies. */
+export interface MemoryStream {
+  entries: Entry[];
+  /** How many entries were dropped from the front: `entries[0]` is number `dropped` of the stream. */
+  dropped: number;
+  /** The log holds every entry after this id. Undefined while nothing is known of the stream. */
+  horizon: EventIdParts | undefined;
+  /** Keeps the stream while somebody follows it. */
+  readers: number;
+  /** Whoever waits for the next entry. */
+  waiting: Set<() => void>;
+}
+
+export function emptyStream(): MemoryStream {
+  return { entries: [], dropped: 0, horizon: undefined, readers: 0, waiting: new Set() };
+}
+
+/** The newest id that the stream knows of. */
+export function newestId({ entries, horizon }: MemoryStream): EventIdParts {
+  const entry = entries.at(-1);
+  return entry ? eventIdParts(entry.id) : (horizon ?? eventIdParts(FIRST_EVENT_ID));
+}
+
+/** Forgets the oldest `count` entries. */
+export function dropOldest(stream: MemoryStream, count: number): void {
+  const dropped = stream.entries.splice(0, count).at(-1);
+  if (!dropped) return;
+  stream.dropped += count;
+  stream.horizon = eventIdParts(dropped.id);
+}
+
+export function wakeReaders(stream: MemoryStream): void {
+  for (const wake of stream.waiting) wake();
+}
+
+/** Where the entries after `id` begin: ids are sorted, so by halves. */
+export function indexAfter(entries: Entry[], id: EventIdParts): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const entry = entries[middle];
+    if (entry && compareParts(eventIdParts(entry.id), id) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
