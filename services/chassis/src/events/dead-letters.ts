@@ -1,0 +1,64 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import type { DeadLetter } from './event-bus.ts';
+
+/** Where one machine's bus keeps what no attempt could handle. */
+export interface DeadLetters {
+  /** Resolves when the letter is on disk. A rejection leaves the event unpublished, to be tried again. */
+  append(letter: DeadLetter): Promise<void>;
+}
+
+/** Dead letters as JSON lines in one file (mode 0600), payloads in base64. */
+export interface FileDeadLetters extends DeadLetters {
+  /** All letters, oldest first. A line that a crash has cut is left out. */
+  list(): Promise<DeadLetter[]>;
+}
+
+export function fileDeadLetters(file: string): FileDeadLetters {
+  let previous: Promise<unknown> = Promise.resolve();
+  // The last line may have been cut by a crash or a full disk: only after a whole one does the next follow directly.
+  let startsLine = false;
+
+  async function write(letter: DeadLetter): Promise<void> {
+    const line = `${startsLine ? '' : '\n'}${JSON.stringify(toRecord(letter))}\n`;
+    startsLine = false;
+    await appendFile(file, line, { mode: 0o600, flush: true });
+    startsLine = true;
+  }
+
+  return {
+    append(letter) {
+      const written = previous.then(() => write(letter));
+      previous = written.catch(() => undefined);
+      return written;
+    },
+    async list() {
+      const text = await readFile(file, 'utf8').catch((error: unknown) => {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+        throw error;
+      });
+      return text.split('\n').flatMap(fromLine);
+    },
+  };
+}
+
+interface LetterRecord extends Omit<DeadLetter, 'time' | 'event'> {
+  time: string;
+  event: Omit<DeadLetter['event'], 'time' | 'data'> & { time: string; data: string };
+}
+
+function toRecord(letter: DeadLetter): LetterRecord {
+  const { event } = letter;
+  const data = Buffer.from(event.data).toString('base64');
+  return { ...letter, time: letter.time.toISOString(), event: { ...event, time: event.time.toISOString(), data } };
+}
+
+function fromLine(line: string): DeadLetter[] {
+  try {
+    const record: LetterRecord = JSON.parse(line);
+    const { event } = record;
+    const data = new Uint8Array(Buffer.from(event.data, 'base64'));
+    return [{ ...record, time: new Date(record.time), event: { ...event, time: new Date(event.time), data } }];
+  } catch {
+    return [];
+  }
+}
