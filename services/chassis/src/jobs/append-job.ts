@@ -1,0 +1,154 @@
+import type { Knex } from 'knex';
+import { type Claim, jobsStore, limitLock, limitMargin } from './jobs-store.ts';
+
+/** One row to be. */
+export interface JobRow {
+  kind: string;
+  key: string;
+  tenantId: number | undefined;
+  /** JSON text. */
+  payload: string;
+  /** When it may run; undefined: at once. */
+  runAt: Date | undefined;
+  delayMs: number;
+  traceparent: string | undefined;
+}
+
+/** For whom the job may be claimed in the same statement, and how many may run for one tenant. */
+export interface ClaimAtAppend extends Claim {
+  perTenantLimit: number | undefined;
+}
+
+export interface AppendedRow {
+  id: number;
+  /** Set when the job was claimed. */
+  token: string | undefined;
+  /** How many jobs of the key were queued before it, the running one not counted. */
+  ahead: number;
+  /** Whether a job of the key is running: its completion will see this one. */
+  behindRunning: boolean;
+}
+
+interface Outcome {
+  verdict: 'claim' | 'queue' | 'near';
+  ahead: number;
+  busy: boolean;
+  id: string | null;
+  lease_token: string | null;
+}
+
+const maxRaces = 5;
+
+/**
+ * Inserts a job, claimed if it may run now: nothing of its key is before it and its tenant is below the limit. One
+ * statement, but near the limit.
+ *
+ * The limit is exact, yet ordinary sends do not wait for each other. Further than a margin below it, claimers of one
+ * tenant share an advisory lock and count the committed rows only: they cannot exceed the limit while fewer of them are
+ * in flight than the margin has places (they are bounded by the connections of all replicas). Within the margin a claimer
+ * takes the lock alone, which waits for those in flight to end, and counts in a statement of its own thereafter. The lock
+ * is only tried for here, since the caller holds other locks; who does not get it leaves the job to the search, which
+ * follows the commit at once.
+ */
+export async function appendJob(
+  knex: Knex.Transaction,
+  job: JobRow,
+  claim: ClaimAtAppend | undefined,
+): Promise<AppendedRow> {
+  const limit = job.tenantId === undefined ? undefined : claim?.perTenantLimit;
+  let wants = claim !== undefined;
+  let exact = false;
+
+  async function takeLimitAlone(): Promise<void> {
+    exact = job.tenantId !== undefined && (await jobsStore(knex, job.kind).tryLockTenant(job.tenantId));
+    wants = exact;
+  }
+
+  if (wants && limit !== undefined && limit <= limitMargin) await takeLimitAlone();
+  for (let races = 0; ; races += 1) {
+    const outcome = await insert(knex, job, {
+      wants: wants && races < maxRaces,
+      owner: claim?.owner ?? null,
+      leaseMs: claim?.leaseMs ?? 0,
+      ceiling: limit === undefined ? null : exact ? limit : limit - limitMargin,
+      exact,
+    });
+    if (outcome.id !== null) {
+      return {
+        id: Number(outcome.id),
+        token: outcome.lease_token ?? undefined,
+        ahead: outcome.ahead,
+        behindRunning: outcome.busy,
+      };
+    }
+    if (outcome.verdict === 'near') await takeLimitAlone();
+    // Else another append of the key was claimed between our look and our insert: look again and queue behind it.
+  }
+}
+
+interface Terms {
+  wants: boolean;
+  owner: string | null;
+  leaseMs: number;
+  ceiling: number | null;
+  exact: boolean;
+}
+
+/**
+ * FOR KEY SHARE lets the running job be renewed but not removed before this transaction ends: so its completion, which
+ * looks for the next job of the key after the removal, sees this one.
+ */
+async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promise<Outcome> {
+  const { rows }: { rows: Outcome[] } = await knex.raw(
+    `with running as materialized (
+       select id from jobs where kind = :kind and key = :key and state = 'running' for key share
+     ), seen as materialized (
+       select
+         (select count(*) from jobs where kind = :kind and key = :key and state = 'queued') as ahead,
+         exists (select 1 from running) as busy,
+         coalesce(cast(:runAt as timestamptz), parley_now() + cast(:delayMs as integer) * interval '1 millisecond') as run_at
+     ), decision as materialized (
+       select ahead, busy, run_at,
+         case
+           when not cast(:wants as boolean) or ahead > 0 or busy or run_at > parley_now() then 'queue'
+           when cast(:ceiling as integer) is null then 'claim'
+           when (select count(*) from jobs where kind = :kind and tenant_id = cast(:tenantId as integer) and state = 'running')
+             >= cast(:ceiling as integer) then case when :exact then 'queue' else 'near' end
+           when :exact then 'claim'
+           when pg_try_advisory_xact_lock_shared(${limitLock}, cast(:tenantId as integer)) then 'claim'
+           else 'near'
+         end as verdict
+       from seen
+     ), added as (
+       insert into jobs (kind, key, tenant_id, payload, state, attempt, run_at, created_at, traceparent,
+         lease_owner, lease_token, lease_until)
+       select :kind, :key, cast(:tenantId as integer), cast(:payload as jsonb), 'queued', 0, run_at, parley_now(), :traceparent,
+         null, null, cast(null as timestamptz)
+       from decision where verdict = 'queue'
+       union all
+       select :kind, :key, cast(:tenantId as integer), cast(:payload as jsonb), 'running', 1, run_at, parley_now(), :traceparent,
+         :owner, gen_random_uuid(), parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'
+       from decision where verdict = 'claim'
+       on conflict do nothing
+       returning id, lease_token
+     )
+     select verdict, cast(ahead as integer) as ahead, busy, added.id, added.lease_token from decision left join added on true`,
+    {
+      kind: job.kind,
+      key: job.key,
+      tenantId: job.tenantId ?? null,
+      payload: job.payload,
+      runAt: job.runAt ?? null,
+      delayMs: job.delayMs,
+      traceparent: job.traceparent ?? null,
+      wants: terms.wants,
+      ceiling: terms.ceiling,
+      exact: terms.exact,
+      owner: terms.owner,
+      leaseMs: terms.leaseMs,
+    },
+  );
+  const [outcome] = rows;
+  if (!outcome) throw new Error('the append of a job returned no row');
+  return outcome;
+}

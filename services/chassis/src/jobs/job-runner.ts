@@ -1,0 +1,111 @@
+import type { Database, SharedDb, TenantDb, Transaction } from '../database/types.ts';
+import type { Logger } from '../log.ts';
+import type { Part } from '../unit.ts';
+import type { JobClaimer } from './job-claimer.ts';
+import type { Job, JobNotifier, JobRun, TenantJob } from './job-types.ts';
+import type { ClaimedJob } from './jobs-store.ts';
+import { runnerOf } from './runner-core.ts';
+
+export interface RunnerOptions {
+  database: Database;
+  kind: string;
+  /** How many jobs this process does at once. */
+  concurrency: number;
+  /** How many jobs of one tenant may run at once over all replicas. Default: as many as there are places. */
+  perTenantLimit?: number | undefined;
+  /** How long a process may be silent before another takes its jobs, in ms. Renewed every third of it. Default 30 s. */
+  leaseMs?: number | undefined;
+  /** How many attempts a job has; a handover begins a new one, but never exhausts the job. Default 3. */
+  maxAttempts?: number | undefined;
+  /** Whether a job whose handler threw this may be tried again. Default: always. */
+  retryable?: ((error: unknown) => boolean) | undefined;
+  /** How long a job waits after so many failed attempts, in ms. Default: 1 s, doubled up to 60 s, less up to a half. */
+  backoffMs?: ((attempt: number) => number) | undefined;
+  /** How often to look for jobs that nobody claimed and leases that ran out, in ms. Default 1.5 s. */
+  searchIntervalMs?: number | undefined;
+  /** How long `stop` waits for jobs to end before it hands them over, in ms. Default 15 s. */
+  stopGraceMs?: number | undefined;
+  /**
+   * No other process works on this database, as the lock of the embedded data folder proves: at start all leases of
+   * others are void, and their jobs are taken over at once. Default false.
+   */
+  soleOwner?: boolean | undefined;
+  /** Carries cancellations to other replicas at once. */
+  notifier?: JobNotifier | undefined;
+  log: Logger;
+}
+
+/**
+ * Does a tenant's jobs of one kind. The handler works outside any transaction and ends the job by `lease.complete(db)`
+ * inside its own; if it returns without, the runner completes it, unless the signal was aborted by a handover or a loss
+ * of the lease. What it throws is retried; after a cancellation an AbortError or the signal's reason ends the job.
+ */
+export interface JobRunnerOptions<Data, Prepared = undefined> extends RunnerOptions {
+  handler(run: JobRun<Data, Prepared, TenantJob<Data>>): Promise<void>;
+  /**
+   * Reads what the handler will want first within the transaction that claims the job, at its append or when the one
+   * before it completes, and so saves it a transaction of its own. When it throws, that transaction rolls back.
+   */
+  prepare?: ((db: TenantDb, job: TenantJob<Data>) => Promise<Prepared>) | undefined;
+  /**
+   * Records, in the transaction that removes it, that a job has failed for good: by the error of its last attempt, or by
+   * `LeaseLost` when its process died once too often. Without it the job stays as failed, with the message of a
+   * `DomainError` or the name of any other error.
+   */
+  onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown) => Promise<void>) | undefined;
+}
+
+/** The same for jobs that need not belong to a tenant: all transactions are shared ones. */
+export interface SharedJobRunnerOptions<Data> extends RunnerOptions {
+  handler(run: JobRun<Data>): Promise<void>;
+  onExhausted?: ((db: SharedDb, job: Job<Data>, error: unknown) => Promise<void>) | undefined;
+}
+
+export interface JobRunner extends Part, JobClaimer {
+  /** Jobs that run in this process. */
+  readonly running: number;
+  /** How long the oldest runnable job has waited for a place, in ms, as last seen by the search. */
+  readonly queuedAgeMs: number;
+}
+
+export function jobRunner<Data, Prepared = undefined>(options: JobRunnerOptions<Data, Prepared>): JobRunner {
+  const { database, handler, prepare, onExhausted } = options;
+  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => {
+    if (tenantId === undefined) throw new Error(`job ${id} of kind ${kind} was appended without a tenant`);
+    return { id, kind, key, tenantId, data: data as Data, attempt };
+  };
+  return runnerOf(options, {
+    async handle(job, { signal, lease, prepared }) {
+      await handler({ ...typed(job), signal, lease, prepared: prepared as Prepared | undefined });
+    },
+    async prepare(db, job) {
+      // A claim in a shared transaction sees no tenant's rows.
+      return prepare && isOfTenant(db, job.tenantId) ? prepare(db, typed(job)) : undefined;
+    },
+    keepsFailed: onExhausted === undefined,
+    exhaust: (job, error, end) =>
+      database.transact(typed(job).tenantId, async (db) => {
+        if (await end(db)) await onExhausted?.(db, typed(job), error);
+      }),
+  });
+}
+
+export function sharedJobRunner<Data>(options: SharedJobRunnerOptions<Data>): JobRunner {
+  const { database, handler, onExhausted } = options;
+  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): Job<Data> => {
+    return { id, kind, key, tenantId, data: data as Data, attempt };
+  };
+  return runnerOf(options, {
+    handle: (job, { signal, lease }) => handler({ ...typed(job), signal, lease, prepared: undefined }),
+    prepare: async () => undefined,
+    keepsFailed: onExhausted === undefined,
+    exhaust: (job, error, end) =>
+      database.transactShared(async (db) => {
+        if (await end(db)) await onExhausted?.(db, typed(job), error);
+      }),
+  });
+}
+
+function isOfTenant(db: Transaction, tenantId: number | undefined): db is TenantDb {
+  return tenantId !== undefined && 'tenantId' in db && db.tenantId === tenantId;
+}

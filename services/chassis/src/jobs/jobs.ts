@@ -1,0 +1,128 @@
+import { context, propagation } from '@opentelemetry/api';
+import type { SharedDb, TenantDb } from '../database/types.ts';
+import { appendJob } from './append-job.ts';
+import { type JobClaimer, wakeOf } from './job-claimer.ts';
+
+/** A job to be done. Secret content is encrypted by the caller: the payload is stored as it is. */
+export interface NewJob<Data = unknown> {
+  /** Who does it: `<service>.<what>`. */
+  kind: string;
+  /** Jobs of one kind and key run one at a time and in order. A key belongs to one tenant. */
+  key: string;
+  /** Anything that JSON can hold. */
+  data: Data;
+  /** In a shared transaction: whose job it is. In a tenant's it is the tenant's, whatever is said here. */
+  tenantId?: number | undefined;
+  /** Not before this time. The job holds back those of its key behind it. Default: at once. */
+  runAt?: Date | undefined;
+  /** Not before so many ms from now by the database's clock; for when `runAt` is not given. Default 0. */
+  delayMs?: number | undefined;
+}
+
+export interface AppendedJob {
+  id: number;
+  /** Claimed in this transaction: it starts right after the commit, in this process. Else it is queued. */
+  claimed: boolean;
+  /** How many jobs of its key were queued before it, the running one not counted. Throw to refuse the job. */
+  ahead: number;
+}
+
+/**
+ * The queue of the service that owns `db`. What is appended commits with the rest of the transaction. Name the runners of
+ * this process that may claim a job as it is appended; without one of its kind it is queued, and a runner of this
+ * process is woken after the commit, or another replica finds it.
+ */
+export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
+  const ownTenantId = 'tenantId' in db ? db.tenantId : undefined;
+  const ofTenant = ownTenantId === undefined ? '' : 'and tenant_id = :tenantId';
+
+  function afterCancel(rows: { kind: string; lease_token: string | null }[]): boolean {
+    for (const { kind, lease_token: token } of rows) {
+      if (token === null) continue;
+      const runner = runners.find((candidate) => candidate.kind === kind);
+      db.afterCommit(() => runner?.cancelled(token));
+    }
+    return rows.length > 0;
+  }
+
+  return {
+    async append<Data>({ kind, key, data, runAt, delayMs = 0, ...rest }: NewJob<Data>): Promise<AppendedJob> {
+      const runner = runners.find((candidate) => candidate.kind === kind);
+      const tenantId = ownTenantId ?? rest.tenantId;
+      const payload = JSON.stringify(data ?? null);
+      const carrier: { traceparent?: string } = {};
+      propagation.inject(context.active(), carrier);
+      const { traceparent } = carrier;
+
+      const claimedAtMs = performance.now();
+      const slot = delayMs > 0 || runAt !== undefined ? undefined : runner?.reserve(db.knex);
+      const row = { kind, key, tenantId, payload, runAt, delayMs, traceparent };
+      try {
+        const { id, token, ahead, behindRunning } = await appendJob(db.knex, row, slot && runner);
+        if (runner && slot && token !== undefined) {
+          const job = {
+            id,
+            kind,
+            key,
+            tenantId,
+            data: JSON.parse(payload),
+            attempt: 1,
+            token,
+            cancelRequested: false,
+            traceparent,
+          };
+          const prepared = await runner.prepare(db, job);
+          db.afterCommit(() => {
+            slot.free();
+            runner.begin(job, { claimedAtMs, prepared });
+          });
+          return { id, claimed: true, ahead };
+        }
+        slot?.free();
+        // What kept it from being claimed may have ended beside this transaction: to be looked at again when both see
+        // each other. Behind a running job that is not needed: its completion waits for this transaction.
+        if (!behindRunning) db.wake(wakeOf(kind));
+        return { id, claimed: false, ahead };
+      } catch (error) {
+        slot?.free();
+        throw error;
+      }
+    },
+
+    /**
+     * Cancels the running job of a key, or a job by id, also a queued one: its signal is aborted with `JobCancelled` at
+     * once where this process runs it, by the notifier or at the next renewal elsewhere; a job that has not started yet starts with
+     * its signal aborted. The handler still ends it. Whether there was one to cancel.
+     */
+    async cancel(which: { kind: string; key: string } | { id: number }): Promise<boolean> {
+      const condition =
+        'id' in which ? `id = :id and state <> 'failed'` : `kind = :kind and key = :key and state = 'running'`;
+      const { rows } = await db.knex.raw(
+        `update jobs set cancel_requested = true where ${condition} ${ofTenant} returning kind, lease_token`,
+        { ...which, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
+      );
+      return afterCancel(rows);
+    },
+
+    /**
+     * Removes the jobs of a key that are not running, and returns their data in order. To empty a key call this before
+     * `cancel`: what is claimed in between is then cancelled.
+     */
+    async removeQueued(kind: string, key: string): Promise<{ id: number; data: unknown }[]> {
+      const { rows }: { rows: { id: string; payload: unknown }[] } = await db.knex.raw(
+        `delete from jobs where kind = :kind and key = :key and state = 'queued' ${ofTenant} returning id, payload`,
+        { kind, key, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
+      );
+      return rows.map(({ id, payload }) => ({ id: Number(id), data: payload })).toSorted((a, b) => a.id - b.id);
+    },
+
+    /** How many jobs of a key are waiting. */
+    async countQueued(kind: string, key: string): Promise<number> {
+      const { rows } = await db.knex.raw(
+        `select cast(count(*) as integer) as count from jobs where kind = :kind and key = :key and state = 'queued' ${ofTenant}`,
+        { kind, key, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
+      );
+      return Number(rows[0].count);
+    },
+  };
+}
