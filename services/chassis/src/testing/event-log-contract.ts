@@ -179,7 +179,7 @@ export function eventLogContract(
   test(`${name}: a reader after an id that lies ahead gets nothing up to it`, async (t) => {
     const { log, stream } = await setup(t);
     const [first = ''] = await log.append(stream, [bytes('a')]);
-    const ahead = `${eventIdParts(first).ms + 100}-0`;
+    const ahead = `${eventIdParts(first).ms + 1_000}-0`;
     const reading = take(await log.tail(stream, { after: ahead }, never()), 1);
     const beyond = await eventually('ids have passed that one', async () => {
       const [id = ''] = await log.append(stream, [bytes('b')]);
