@@ -1,0 +1,125 @@
+import type { PGlite } from '@electric-sql/pglite';
+
+/** One connection, as the session sees it. */
+export interface SessionClient {
+  /** Hands over what PostgreSQL answered. */
+  write(answer: Buffer): void;
+  /** Called once when the client kept a transaction open, and idle, for too long; the session is free again. */
+  evict(): void;
+}
+
+/** Messages that PostgreSQL must read in one go, without another client's in between. */
+export interface MessageGroup {
+  bytes: Uint8Array;
+  /** True when more of the same pipeline follows (it ended in Flush, not in Sync): the session stays with the client. */
+  unfinished: boolean;
+}
+
+/** PGlite's single session, lent to one client at a time. */
+export interface SharedSession {
+  run(client: SessionClient, group: MessageGroup): void;
+  /** Forgets what the client still had waiting and rolls back what it had open. Safe to call more than once. */
+  leave(client: SessionClient): void;
+  /** Resolves when nothing is waiting to run any more. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Shares PGlite's one session between many clients. PostgreSQL keeps the unnamed statement and portal of a pipeline,
+ * and the transaction, in the session; so a client has it to itself from the first message of a pipeline to its Sync,
+ * and from BEGIN to COMMIT or ROLLBACK. Everybody else waits, first come first served.
+ *
+ * `failed` is called when PGlite no longer answers as PostgreSQL would: it cannot be used after that.
+ */
+export function sharedSession(
+  db: PGlite,
+  options: { idleInTransactionTimeoutMs: number; failed: (error: Error) => void },
+): SharedSession {
+  const waiting: { client: SessionClient; group: MessageGroup; quiet: boolean }[] = [];
+  const whenIdle: (() => void)[] = [];
+  let owner: SessionClient | undefined;
+  let current: SessionClient | undefined;
+  let eviction: NodeJS.Timeout | undefined;
+
+  function next() {
+    if (owner === undefined) return waiting.shift();
+    const index = waiting.findIndex(({ client }) => client === owner);
+    return index === -1 ? undefined : waiting.splice(index, 1)[0];
+  }
+
+  async function work(): Promise<void> {
+    if (current !== undefined) return;
+    clearTimeout(eviction);
+    for (let entry = next(); entry !== undefined; entry = next()) {
+      const { client, group, quiet } = entry;
+      current = client;
+      const answer = await exchange(db, group.bytes);
+      if (!group.unfinished && !endsReady(answer)) throw new Error('PGlite stopped before the end of a statement');
+      owner = group.unfinished || db.isInTransaction() ? client : undefined;
+      if (!quiet) client.write(answer);
+    }
+    current = undefined;
+    if (owner !== undefined) watch(owner);
+    else for (const resolve of whenIdle.splice(0)) resolve();
+  }
+
+  function watch(client: SessionClient): void {
+    eviction = setTimeout(() => {
+      leave(client);
+      client.evict();
+    }, options.idleInTransactionTimeoutMs);
+  }
+
+  function start(): void {
+    work().catch((error: unknown) => options.failed(error instanceof Error ? error : new Error(String(error))));
+  }
+
+  function leave(client: SessionClient): void {
+    for (let index = waiting.length - 1; index >= 0; index -= 1) {
+      if (waiting[index]?.client === client) waiting.splice(index, 1);
+    }
+    if (owner !== client && current !== client) return;
+    // What it is running now may open a transaction, so this goes in even when it owns nothing yet: outside a
+    // transaction ROLLBACK is only a warning.
+    waiting.unshift({ client, group: { bytes: ROLL_BACK_ALL, unfinished: false }, quiet: true });
+    start();
+  }
+
+  return {
+    run(client, group) {
+      waiting.push({ client, group, quiet: false });
+      start();
+    },
+    leave,
+    idle: () =>
+      current === undefined && owner === undefined && waiting.length === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => whenIdle.push(resolve)),
+  };
+}
+
+/** What PGlite answers to these messages. */
+export async function exchange(db: PGlite, messages: Uint8Array): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  await db.runExclusive(() =>
+    db.execProtocolRawStream(messages, {
+      // The chunk is a view into PGlite's memory, which the next statement overwrites.
+      onRawData: (chunk) => chunks.push(Buffer.from(chunk)),
+    }),
+  );
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
+
+/** ReadyForQuery is the last message of every finished exchange. */
+function endsReady(answer: Buffer): boolean {
+  return (
+    answer.length >= 6 && answer.readUInt8(answer.length - 6) === 0x5a && answer.readInt32BE(answer.length - 5) === 5
+  );
+}
+
+/**
+ * Sync alone would commit what a pipeline has done so far, and after an error in a pipeline nothing but Sync is heard:
+ * so ROLLBACK stands on both sides of it.
+ */
+const ROLLBACK = 'Q\0\0\0\x0dROLLBACK\0';
+const ROLL_BACK_ALL = Buffer.from(`${ROLLBACK}S\0\0\0\x04${ROLLBACK}`, 'latin1');
