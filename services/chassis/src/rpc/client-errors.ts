@@ -1,6 +1,7 @@
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
-import { ClientError, isAbortError, Status } from 'nice-grpc-common';
+import { ClientError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichClientError } from 'nice-grpc-error-details';
+import { isAbortError } from '../abort.ts';
 import { errorTable, internalMessage } from '../error-table.ts';
 import { DomainError, type ErrorKind, unavailable } from '../errors.ts';
 import { errorDomain } from './server-errors.ts';

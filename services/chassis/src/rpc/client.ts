@@ -1,9 +1,8 @@
-import { type Client, createChannel, createClientFactory } from 'nice-grpc';
+import { type Client, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { Metadata } from 'nice-grpc-common';
 import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
-import type { ServiceDefinition } from 'nice-grpc/lib/service-definitions/index.js';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import type { Part } from '../unit.ts';
 import { clientErrors, type PassOn } from './client-errors.ts';
@@ -14,12 +13,12 @@ export interface MeshCallOptions extends PassOn {
   /** On whose behalf. Required: a call without it is a bug and throws. */
   caller: Caller;
   /** How long until the call fails as `unavailable`; Infinity for streams that end by themselves. Default 5 s, streams none. */
-  timeoutMs: number;
+  timeoutMs?: number;
 }
 
-export type RpcClient<Definition extends ServiceDefinition> = Client<Definition, MeshCallOptions>;
+export type RpcClient<Definition extends CompatServiceDefinition> = Client<Definition, MeshCallOptions>;
 
-export interface RpcClientOptions<Definition extends ServiceDefinition> {
+export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   definition: Definition;
   /** The unit that serves it: whom callers are minted for, and what errors name. */
   unit: string;
@@ -29,13 +28,13 @@ export interface RpcClientOptions<Definition extends ServiceDefinition> {
 }
 
 /** A client that is a part: it connects on `start`, and its `calls` are there from then on. */
-export interface RpcClientPart<Definition extends ServiceDefinition> extends Part {
+export interface RpcClientPart<Definition extends CompatServiceDefinition> extends Part {
   readonly calls: RpcClient<Definition>;
 }
 
 const defaultTimeoutMs = 5_000;
 
-export function rpcClient<Definition extends ServiceDefinition>(
+export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
   const { definition, unit, address, callers } = options;

@@ -25,7 +25,10 @@ export async function* clientTracing<Request, Response>(
 /** Continues the caller's trace while the handler runs. */
 export async function* serverTracing<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
   const parent = propagation.extract(otel.active(), context.metadata, {
-    get: (carrier, key) => carrier.get(key),
+    get: (carrier, key) => {
+      const value = carrier.get(key);
+      return typeof value === 'string' ? value : undefined;
+    },
     keys: (carrier) => [...carrier].map(([key]) => key),
   });
   const span = tracer.startSpan(call.method.path.slice(1), { kind: SpanKind.SERVER, attributes: { 'rpc.system': 'grpc' } }, parent);

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Environment } from '@parley/chassis/config';
+
+/** The keys that a mesh cannot do without, by the names of the settings that give them. */
+const keyNames = ['MESH_KEY', 'OPERATOR_KEY', 'SECRETS_KEYS', 'AVATAR_TOKEN_KEYS'] as const;
+type Keys = Record<(typeof keyNames)[number], string>;
+
+/**
+ * Completes an environment with the keys that it does not give. They are made once and kept in the data folder's `keys.json`,
+ * mode 0600: whoever has that file can act as any tenant.
+ */
+export async function withKeys(env: Environment, dataFolder: string): Promise<Environment> {
+  if (keyNames.every((name) => env[name])) return env;
+  const kept = await keptKeys(dataFolder);
+  return { ...kept, ...Object.fromEntries(Object.entries(env).filter(([, value]) => value)) };
+}
+
+async function keptKeys(dataFolder: string): Promise<Keys> {
+  const file = join(dataFolder, 'keys.json');
+  const found = await read(file);
+  if (found) return found;
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  // Written beside and linked, so that the file is whole or absent, and of two first starts one wins.
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
+  await chmod(draft, 0o600);
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await unlink(draft);
+  return (await read(file)) ?? keptKeys(dataFolder);
+}
+
+async function read(file: string): Promise<Keys | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as Keys;
+  } catch {
+    throw new Error(`${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`);
+  }
+}
+
+/** Rings are `id:key` pairs separated by commas, the first in use; a lone key needs no id elsewhere. */
+function newKeys(): Keys {
+  const key = () => randomBytes(32).toString('base64');
+  return { MESH_KEY: key(), OPERATOR_KEY: key(), SECRETS_KEYS: `k1:${key()}`, AVATAR_TOKEN_KEYS: `k1:${key()}` };
+}

@@ -1,0 +1,152 @@
+import { join, resolve } from 'node:path';
+import { agent } from '@parley/agent';
+import { readAgentConfig } from '@parley/agent/config';
+import { createCallers } from '@parley/chassis/caller';
+import { type Environment, positiveInt, readAll, readSettings, secretKey } from '@parley/chassis/config';
+import { serviceDatabase } from '@parley/chassis/connect';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
+import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { createLogger, type Logger } from '@parley/chassis/log';
+import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
+import type { Part, Unit } from '@parley/chassis/unit';
+import { evaluation } from '@parley/evaluation';
+import { readEvaluationConfig } from '@parley/evaluation/config';
+import { gateway } from '@parley/gateway';
+import { readGatewayConfig } from '@parley/gateway/config';
+import { identity } from '@parley/identity';
+import { readIdentityConfig } from '@parley/identity/config';
+import { session } from '@parley/session';
+import { readSessionConfig } from '@parley/session/config';
+import { withKeys } from './keys.ts';
+
+/** The whole mesh in one process: every unit with its own servers and wire, on engines of this process. */
+export interface LocalMesh extends Unit {
+  /** Where clients reach it. Known once it has started. */
+  publicUrl(): string;
+  /** Which engine serves which port, for the start-up banner. */
+  engines(): Record<string, string>;
+  /** Where the units listen. */
+  surroundings: Surroundings;
+  /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
+  failed: Promise<Error>;
+}
+
+export interface LocalMeshOptions {
+  /** The data folder; `null` keeps everything in memory. */
+  dataFolder: string | null;
+  /** Where an empty cluster is kept, so that a first start need not make one. For tests. */
+  databaseSnapshot?: string;
+}
+
+/** Reads every unit's settings and reports the problems of all at once. @throws SettingsError */
+export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions): Promise<LocalMesh> {
+  const folder = dataFolder === null ? null : resolve(dataFolder);
+  const env = folder === null ? given : await withKeys(given, folder);
+  const configs = readAll({
+    mesh: () => readSettings(env, { MESH_KEY: secretKey, DATABASE_POOL_SIZE: positiveInt.default(4) }),
+    identity: () => readIdentityConfig(env),
+    agent: () => readAgentConfig(env),
+    session: () => readSessionConfig(env),
+    evaluation: () => readEvaluationConfig(env),
+    gateway: () => readGatewayConfig(env),
+  });
+  const log = createLogger('mesh');
+  let embedded: EmbeddedDatabase | undefined;
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<Error>((resolveFailed) => {
+    fail = resolveFailed;
+  });
+
+  const keyValue = memoryKeyValue({ log });
+  const eventLog = memoryEventLog(folder === null ? {} : { highWaterFile: join(folder, 'event-log.mark') });
+  const eventBus = inProcessEventBus({
+    deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
+    groups: { 'session-ended': ['evaluation'] },
+    log,
+  });
+  const surroundings: Surroundings = {
+    database: (schema) => serviceDatabase(env, schema, env.DATABASE_URL || embedded?.url, configs.mesh.DATABASE_POOL_SIZE),
+    keyValue,
+    eventLog,
+    eventBus,
+    addresses: createAddresses(env),
+    callers: createCallers(configs.mesh.MESH_KEY),
+    host: '127.0.0.1',
+    migrateOnStart: true,
+    soleOwner: true,
+    development: env.NODE_ENV !== 'production',
+  };
+
+  const engines: Part = {
+    name: 'engines',
+    async start() {
+      if (env.DATABASE_URL) return;
+      embedded = await startEmbeddedDatabase({
+        folder: folder === null ? null : join(folder, 'database'),
+        ...(databaseSnapshot && { snapshot: databaseSnapshot }),
+      });
+      void embedded.exited.then(fail);
+    },
+    async stop() {
+      await Promise.all([eventBus.close(), eventLog.close(), keyValue.close()]);
+      await embedded?.stop();
+    },
+  };
+
+  const started: Part[] = [];
+  return {
+    name: 'mesh',
+    surroundings,
+    failed,
+    publicUrl: () => surroundings.addresses.of('gateway', 'public'),
+    engines: () => ({
+      database: env.DATABASE_URL ? 'PostgreSQL (DATABASE_URL)' : `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`,
+      'key-value, event log': 'in memory',
+      'event bus': 'in process, fed by the outboxes',
+    }),
+    async start() {
+      try {
+        await startPart(engines);
+        // Units are made only now: their databases need the embedded one's address.
+        // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.
+        await startPart(identity(configs.identity, surroundings));
+        await startPart(agent(configs.agent, surroundings));
+        await startPart(evaluation(configs.evaluation, surroundings));
+        await startPart(session(configs.session, surroundings));
+        await startPart(gateway(configs.gateway, surroundings));
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+    },
+    stop,
+    async ready() {
+      await Promise.all(started.map((part) => part.ready?.()));
+    },
+  };
+
+  async function startPart(part: Part): Promise<void> {
+    await part.start();
+    started.push(part);
+  }
+
+  async function stop(): Promise<void> {
+    const errors: unknown[] = [];
+    for (let part = started.pop(); part; part = started.pop()) {
+      await part.stop().catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0) throw new AggregateError(errors, 'The mesh did not stop cleanly');
+  }
+}
+
+/** Where nothing outlives the process, a dead letter is told and goes with the rest. */
+function loggedDeadLetters(log: Logger): DeadLetters {
+  return {
+    async append({ topic, group, attempts, reason, event }) {
+      log.error({ topic, group, attempts, reason, eventId: event.id }, 'dead letter');
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { Caller } from '@parley/chassis/caller';
+import { unauthenticated } from '@parley/chassis/errors';
+import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+
+/** What a verified access token says. */
+export interface AccessToken {
+  signInId: string;
+  /** When it ends, in milliseconds since the epoch. */
+  endsAtMs: number;
+}
+
+export interface AccessTokens {
+  /** @throws DomainError `unauthenticated`, always with the same message; `unavailable` when no key set can be had. */
+  verify(token: string): Promise<AccessToken>;
+  /** The public keys, as `/.well-known/jwks.json` shows them. */
+  jwks(): Promise<JSONWebKeySet>;
+}
+
+/** How long a key set serves before it is asked for again. An unknown key asks at once, but not more often than each second. */
+const jwksAgeMs = 300_000;
+const unknownKeyPauseMs = 1_000;
+
+/**
+ * Verifies access tokens against identity's key set. A verified signature is remembered by the token's hash until the token
+ * ends; whether its sign-in still lives is asked elsewhere, every time.
+ */
+export function accessTokens(identity: () => RpcClient<typeof IdentityServiceDefinition>, issuer: string): AccessTokens {
+  const verified = new LRUCache<string, AccessToken>({ max: 20_000 });
+  let keySet: { jwks: JSONWebKeySet; readAtMs: number } | undefined;
+  let reading: Promise<JSONWebKeySet> | undefined;
+
+  async function jwks(maxAgeMs = jwksAgeMs): Promise<JSONWebKeySet> {
+    if (keySet && performance.now() - keySet.readAtMs < maxAgeMs) return keySet.jwks;
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    // An old key set is better than none while identity is away.
+    return keySet ? reading.catch(() => (keySet as { jwks: JSONWebKeySet }).jwks) : reading;
+  }
+
+  async function read(): Promise<JSONWebKeySet> {
+    const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: 'jwks' };
+    const { jwksJson } = await identity().getJwks({}, { caller });
+    keySet = { jwks: JSON.parse(jwksJson) as JSONWebKeySet, readAtMs: performance.now() };
+    return keySet.jwks;
+  }
+
+  async function payloadOf(token: string): Promise<JWTPayload> {
+    const options = { algorithms: ['ES256'], issuer, audience: issuer, requiredClaims: ['sub', 'sid', 'exp', 'jti'] };
+    try {
+      return (await jwtVerify(token, createLocalJWKSet(await jwks()), options)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      return (await jwtVerify(token, createLocalJWKSet(await jwks(unknownKeyPauseMs)), options)).payload;
+    }
+  }
+
+  return {
+    jwks: () => jwks(),
+    async verify(token) {
+      // base64url has several spellings of the same last byte; only the canonical one is a token that identity made.
+      if (token.length > 4_096 || !isCanonical(token)) throw unauthenticated('Invalid or expired access token');
+      const hash = createHash('sha256').update(token).digest('base64url');
+      const known = verified.get(hash);
+      if (known && known.endsAtMs > Date.now()) return known;
+      try {
+        const { sid, exp } = await payloadOf(token);
+        const access = { signInId: String(sid), endsAtMs: Number(exp) * 1000 };
+        verified.set(hash, access);
+        return access;
+      } catch (error) {
+        if (error instanceof errors.JOSEError) throw unauthenticated('Invalid or expired access token');
+        throw error;
+      }
+    },
+  };
+}
+
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
+}

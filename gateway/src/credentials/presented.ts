@@ -1,0 +1,20 @@
+/** The credentials that a request or a socket shows, unverified. */
+export interface Presented {
+  /** What follows `Bearer` in the Authorization header: an access token, or a session token (`pst1.…`). */
+  bearer?: string;
+  apiKey?: string;
+}
+
+/** Reads credentials from HTTP headers or from a socket's connection parameters; names compare without case. */
+export function presentedIn(fields: Record<string, unknown>): Presented {
+  const presented: Presented = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value !== 'string') continue;
+    if (name.toLowerCase() === 'x-api-key') presented.apiKey = value;
+    if (name.toLowerCase() === 'authorization') {
+      const bearer = /^Bearer +(\S+) *$/i.exec(value)?.[1];
+      if (bearer) presented.bearer = bearer;
+    }
+  }
+  return presented;
+}

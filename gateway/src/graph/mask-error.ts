@@ -1,0 +1,38 @@
+import { errorTable, internalMessage } from '@parley/chassis/error-table';
+import type { Logger } from '@parley/chassis/log';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+
+/** Codes that stand for themselves: the contract's, and Apollo's for syntax and schema validation. */
+const knownCodes = new Set([
+  ...Object.values(errorTable).map(({ code }) => code),
+  'PLATFORM_REQUIRED',
+  'DEPTH_LIMIT',
+  'COMPLEXITY_LIMIT',
+]);
+const apolloCodes = new Set([
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'BAD_USER_INPUT',
+  'OPERATION_RESOLUTION_FAILURE',
+]);
+
+/** The last look at every error: what the contract knows passes with its own extensions, anything else is logged and masked. */
+export function maskError(log: Logger) {
+  return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
+    const { code, statusCode, reason, fields } = formatted.extensions ?? {};
+    const place = {
+      ...(formatted.path && { path: formatted.path }),
+      ...(formatted.locations && { locations: formatted.locations }),
+    };
+    if (typeof code === 'string' && knownCodes.has(code) && typeof statusCode === 'number') {
+      const extensions = { code, statusCode, ...(reason !== undefined && { reason }), ...(fields !== undefined && { fields }) };
+      return { message: formatted.message, ...place, extensions };
+    }
+    if (typeof code === 'string' && apolloCodes.has(code)) {
+      return { message: formatted.message, ...place, extensions: { code, statusCode: 400 } };
+    }
+    if (code === 'BAD_REQUEST') return { message: formatted.message, ...place, extensions: { code, statusCode: 400 } };
+    log.error({ err: thrown instanceof GraphQLError ? (thrown.originalError ?? thrown) : thrown }, 'operation failed');
+    return { message: internalMessage, ...place, extensions: { code: 'INTERNAL', statusCode: 500 } };
+  };
+}

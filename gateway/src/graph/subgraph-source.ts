@@ -1,0 +1,66 @@
+import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
+import { context as otel, propagation } from '@opentelemetry/api';
+import { type Callers, callerHeader } from '@parley/chassis/caller';
+import { badRequest, DomainError, unavailable } from '@parley/chassis/errors';
+import { graphError } from '@parley/chassis/graph/graph-errors';
+import { errors, Pool } from 'undici';
+import type { GatewayContext } from './gateway-context.ts';
+
+export interface SubgraphSourceOptions {
+  /** The unit that owns the subgraph: whom callers are minted for. */
+  unit: string;
+  url: string;
+  callers: Callers;
+  maxAnswerBytes: number;
+}
+
+/** A subgraph over pooled HTTP connections: `@apollo/gateway`'s own fetcher is half the cost of a federated query. */
+export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
+  close(): Promise<void>;
+}
+
+export function subgraphSource({ unit, url, callers, maxAnswerBytes }: SubgraphSourceOptions): SubgraphSource {
+  const pool = new Pool(new URL(url).origin, {
+    connections: 64,
+    connectTimeout: 1_000,
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+    keepAliveTimeout: 30_000,
+    maxResponseSize: maxAnswerBytes,
+  });
+
+  return {
+    async process({ request, context }: GraphQLDataSourceProcessOptions<GatewayContext>) {
+      const headers: Record<string, string> = {
+        'content-type': 'application/json',
+        [callerHeader]: await callers.mint(context.caller, unit),
+      };
+      propagation.inject(otel.active(), headers);
+      const { query, variables, operationName } = request;
+      try {
+        const { statusCode, body } = await pool.request({
+          method: 'POST',
+          path: '/',
+          headers,
+          body: JSON.stringify({ query, variables, operationName }),
+        });
+        if (statusCode !== 200) {
+          await body.dump();
+          throw new DomainError('internal', `${unit} answered ${statusCode}`);
+        }
+        return (await body.json()) as Awaited<ReturnType<GraphQLDataSource['process']>>;
+      } catch (error) {
+        throw graphError(asDomainError(unit, error));
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+function asDomainError(unit: string, error: unknown): DomainError {
+  if (error instanceof DomainError) return error;
+  if (error instanceof errors.ResponseExceededMaxSizeError) {
+    return badRequest('The answer is too large; ask for less at a time', 'ANSWER_TOO_LARGE');
+  }
+  return unavailable(`${unit} is not available`, error);
+}

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { ApolloGateway } from '@apollo/gateway';
+import type { Callers } from '@parley/chassis/caller';
+import type { Logger } from '@parley/chassis/log';
+import type { Addresses } from '@parley/chassis/surroundings';
+import type { GraphQLSchema } from 'graphql';
+import type { GatewayContext } from './gateway-context.ts';
+import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
+
+export interface Supergraph {
+  gateway: ApolloGateway;
+  sdl: string;
+  /** What clients see. There once the gateway has been loaded. */
+  apiSchema(): GraphQLSchema;
+  close(): Promise<void>;
+}
+
+export interface SupergraphOptions {
+  callers: Callers;
+  addresses: Addresses;
+  maxAnswerBytes: number;
+  log: Logger;
+}
+
+/** The composed schema as `scripts/compose` wrote it. It says `http://<unit>.invalid`; addresses come from configuration. */
+export function readSupergraph(): Promise<string> {
+  return readFile(new URL('../../supergraph.graphql', import.meta.url), 'utf8');
+}
+
+export async function createSupergraph({ callers, addresses, maxAnswerBytes, log }: SupergraphOptions): Promise<Supergraph> {
+  // @apollo/gateway reports its version and platform home unless told not to before it is made.
+  process.env.APOLLO_TELEMETRY_DISABLED = 'true';
+  const sdl = await readSupergraph();
+  const sources: SubgraphSource[] = [];
+  let schema: GraphQLSchema | undefined;
+  const gateway = new ApolloGateway({
+    supergraphSdl: sdl,
+    logger: log.child({}, { level: 'warn' }),
+    buildService: ({ name }) => {
+      const source = subgraphSource({ unit: name, url: addresses.of(name, 'graph'), callers, maxAnswerBytes });
+      sources.push(source);
+      return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
+    },
+  });
+  gateway.onSchemaLoadOrUpdate(({ apiSchema }) => {
+    schema = apiSchema;
+  });
+  return {
+    gateway,
+    sdl,
+    apiSchema() {
+      if (!schema) throw new Error('The supergraph has not been loaded yet');
+      return schema;
+    },
+    async close() {
+      await Promise.all(sources.map((source) => source.close()));
+    },
+  };
+}

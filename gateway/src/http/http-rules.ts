@@ -1,0 +1,43 @@
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { Logger } from '@parley/chassis/log';
+
+/** Answers a request that never becomes an operation, in the one error shape. */
+export function refuse(response: Response, status: number, message: string, code = 'BAD_REQUEST'): void {
+  response.status(status).json({ errors: [{ message, extensions: { code, statusCode: status } }] });
+}
+
+/** GraphQL over HTTP here is POST with a JSON object, from a client that names its platform. */
+export function postOnly(): RequestHandler {
+  return (request, response, next) => {
+    if (request.method !== 'POST') {
+      response.setHeader('allow', 'POST, OPTIONS');
+      return refuse(response, 405, 'Send operations by POST');
+    }
+    if (!request.is('application/json')) return refuse(response, 415, 'Send the operation as application/json');
+    if (request.header('x-app-platform') !== 'customer') {
+      return refuse(response, 400, 'The header x-app-platform must be customer', 'PLATFORM_REQUIRED');
+    }
+    next();
+  };
+}
+
+/** After the body was read: one operation, as an object. */
+export function oneOperation(): RequestHandler {
+  return (request, response, next) => {
+    const body: unknown = request.body;
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      return refuse(response, 400, 'The body must be a JSON object with query and, if any, variables');
+    }
+    next();
+  };
+}
+
+/** Bodies that are too large or no JSON, and whatever else fails before an operation is known. */
+export function failedRequests(log: Logger): ErrorRequestHandler {
+  return (error: Error & { status?: number; type?: string }, _request, response, _next) => {
+    if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is too large');
+    if (error.status && error.status < 500) return refuse(response, error.status, 'The body cannot be read as JSON');
+    log.error({ err: error }, 'request failed');
+    refuse(response, 500, 'Something went wrong on our side', 'INTERNAL');
+  };
+}

@@ -1,0 +1,59 @@
+import { badRequest, notFound } from '@parley/chassis/errors';
+import { isAbortError } from '@parley/chassis/abort';
+import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { Message, SessionEvent, SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { SubscriptionSource } from './subscriptions.ts';
+
+/** `Subscription.sessionEvents`, fed by the session service's stream. */
+export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefinition>): SubscriptionSource {
+  return async function* ({ sessionId, after }, caller, signal) {
+    const id = Number(sessionId);
+    if (!/^\d{1,10}$/.test(String(sessionId)) || id < 1 || id > 2_147_483_647) throw notFound('Session', String(sessionId));
+    if (after !== undefined && after !== null && typeof after !== 'string') throw badRequest('after is no event id');
+    try {
+      const events = session().watchSession(
+        { sessionId: id, after: after ?? undefined },
+        { caller, signal, passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'] },
+      );
+      for await (const { event } of events) if (event) yield payloadOf(event);
+    } catch (error) {
+      if (!isAbortError(error)) throw error;
+    }
+  };
+}
+
+/** The event in the shape of the GraphQL type that stands for it. */
+export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): Record<string, unknown> {
+  const common = { eventId, sessionId, occurredAt: occurredAt?.toISOString() };
+  switch (kind?.$case) {
+    case 'aiResponseChunk':
+      return { __typename: 'AiResponseChunkEvent', ...common, ...kind.value };
+    case 'aiResponse':
+      return {
+        __typename: 'AiResponseEvent',
+        ...common,
+        clientTurnId: kind.value.clientTurnId,
+        turnIndex: kind.value.turnIndex,
+        interrupted: kind.value.interrupted,
+        text: kind.value.message?.text,
+        message: kind.value.message && messageOf(kind.value.message),
+      };
+    case 'turnFailed':
+      return { __typename: 'TurnFailedEvent', ...common, ...kind.value };
+    case 'sessionStatusChanged':
+      return { __typename: 'SessionStatusEvent', ...common, status: kind.value.status };
+    default:
+      throw new Error('The session service sent an event of a kind that this gateway does not know');
+  }
+}
+
+function messageOf(message: Message): Record<string, unknown> {
+  const { costUsdE8, structuredContentJson, createdAt, updatedAt, ...same } = message;
+  return {
+    ...same,
+    costUsd: Number(costUsdE8) / 1e8,
+    structuredContent: structuredContentJson ? JSON.parse(structuredContentJson) : null,
+    createdAt: createdAt?.toISOString(),
+    updatedAt: updatedAt?.toISOString(),
+  };
+}

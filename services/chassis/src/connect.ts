@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { createCallers } from './caller.ts';
+import { type Environment, positiveInt, readSettings, SettingsError, secretKey } from './config.ts';
+import { openDatabase } from './database/open.ts';
+import type { Database, SchemaDeclaration } from './database/types.ts';
+import { memoryEventLog } from './event-log/memory-event-log.ts';
+import { inProcessEventBus } from './events/in-process-event-bus.ts';
+import { memoryKeyValue } from './key-value/memory-key-value.ts';
+import { createAddresses, type Surroundings } from './surroundings.ts';
+import type { Part } from './unit.ts';
+
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' });
+
+/**
+ * The surroundings of a unit that runs as a process of its own, from the environment. `DATABASE_URL`, or one per service
+ * (`SESSION_DATABASE_URL`), is needed; schemas are brought up to date beforehand by `scripts/migrate`.
+ * Key-value, event log and event bus are the one-process engines: units that share them have to share a process.
+ * @throws SettingsError naming all that is missing or wrong.
+ */
+export function connectSurroundings(env: Environment): Surroundings & Part {
+  const settings = readSettings(env, {
+    MESH_KEY: secretKey,
+    DATABASE_URL: postgresUrl.optional(),
+    DATABASE_POOL_SIZE: positiveInt.default(4),
+    PARLEY_HOST: z.string().default('127.0.0.1'),
+  });
+  refuseWhatIsNotServed(env);
+
+  const keyValue = memoryKeyValue();
+  const eventLog = memoryEventLog();
+  const eventBus = inProcessEventBus({
+    deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
+  });
+
+  return {
+    name: 'engines',
+    database: (schema) => serviceDatabase(env, schema, settings.DATABASE_URL, settings.DATABASE_POOL_SIZE),
+    keyValue,
+    eventLog,
+    eventBus,
+    addresses: createAddresses(env),
+    callers: createCallers(settings.MESH_KEY),
+    host: settings.PARLEY_HOST,
+    migrateOnStart: false,
+    soleOwner: false,
+    development: env.NODE_ENV !== 'production',
+    async start() {},
+    async stop() {
+      await Promise.all([eventBus.close(), eventLog.close(), keyValue.close()]);
+    },
+  };
+}
+
+/** One service's database: its own `<SERVICE>_DATABASE_URL`, else the shared one. */
+export function serviceDatabase(
+  env: Environment,
+  schema: SchemaDeclaration,
+  sharedUrl: string | undefined,
+  poolSize: number,
+): Database {
+  const name = `${schema.name.toUpperCase()}_DATABASE_URL`;
+  const url = env[name] || sharedUrl;
+  if (!url) throw new SettingsError([`${name} or DATABASE_URL: is missing`]);
+  return openDatabase({ url, schema, poolSize, migrationsUrl: env.MIGRATIONS_DATABASE_URL || undefined });
+}
+
+/** An engine that is asked for and not served would be silently replaced by a smaller one: better not to start. */
+function refuseWhatIsNotServed(env: Environment): void {
+  const asked = ['REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT'].filter((name) => env[name]);
+  if (asked.length > 0) throw new SettingsError(asked.map((name) => `${name}: this version has no such engine yet`));
+}
