@@ -77,6 +77,16 @@ export function isPassing(error: unknown): boolean {
   return connectionMessages.test(error.message);
 }
 
+/** Whether a connection that had been there was not any more, rather than that none could be had. */
+export function isLostConnection(error: unknown): boolean {
+  if (isDatabaseError(error)) return error.code === '57P01' || error.code === '08006';
+  return (
+    error instanceof Error &&
+    (('code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) ||
+      /(^| - )(Connection terminated unexpectedly|Client has encountered a connection error)/.test(error.message))
+  );
+}
+
 /**
  * What a transaction rejects with. Deadlocks and serialization failures count as passing too: nothing was written, and
  * whoever knows that the work is repeatable (a job, a client) repeats it.

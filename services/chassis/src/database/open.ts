@@ -4,7 +4,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
 import { unavailable } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { transactionError } from './database-errors.ts';
+import { isLostConnection, transactionError } from './database-errors.ts';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import { openPool } from './pool.ts';
@@ -22,10 +22,15 @@ export interface DatabaseOptions {
   migrationsUrl?: string | undefined;
   /** How long one statement may run, in ms. Default 20 s. */
   statementTimeoutMs?: number | undefined;
+  /** How long a transaction may wait for a free connection, in ms. Default 5 s. */
+  acquireTimeoutMs?: number | undefined;
   /** Moves `parley_now()` of every transaction by so many ms. For tests. */
   clockOffsetMs?: (() => number) | undefined;
   log?: Logger | undefined;
 }
+
+/** What runs inside a transaction; it may ask whether the transaction is beyond help. */
+type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 const pingTimeoutMs = 2_000;
 
@@ -36,7 +41,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, schema, poolSize, statementTimeoutMs = 20_000, clockOffsetMs, log } = options;
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
-  const pool = openPool({ url, poolSize, statementTimeoutMs, log });
+  const pool = openPool({ url, poolSize, statementTimeoutMs, acquireTimeoutMs: options.acquireTimeoutMs, log });
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
   let closed = false;
@@ -52,18 +57,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** One simple-protocol statement sets all of it: nothing is bound, and nothing outlives the transaction. */
-  async function run<T>(
-    opening: string,
-    kind: string,
-    work: (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>,
-  ): Promise<T> {
+  async function run<T>(opening: string, kind: string, work: Work<T>): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     const effects: (() => void)[] = [];
     const woken = new Set<string>();
-    const result = await traced(kind, () =>
+    let begun = false;
+    const attempt = () =>
       pool.transaction(async (transaction) => {
         const aborted = watchForAbort(transaction);
         await transaction.raw(opening);
+        begun = true;
         const db: Transaction = {
           knex: transaction,
           afterCommit: (effect) => effects.push(effect),
@@ -74,6 +77,12 @@ export function openDatabase(options: DatabaseOptions): Database {
           throw new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
         }
         return value;
+      });
+    const result = await traced(kind, () =>
+      attempt().catch((error: unknown) => {
+        // The pool gave out a connection that had died while it lay idle; nothing has been done yet.
+        if (!begun && isLostConnection(error)) return attempt();
+        throw error;
       }),
     );
     for (const what of woken) effects.push(() => wakes.emit(what));

@@ -6,8 +6,10 @@ import { isQueryTimeout } from './database-errors.ts';
 export interface PoolOptions {
   url: string;
   poolSize: number;
-  /** How long one statement may run, in ms; the server is told, and the client gives up a little later. */
+  /** How long one statement may run, in ms; the server is told, and the client gives up after a quarter more. */
   statementTimeoutMs: number;
+  /** How long to wait for a free connection, in ms. Default 5 s. */
+  acquireTimeoutMs?: number | undefined;
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
 }
 
@@ -19,14 +21,13 @@ interface RawConnection {
 }
 
 const connectTimeoutMs = 5_000;
-const acquireTimeoutMs = 5_000;
 const idleTimeoutMs = 60_000;
 
 /**
  * A bounded pool, all of whose waits end. Never give it `searchPath`, a named statement or a session `SET`: behind
  * the embedded database all connections are one session, and behind a pooler any two transactions may share one.
  */
-export function openPool({ url, poolSize, statementTimeoutMs, log }: PoolOptions): Knex {
+export function openPool({ url, poolSize, statementTimeoutMs, acquireTimeoutMs = 5_000, log }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
   const pool = knexFactory({
     client: 'pg',
@@ -35,9 +36,9 @@ export function openPool({ url, poolSize, statementTimeoutMs, log }: PoolOptions
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
       statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: statementTimeoutMs + 10_000,
+      idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
       // The embedded database ignores the server's timeouts.
-      query_timeout: statementTimeoutMs + 5_000,
+      query_timeout: statementTimeoutMs * 1.25,
       keepAlive: true,
     },
     acquireConnectionTimeout: acquireTimeoutMs,

@@ -1,0 +1,72 @@
+/** Says "look again" to one loop. Raised many times before it is waited for, it still counts once. */
+export interface Signal {
+  raise(): void;
+  raiseIn(delayMs: number): void;
+  /** Resolves when raised since the last time, or after `timeoutMs`, or at once when closed. */
+  raised(timeoutMs: number): Promise<void>;
+  /** Resolves after `durationMs` whatever is raised, or at once when closed. */
+  pause(durationMs: number): Promise<void>;
+  /** Ends all waits and timers; nothing waits any more. */
+  close(): void;
+  readonly closed: boolean;
+}
+
+export function createSignal(): Signal {
+  const timers = new Set<NodeJS.Timeout>();
+  const waits = new Set<() => void>();
+  let isRaised = false;
+  let isClosed = false;
+  let wake: (() => void) | undefined;
+
+  function after(delayMs: number, action: () => void): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      action();
+    }, delayMs);
+    timers.add(timer);
+    return timer;
+  }
+
+  /** A wait that ends by timer, by close, or by what is done with the function handed to `begin`. */
+  async function wait(timeoutMs: number, begin?: (end: () => void) => void): Promise<void> {
+    if (isClosed) return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        timers.delete(timer);
+        waits.delete(end);
+        resolve();
+      };
+      const timer = after(timeoutMs, end);
+      waits.add(end);
+      begin?.(end);
+    });
+  }
+
+  function raise(): void {
+    isRaised = true;
+    wake?.();
+  }
+
+  return {
+    get closed() {
+      return isClosed;
+    },
+    raise,
+    raiseIn(delayMs) {
+      if (!isClosed) after(delayMs, raise);
+    },
+    async raised(timeoutMs) {
+      if (!isRaised) await wait(timeoutMs, (end) => (wake = end));
+      wake = undefined;
+      isRaised = false;
+    },
+    pause: (durationMs) => wait(durationMs),
+    close() {
+      isClosed = true;
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+      for (const end of waits) end();
+    },
+  };
+}
