@@ -20,7 +20,7 @@ const running = new Set<number>();
 /** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
 export async function run({ command, args, cwd, timeoutMs }: Command): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
-  const child = spawn(command, args, { cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd, env: plainEnv(), detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -51,6 +51,12 @@ export async function run({ command, args, cwd, timeoutMs }: Command): Promise<E
 /** Kills every command that still runs, with all that it started. */
 export function killAll(): void {
   for (const pid of running) killGroup(pid);
+}
+
+// A report is read by a program: no colours, and the same marks on every terminal.
+function plainEnv(): NodeJS.ProcessEnv {
+  const { NO_COLOR: _, ...env } = process.env;
+  return { ...env, FORCE_COLOR: '0', TERM: 'dumb' };
 }
 
 function killGroup(pid: number | undefined): void {

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { type Counts, countTests, withoutPassed } from './ava-report.ts';
 import { run } from './command.ts';
 import { findContractCheck, operations } from './contract.ts';
-import { type Counts, countTap, withoutPassed } from './tap.ts';
 import type { Workspace } from './workspaces.ts';
 
 export interface Outcome extends Counts {
@@ -52,9 +52,9 @@ export function tests(root: string, { name, folder, files }: Workspace): Step {
   return {
     name,
     async run() {
-      const args = ['--tap', `--concurrency=${concurrency}`, ...files];
+      const args = [`--concurrency=${concurrency}`, ...files];
       const ended = await run({ command: 'ava', args, cwd: join(root, folder), timeoutMs: workspaceTimeoutMs });
-      const counts = countTap(ended.stdout);
+      const counts = countTests(ended.stdout);
       // A crash, a timeout or an empty report is a failure too, though no test says so.
       const failed = ended.ok && counts.passed > 0 ? counts.failed : Math.max(1, counts.failed);
       return { ...counts, failed, output: withoutPassed(ended.output) };
