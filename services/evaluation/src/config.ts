@@ -1,0 +1,30 @@
+import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
+
+export interface EvaluationConfig {
+  rpcPort: number;
+  opsPort: number;
+  /** Judgements under way at once in this process. */
+  concurrency: number;
+  /** How long one request for a judgement may take, in ms. */
+  judgeTimeoutMs: number;
+  /** How long a process may be silent before another takes its judgements, in ms. */
+  leaseMs: number;
+}
+
+/** Reads the unit's settings; see its README for what each means. @throws SettingsError naming all that is wrong. */
+export function readEvaluationConfig(env: Environment): EvaluationConfig {
+  const settings = readSettings(env, {
+    EVALUATION_RPC_PORT: port.default(0),
+    EVALUATION_OPS_PORT: port.default(0),
+    EVALUATION_CONCURRENCY: positiveInt.default(8),
+    EVALUATION_JUDGE_TIMEOUT_MS: positiveInt.default(120_000),
+    EVALUATION_LEASE_MS: positiveInt.default(30_000),
+  });
+  return {
+    rpcPort: settings.EVALUATION_RPC_PORT,
+    opsPort: settings.EVALUATION_OPS_PORT,
+    concurrency: settings.EVALUATION_CONCURRENCY,
+    judgeTimeoutMs: settings.EVALUATION_JUDGE_TIMEOUT_MS,
+    leaseMs: settings.EVALUATION_LEASE_MS,
+  };
+}

@@ -1,0 +1,97 @@
+import { serviceCaller, type TenantCaller } from '@parley/chassis/caller';
+import { isDomainError } from '@parley/chassis/errors';
+import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
+import type { Agent } from '@parley/protos/parley/agent/v1/agent';
+import { evaluationStore } from './evaluation-store.ts';
+import { judgePrompt } from './judge-prompt.ts';
+import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';
+import { labelsOf } from './labels.ts';
+import { judgeOffline } from './offline-judge.ts';
+import type { Ports } from './ports.ts';
+import { type TranscriptLine, transcriptOf } from './transcript.ts';
+
+/** The job that a session's end leaves behind. */
+export interface JudgeSession {
+  sessionId: number;
+  agentId: number;
+}
+
+export const judgeKind = 'evaluation.judge';
+
+/** A judgement that does not fit the schema is asked for twice more before the offline judge takes over. */
+const maxAsks = 3;
+
+/** Judges one ended session and stores exactly one evaluation of it. */
+export async function judgeSession(
+  ports: Ports,
+  job: JobRun<JudgeSession, undefined, TenantJob<JudgeSession>>,
+): Promise<void> {
+  const { data, tenantId, signal, lease } = job;
+  const { sessionId, agentId } = data;
+  const caller = serviceCaller('evaluation', tenantId, `judge-${sessionId}`) as TenantCaller;
+  if (await ports.database.transact(tenantId, (db) => evaluationStore(db).exists(sessionId))) return;
+
+  const [{ messages }, { agent }] = await Promise.all([
+    ports.session().getTranscript({ sessionId }, { caller, signal }),
+    ports.agent().getAgent({ agentId }, { caller, signal }),
+  ]);
+  if (!agent) throw new Error('The agent service answered without an agent');
+  const transcript = transcriptOf(messages);
+  const labels = labelsOf(agent);
+  const asked = await askModel(ports, { agent, transcript, labels, sessionId, caller, signal, attempt: job.attempt });
+  const judgement = asked?.judgement ?? judgeOffline(agent, transcript, labels);
+
+  await ports.database.transact(tenantId, async (db) => {
+    await evaluationStore(db).insertOnce({
+      ...judgement,
+      sessionId,
+      transcript,
+      judgedBy: asked?.modelId ?? 'OFFLINE',
+    });
+    await lease.complete(db);
+  });
+}
+
+interface Question {
+  agent: Agent;
+  transcript: TranscriptLine[];
+  labels: string[];
+  sessionId: number;
+  caller: TenantCaller;
+  signal: AbortSignal;
+  attempt: number;
+}
+
+/** A model's judgement, or undefined where there is no model, none answers, or its answers do not fit. */
+async function askModel(
+  ports: Ports,
+  question: Question,
+): Promise<{ judgement: Judgement; modelId: string } | undefined> {
+  const { agent, transcript, labels, sessionId, caller, signal, attempt } = question;
+  if (transcript.every(({ role }) => role === 'MODEL')) return undefined; // the person said nothing: nothing to ask about
+  let prompt: Awaited<ReturnType<typeof judgePrompt>>;
+  try {
+    prompt = await judgePrompt(agent, transcript, labels);
+  } catch (error) {
+    ports.log.warn({ err: error, agentId: agent.id, sessionId }, "the agent's evaluation template failed");
+    return undefined;
+  }
+  const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
+  for (let ask = 1; ask <= maxAsks; ask += 1) {
+    const callId = `evaluation-${sessionId}-${attempt}-${ask}`;
+    const request = { agentId: agent.id, sessionId, operation: 'evaluation', callId, ...prompt, jsonSchemaJson };
+    try {
+      const answer = await ports.agent().generate(request, { caller, signal, timeoutMs: ports.judgeTimeoutMs });
+      if (answer.offline) return undefined;
+      const judgement = readJudgement(answer.text, labels);
+      if (judgement) return { judgement, modelId: answer.modelId };
+      ports.log.info({ sessionId, ask }, 'a judgement did not fit its schema');
+    } catch (error) {
+      // No model answers: better a judgement by counting now than none. The agent service has tried its fallbacks.
+      if (!isDomainError(error)) throw error;
+      ports.log.warn({ err: error, sessionId }, 'no model judged the session');
+      return undefined;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/** What a judge says of a session. */
+export interface Judgement {
+  /** 0 to 100. */
+  score: number;
+  /** A paragraph. */
+  summary: string;
+  strengths: string[];
+  weaknesses: string[];
+  /** One of the labels; empty where there are none. */
+  recommendation: string;
+}
+
+const point = z.string().trim().min(1).max(1_000);
+
+function shapeFor(labels: string[]) {
+  return z.object({
+    score: z.int().min(0).max(100),
+    summary: z.string().trim().min(1).max(8_000),
+    strengths: z.array(point).max(20),
+    weaknesses: z.array(point).max(20),
+    recommendation: labels.length > 0 ? z.enum(labels as [string, ...string[]]) : z.literal(''),
+  });
+}
+
+/** The JSON Schema that a model is asked to answer in. */
+export function judgementSchema(labels: string[]): Record<string, unknown> {
+  return z.toJSONSchema(shapeFor(labels), { target: 'draft-7' });
+}
+
+/** A model's answer as a judgement; undefined when it does not fit. A fence around the JSON is forgiven. */
+export function readJudgement(text: string, labels: string[]): Judgement | undefined {
+  const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  const read = shapeFor(labels).safeParse(value);
+  return read.success && isStorable(JSON.stringify(read.data)) ? read.data : undefined;
+}
+
+/** PostgreSQL keeps no NUL and no half of a surrogate pair. */
+function isStorable(json: string): boolean {
+  return !json.includes('\\u0000') && !/\\ud[89ab]|\\ud[c-f]/i.test(json);
+}

@@ -1,0 +1,20 @@
+import type { Message } from '@parley/protos/parley/session/v1/session';
+
+/** One line of what was said, as an evaluation keeps and shows it. */
+export interface TranscriptLine {
+  role: 'USER' | 'MODEL';
+  text: string;
+  /** Place in the session, from 0 without gap. */
+  turnIndex: number;
+  /** ISO 8601 in UTC. */
+  createdAt: string;
+}
+
+export function transcriptOf(messages: Message[]): TranscriptLine[] {
+  return messages.map(({ role, text, turnIndex, createdAt }) => ({
+    role: role === 'USER' ? 'USER' : 'MODEL',
+    text,
+    turnIndex,
+    createdAt: (createdAt ?? new Date(0)).toISOString(),
+  }));
+}
