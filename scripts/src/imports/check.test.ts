@@ -26,7 +26,7 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
     'services/session/package.json': manifest,
     'services/session/src/main.ts': "import './service.ts';",
     'services/session/src/service.ts': "import './rpc.ts'; import './graph/resolvers.ts'; import './on-ended.ts';",
-    'services/session/src/rpc.ts': "import './send-message.ts';",
+    'services/session/src/rpc.ts': "import './send-message.ts'; import type { Row } from './session-store.ts';",
     'services/session/src/graph/resolvers.ts': "import './dates.ts'; import '../send-message.ts';",
     'services/session/src/graph/dates.ts': '',
     'services/session/src/on-ended.ts': "import './send-message.ts';",
@@ -133,6 +133,24 @@ const refused: [what: string, file: string, text: string, violation: string][] =
     'services/session/src/cursor.ts',
     "import test from 'ava';",
     'production-imports-test-code: services/session/src/cursor.ts → node_modules/ava/index.js',
+  ],
+  [
+    'a use case that takes the service as a whole',
+    'services/session/src/send-message.ts',
+    "import type { App } from './service.ts';",
+    'wiring-imported: services/session/src/send-message.ts → services/session/src/service.ts',
+  ],
+  [
+    'an import of what runs when it is imported',
+    'deploy/local/src/mesh.ts',
+    "import '../../../services/session/src/main.ts';",
+    'main-imported: deploy/local/src/mesh.ts → services/session/src/main.ts',
+  ],
+  [
+    'two files that import each other',
+    'services/session/src/cursor.ts',
+    "import './send-message.ts';",
+    'cycle: services/session/src/cursor.ts → services/session/src/send-message.ts',
   ],
   [
     'an import that leads nowhere',
