@@ -26,9 +26,11 @@ async function keptKeys(dataFolder: string): Promise<Keys> {
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
   await chmod(draft, 0o600);
-  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
   await unlink(draft);
   return (await read(file)) ?? keptKeys(dataFolder);
 }
@@ -44,7 +46,9 @@ async function read(file: string): Promise<Keys | undefined> {
   try {
     return JSON.parse(text) as Keys;
   } catch {
-    throw new Error(`${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`);
+    throw new Error(
+      `${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`,
+    );
   }
 }
 

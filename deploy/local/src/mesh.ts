@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { agent } from '@parley/agent';
 import { readAgentConfig } from '@parley/agent/config';
+import { createModels, type ModelDescription } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
 import { type Environment, positiveInt, readAll, readSettings, secretKey } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
@@ -28,6 +29,8 @@ export interface LocalMesh extends Unit {
   publicUrl(): string;
   /** Which engine serves which port, for the start-up banner. */
   engines(): Record<string, string>;
+  /** Which models answer. */
+  models(): ModelDescription[];
   /** Where the units listen. */
   surroundings: Surroundings;
   /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
@@ -42,7 +45,10 @@ export interface LocalMeshOptions {
 }
 
 /** Reads every unit's settings and reports the problems of all at once. @throws SettingsError */
-export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions): Promise<LocalMesh> {
+export async function localMesh(
+  given: Environment,
+  { dataFolder, databaseSnapshot }: LocalMeshOptions,
+): Promise<LocalMesh> {
   const folder = dataFolder === null ? null : resolve(dataFolder);
   const env = folder === null ? given : await withKeys(given, folder);
   const configs = readAll({
@@ -68,7 +74,8 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     log,
   });
   const surroundings: Surroundings = {
-    database: (schema) => serviceDatabase(env, schema, env.DATABASE_URL || embedded?.url, configs.mesh.DATABASE_POOL_SIZE),
+    database: (schema) =>
+      serviceDatabase(env, schema, env.DATABASE_URL || embedded?.url, configs.mesh.DATABASE_POOL_SIZE),
     keyValue,
     eventLog,
     eventBus,
@@ -102,8 +109,11 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     surroundings,
     failed,
     publicUrl: () => surroundings.addresses.of('gateway', 'public'),
+    models: () => createModels(configs.agent.models, log).describe(),
     engines: () => ({
-      database: env.DATABASE_URL ? 'PostgreSQL (DATABASE_URL)' : `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`,
+      database: env.DATABASE_URL
+        ? 'PostgreSQL (DATABASE_URL)'
+        : `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`,
       'key-value, event log': 'in memory',
       'event bus': 'in process, fed by the outboxes',
     }),
@@ -124,7 +134,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     },
     stop,
     async ready() {
-      await Promise.all(started.map((part) => part.ready?.()));
+      await Promise.all(started.map(async (part) => part.ready?.()));
     },
   };
 

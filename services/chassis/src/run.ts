@@ -5,6 +5,8 @@ export interface RunOptions {
   log: Logger;
   /** How long stopping may take before the process exits all the same, with code 1. Default 25 s. */
   stopTimeoutMs?: number;
+  /** Resolves with the reason when something ended that the parts cannot do without: all is stopped, with exit code 1. */
+  failed?: Promise<Error>;
   /** Called once everything is up. */
   onReady?: () => void | Promise<void>;
 }
@@ -13,7 +15,7 @@ export interface RunOptions {
  * Starts the parts in order, waits for SIGINT or SIGTERM, stops them last first and exits. The only place that listens to
  * signals. A failed start prints one clear message and exits with code 1; a second signal exits at once.
  */
-export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, onReady }: RunOptions): Promise<void> {
+export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, failed, onReady }: RunOptions): Promise<void> {
   const started: Part[] = [];
   let stopping: Promise<void> | undefined;
 
@@ -44,6 +46,13 @@ export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, onReady 
       void stop(0);
     });
   }
+
+  void failed?.then((error) => {
+    if (stopping) return;
+    log.error({ err: error }, 'cannot go on');
+    process.stderr.write(`${startFailure(error)}\n`);
+    void stop(1);
+  });
 
   try {
     for (const part of parts) {

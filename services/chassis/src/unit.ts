@@ -46,8 +46,9 @@ export function unit(name: string, parts: Part[]): Unit {
     },
     stop,
     async ready() {
-      if (stopping || started.length < parts.length) throw new Error(`${name} is ${stopping ? 'stopping' : 'starting'}`);
-      await Promise.all(parts.map((part) => part.ready?.()));
+      if (stopping || started.length < parts.length)
+        throw new Error(`${name} is ${stopping ? 'stopping' : 'starting'}`);
+      await Promise.all(parts.map(async (part) => part.ready?.()));
     },
   };
 }

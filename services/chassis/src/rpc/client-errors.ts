@@ -25,7 +25,10 @@ export function clientErrors(service: string) {
     } catch (error) {
       if (isAbortError(error) || !(error instanceof ClientError)) throw error;
       if (error.code === Status.UNAVAILABLE || error.code === Status.DEADLINE_EXCEEDED) {
-        throw new DomainError('unavailable', `${service} is not available`, { cause: error, reason: detailsOf(error).reason });
+        throw new DomainError('unavailable', `${service} is not available`, {
+          cause: error,
+          reason: detailsOf(error).reason,
+        });
       }
       const { kind, reason, fields } = detailsOf(error);
       if (kind && passOn.includes(kind)) throw new DomainError(kind, error.details, { reason, fields, cause: error });
@@ -35,15 +38,21 @@ export function clientErrors(service: string) {
   };
 }
 
-function detailsOf(error: ClientError): { kind?: ErrorKind; reason?: string; fields?: { path: string; message: string }[] } {
+function detailsOf(error: ClientError): {
+  kind?: ErrorKind;
+  reason?: string;
+  fields?: { path: string; message: string }[];
+} {
   const details = error instanceof RichClientError ? error.extra : [];
-  const info = details.find((detail) => detail.$type === ErrorInfo.$type) as ErrorInfo | undefined;
+  const info = details.find((detail): detail is ErrorInfo => detail.$type === ErrorInfo.$type);
   if (info?.domain !== errorDomain) return {};
-  const bad = details.find((detail) => detail.$type === BadRequest.$type) as BadRequest | undefined;
+  const bad = details.find((detail): detail is BadRequest => detail.$type === BadRequest.$type);
   const kind = info.metadata.kind;
   return {
     ...(kind && kind in errorTable && { kind: kind as ErrorKind }),
     ...(info.reason && { reason: info.reason }),
-    ...(bad && { fields: bad.fieldViolations.map(({ field, description }) => ({ path: field, message: description })) }),
+    ...(bad && {
+      fields: bad.fieldViolations.map(({ field, description }) => ({ path: field, message: description })),
+    }),
   };
 }

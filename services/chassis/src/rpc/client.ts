@@ -1,7 +1,7 @@
 import { type Client, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
+import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { Metadata } from 'nice-grpc-common';
-import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import type { Part } from '../unit.ts';

@@ -9,9 +9,14 @@ export async function* clientTracing<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,
   options: CallOptions,
 ) {
-  const span = tracer.startSpan(call.method.path.slice(1), { kind: SpanKind.CLIENT, attributes: { 'rpc.system': 'grpc' } });
+  const span = tracer.startSpan(call.method.path.slice(1), {
+    kind: SpanKind.CLIENT,
+    attributes: { 'rpc.system': 'grpc' },
+  });
   const metadata = Metadata(options.metadata);
-  propagation.inject(trace.setSpan(otel.active(), span), metadata, { set: (carrier, key, value) => carrier.set(key, value) });
+  propagation.inject(trace.setSpan(otel.active(), span), metadata, {
+    set: (carrier, key, value) => carrier.set(key, value),
+  });
   try {
     return yield* call.next(call.request, { ...options, metadata });
   } catch (error) {
@@ -23,7 +28,10 @@ export async function* clientTracing<Request, Response>(
 }
 
 /** Continues the caller's trace while the handler runs. */
-export async function* serverTracing<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
+export async function* serverTracing<Request, Response>(
+  call: ServerMiddlewareCall<Request, Response>,
+  context: CallContext,
+) {
   const parent = propagation.extract(otel.active(), context.metadata, {
     get: (carrier, key) => {
       const value = carrier.get(key);
@@ -31,7 +39,11 @@ export async function* serverTracing<Request, Response>(call: ServerMiddlewareCa
     },
     keys: (carrier) => [...carrier].map(([key]) => key),
   });
-  const span = tracer.startSpan(call.method.path.slice(1), { kind: SpanKind.SERVER, attributes: { 'rpc.system': 'grpc' } }, parent);
+  const span = tracer.startSpan(
+    call.method.path.slice(1),
+    { kind: SpanKind.SERVER, attributes: { 'rpc.system': 'grpc' } },
+    parent,
+  );
   const scope = trace.setSpan(parent, span);
   const responses = call.next(call.request, context);
   try {

@@ -1,0 +1,36 @@
+import { relative } from 'node:path';
+import type { LocalMesh } from '@parley/local';
+import { root } from '../root.ts';
+
+export interface BannerFacts {
+  /** How long the start took. */
+  seconds: number;
+  dataFolder: string;
+  logFile: string;
+}
+
+/** What a person needs to know once everything is up. */
+export function banner(mesh: Pick<LocalMesh, 'publicUrl' | 'engines' | 'models'>, facts: BannerFacts): string {
+  const url = mesh.publicUrl().replace('127.0.0.1', 'localhost');
+  const models = mesh.models();
+  const rows: [string, string][] = [
+    ['GraphQL', `${url}/graphql   (header x-app-platform: customer)`],
+    ['subscriptions', `${url.replace(/^http/, 'ws')}/graphql   (graphql-ws)`],
+    ['keys of tokens', `${url}/.well-known/jwks.json`],
+    ...Object.entries(mesh.engines()),
+    ['models', models.map(({ providerId, modelId }) => `${providerId} (${modelId})`).join(', ')],
+    ['data', facts.dataFolder],
+    ['log', relative(root, facts.logFile)],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const offline = models.every((model) => model.offline)
+    ? '\nNo model is configured: the offline one answers. It is no language model, it picks its words from the persona and the\nconversation. Set HOSTED_SMALL_MODEL_URL to any OpenAI-compatible endpoint for a real one.\n'
+    : '';
+  return [
+    `\nParley is up, after ${facts.seconds.toFixed(1)} s.\n`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
+    offline,
+    'Talk to an agent, in another terminal:  scripts/talk',
+    'Stop with Ctrl-C.\n\n',
+  ].join('\n');
+}
