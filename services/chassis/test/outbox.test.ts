@@ -1,53 +1,24 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
-import { pino } from 'pino';
-import type { Database, TenantDb } from '../src/database/types.ts';
-import { unavailable } from '../src/errors.ts';
-import type { Envelope } from '../src/events/envelope.ts';
+import test from 'ava';
+import type { TenantDb } from '../src/database/types.ts';
 import { outbox } from '../src/events/outbox.ts';
 import { oldestEventAgeMs } from '../src/events/outbox-rows.ts';
-import { type OutboxRelayOptions, outboxRelay } from '../src/events/relay.ts';
+import { outboxRelay } from '../src/events/relay.ts';
 import { createGate } from '../src/testing/gate.ts';
 import { replicaOf, testSchema } from '../src/testing/test-schema.ts';
 import { notesSchema } from './support/notes-schema.ts';
-import { type RecordingBus, recordingBus } from './support/recording-bus.ts';
-
-const silent = pino({ level: 'silent' });
-const numbered = (key: string, number: number) => ({
-  topic: 'note-written',
-  type: 'note.written.v1',
-  key,
-  data: new TextEncoder().encode(String(number)),
-});
-const numberOf = ({ data }: Envelope) => Number(new TextDecoder().decode(data));
-const numbersOf = (events: Envelope[], key: string) => events.filter((event) => event.key === key).map(numberOf);
-const range = (length: number) => Array.from({ length }, (_, index) => index);
-const append = (database: Database, key: string, number: number) =>
-  database.transact(1, (db) => outbox(db).append(numbered(key, number)));
-const waiting = (database: Database): Promise<number> =>
-  database.transactShared(async ({ knex }) => (await knex('outbox')).length);
-
-async function startRelay(
-  t: ExecutionContext,
-  database: Database,
-  bus: RecordingBus,
-  options: Partial<OutboxRelayOptions> = {},
-) {
-  // Polls are far off unless a test is about them, so that what happens was woken.
-  const relay = outboxRelay({ database, bus, log: silent, pollMs: 60_000, firstRetryMs: 10, ...options });
-  await relay.start();
-  t.teardown(() => relay.stop());
-  return relay;
-}
-
-/** Resolves when the outbox is empty; each look is a transaction, so nothing is spun. */
-async function emptied(database: Database): Promise<void> {
-  const late = AbortSignal.timeout(20_000);
-  while ((await waiting(database)) > 0) {
-    late.throwIfAborted();
-    await turn();
-  }
-}
+import {
+  append,
+  emptied,
+  numbered,
+  numberOf,
+  numbersOf,
+  range,
+  silent,
+  startRelay,
+  waiting,
+} from './support/outbox-setup.ts';
+import { recordingBus } from './support/recording-bus.ts';
 
 test('an event is published after its commit, with all it was given', async (t) => {
   const database = await testSchema(t, notesSchema);
@@ -193,154 +164,6 @@ test('one key that the bus refuses for ever does not hold up the others', async 
 
   t.deepEqual(numbersOf(bus.taken, 'a'), range(5));
   await bus.until(() => bus.refused > 2);
-});
-
-test('what a relay held when it died is published again under the same id, in order, when its claim has run out', async (t) => {
-  let offsetMs = 0;
-  const database = await testSchema(t, notesSchema);
-  const other = await replicaOf(t, database, notesSchema, { clockOffsetMs: () => offsetMs });
-  const dying = recordingBus();
-  const gate = createGate();
-  const delivered: Envelope[] = [];
-  dying.decide = async (events) => {
-    delivered.push(...events); // it arrives, but the relay never hears of it
-    await gate.pass();
-  };
-  await startRelay(t, database, dying);
-  t.teardown(() => gate.open());
-  await append(database, 'a', 0);
-  await dying.until(() => delivered.length === 1);
-
-  const bus = recordingBus();
-  await startRelay(t, other, bus);
-  await append(other, 'b', 0);
-  await append(other, 'a', 1);
-  await bus.until(() => bus.taken.length > 0);
-  t.deepEqual(numbersOf(bus.taken, 'a'), [], 'the claim still holds, for later events of the key too');
-
-  offsetMs = 31_000;
-  await append(other, 'b', 1);
-  await bus.until(() => numbersOf(bus.taken, 'a').length === 2);
-
-  t.deepEqual(numbersOf(bus.taken, 'a'), [0, 1]);
-  t.is(bus.taken.find(({ key }) => key === 'a')?.id, delivered[0]?.id);
-  await emptied(database);
-});
-
-test('a relay that is slow to publish renews its claim, and no other takes the event', async (t) => {
-  const database = await testSchema(t, notesSchema);
-  const other = await replicaOf(t, database, notesSchema);
-  const slow = recordingBus();
-  const gate = createGate();
-  slow.decide = () => gate.pass();
-  const quick = recordingBus();
-  await startRelay(t, database, slow, { claimMs: 3_000 });
-  t.teardown(() => gate.open());
-  await append(database, 'a', 0);
-  await slow.until(() => slow.calls === 1);
-  const claimedUntil = async (): Promise<Date> => {
-    const [row] = await database.transactShared(({ knex }) => knex('outbox').select('claimed_until'));
-    return row.claimed_until;
-  };
-  const firstEnd = await claimedUntil();
-
-  await startRelay(t, other, quick, { pollMs: 100 });
-  const late = AbortSignal.timeout(20_000);
-  while ((await claimedUntil()).getTime() < firstEnd.getTime() + 3_000) {
-    late.throwIfAborted();
-    await turn();
-  }
-  gate.open();
-  await emptied(database);
-
-  t.is(slow.taken.length, 1);
-  t.is(quick.taken.length, 0);
-});
-
-test('while the database is away the relay waits, and then goes on without publishing twice', async (t) => {
-  const database = await testSchema(t, notesSchema);
-  const bus = recordingBus();
-  const gate = createGate();
-  bus.decide = () => gate.pass();
-  let away = false;
-  let refusals = 0;
-  const flaky: Database = {
-    ...database,
-    async transactShared(work) {
-      if (!away) return database.transactShared(work);
-      refusals += 1;
-      if (refusals === 3) away = false;
-      throw unavailable('The database is not available');
-    },
-  };
-  await startRelay(t, flaky, bus);
-  await append(database, 'a', 0);
-  await bus.until(() => bus.calls === 1);
-
-  away = true;
-  gate.open();
-  await emptied(database);
-  await append(database, 'a', 1);
-  await bus.until(() => bus.taken.length === 2);
-
-  t.is(refusals, 3);
-  t.deepEqual(bus.taken.map(numberOf), [0, 1]);
-});
-
-test('rows that no commit of this process announced are found by the poll', async (t) => {
-  const database = await testSchema(t, notesSchema);
-  const elsewhere = await replicaOf(t, database, notesSchema);
-  const bus = recordingBus();
-  await startRelay(t, database, bus, { pollMs: 20 });
-  await emptied(database);
-
-  await append(elsewhere, 'a', 0);
-
-  await bus.until(() => bus.taken.length === 1);
-  t.pass();
-});
-
-test('stop waits for what is being published, and takes nothing more', async (t) => {
-  const database = await testSchema(t, notesSchema);
-  const bus = recordingBus();
-  const gate = createGate();
-  bus.decide = () => gate.pass();
-  const relay = await startRelay(t, database, bus);
-  await append(database, 'a', 0);
-  await bus.until(() => bus.calls === 1);
-
-  const stopping = relay.stop();
-  await append(database, 'b', 0);
-  t.is(await Promise.race([stopping, Promise.resolve('still going')]), 'still going');
-  gate.open();
-  await stopping;
-
-  t.deepEqual(
-    bus.taken.map(({ key }) => key),
-    ['a'],
-  );
-  t.is(await waiting(database), 1);
-});
-
-test('what is refused while stopping is free for another relay at once', async (t) => {
-  const database = await testSchema(t, notesSchema);
-  const bus = recordingBus();
-  const gate = createGate();
-  bus.decide = async () => {
-    await gate.pass();
-    throw new Error('going away');
-  };
-  const relay = await startRelay(t, database, bus);
-  await append(database, 'a', 0);
-  await bus.until(() => bus.calls === 1);
-  const stopping = relay.stop();
-  gate.open();
-  await stopping;
-
-  const next = recordingBus();
-  await startRelay(t, database, next, { pollMs: 20 });
-  await next.until(() => next.taken.length === 1);
-  t.pass();
 });
 
 test('the age of the oldest event that waits is told, and is 0 when none does', async (t) => {

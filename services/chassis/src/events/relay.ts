@@ -6,7 +6,7 @@ import type { Part } from '../unit.ts';
 import type { EventBus } from './event-bus.ts';
 import { purgeInbox } from './inbox.ts';
 import { outboxWake } from './outbox.ts';
-import { type ClaimedEvent, exchange, oldestEventAgeMs } from './outbox-rows.ts';
+import { type ClaimedEvent, exchange, oldestEventAgeMs, voidClaims } from './outbox-rows.ts';
 import { createSignal } from './signal.ts';
 
 export interface OutboxRelayOptions {
@@ -15,6 +15,11 @@ export interface OutboxRelayOptions {
   log: Logger;
   /** Gets the gauge `parley_outbox_oldest_seconds`. */
   metrics?: Pick<Metrics, 'gauge'> | undefined;
+  /**
+   * No other process works on this database, as the lock of the embedded data folder proves: at start all claims are
+   * void, and what a dead run held is published at once. Default false.
+   */
+  soleOwner?: boolean | undefined;
   /** How long a claim lasts, in ms: after so long another relay takes over what a dead one held. Default 30 s. */
   claimMs?: number;
   /** How often to look for rows that no commit of this process announced, in ms. Default 5 s. */
@@ -41,6 +46,7 @@ export function outboxRelay({
   bus,
   log,
   metrics,
+  soleOwner = false,
   claimMs = 30_000,
   pollMs = 5_000,
   firstRetryMs = 200,
@@ -138,6 +144,7 @@ export function outboxRelay({
   return {
     name: `${database.name} outbox relay`,
     async start() {
+      if (soleOwner) await voidClaims(database);
       stopListening = database.onWake(outboxWake, signal.raise);
       running = run();
     },

@@ -1,0 +1,46 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import type { Database } from '../../src/database/types.ts';
+import type { Envelope } from '../../src/events/envelope.ts';
+import { outbox } from '../../src/events/outbox.ts';
+import { type OutboxRelayOptions, outboxRelay } from '../../src/events/relay.ts';
+import type { RecordingBus } from './recording-bus.ts';
+
+export const silent = pino({ level: 'silent' });
+export const numbered = (key: string, number: number) => ({
+  topic: 'note-written',
+  type: 'note.written.v1',
+  key,
+  data: new TextEncoder().encode(String(number)),
+});
+export const numberOf = ({ data }: Envelope) => Number(new TextDecoder().decode(data));
+export const numbersOf = (events: Envelope[], key: string) => events.filter((event) => event.key === key).map(numberOf);
+export const range = (length: number) => Array.from({ length }, (_, index) => index);
+export const append = (database: Database, key: string, number: number) =>
+  database.transact(1, (db) => outbox(db).append(numbered(key, number)));
+export const waiting = (database: Database): Promise<number> =>
+  database.transactShared(async ({ knex }) => (await knex('outbox')).length);
+
+/** A relay that is stopped by the test's teardown. */
+export async function startRelay(
+  t: ExecutionContext,
+  database: Database,
+  bus: RecordingBus,
+  options: Partial<OutboxRelayOptions> = {},
+) {
+  // Polls are far off unless a test is about them, so that what happens was woken.
+  const relay = outboxRelay({ database, bus, log: silent, pollMs: 60_000, firstRetryMs: 10, ...options });
+  await relay.start();
+  t.teardown(() => relay.stop());
+  return relay;
+}
+
+/** Resolves when the outbox is empty; each look is a transaction, so nothing is spun. */
+export async function emptied(database: Database): Promise<void> {
+  const late = AbortSignal.timeout(20_000);
+  while ((await waiting(database)) > 0) {
+    late.throwIfAborted();
+    await turn();
+  }
+}
