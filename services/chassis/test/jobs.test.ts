@@ -111,7 +111,7 @@ test('what prepare reads in the claiming transaction reaches the handler, at the
     database,
     kind,
     concurrency: 1,
-    log: createLogger('jobs test', 'silent'),
+    log: createLogger('jobs test', { LOG_LEVEL: 'silent' }),
     prepare: async ({ knex }) => (await knex('effects').pluck('name')).join(),
     async handler(run) {
       seen.push(run.prepared);

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { type Claim, jobsStore, limitLock, limitMargin } from './jobs-store.ts';
+import { type Claim, limitLock, limitMargin } from './job-rows.ts';
+import { jobSearchStore } from './job-search-store.ts';
 
 /** One row to be. */
 export interface JobRow {
@@ -60,7 +61,7 @@ export async function appendJob(
   let exact = false;
 
   async function takeLimitAlone(): Promise<void> {
-    exact = job.tenantId !== undefined && (await jobsStore(knex, job.kind).tryLockTenant(job.tenantId));
+    exact = job.tenantId !== undefined && (await jobSearchStore(knex, job.kind).tryLockTenant(job.tenantId));
     wants = exact;
   }
 

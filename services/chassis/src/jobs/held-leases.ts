@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/types.ts';
 import type { Logger } from '../log.ts';
+import type { ClaimedJob } from './job-rows.ts';
 import { JobCancelled, LeaseLost } from './job-signals.ts';
-import { type ClaimedJob, jobsStore } from './jobs-store.ts';
+import { jobsStore } from './jobs-store.ts';
 
 /** A job that this process is at. */
 export interface HeldLease {

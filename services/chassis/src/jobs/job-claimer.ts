@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Transaction } from '../database/types.ts';
-import type { ClaimedJob } from './jobs-store.ts';
+import type { ClaimedJob } from './job-rows.ts';
 
 /** What `jobs(db)` needs of a runner in order to claim a job for it as it is appended. */
 export interface JobClaimer {

@@ -2,8 +2,8 @@ import type { Database, SharedDb, TenantDb, Transaction } from '../database/type
 import type { Logger } from '../log.ts';
 import type { Part } from '../unit.ts';
 import type { JobClaimer } from './job-claimer.ts';
+import type { ClaimedJob } from './job-rows.ts';
 import type { Job, JobNotifier, JobRun, TenantJob } from './job-types.ts';
-import type { ClaimedJob } from './jobs-store.ts';
 import { runnerOf } from './runner-core.ts';
 
 export interface RunnerOptions {

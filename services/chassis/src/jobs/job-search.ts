@@ -1,6 +1,7 @@
 import type { Database } from '../database/types.ts';
 import type { Logger } from '../log.ts';
-import { type Claim, type ClaimedJob, jobsStore } from './jobs-store.ts';
+import type { Claim, ClaimedJob } from './job-rows.ts';
+import { jobSearchStore } from './job-search-store.ts';
 
 export interface JobSearchOptions {
   database: Database;
@@ -73,7 +74,7 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
     }
     try {
       const { nextDueMs, wanted, found } = await database.transactShared(async (db) => {
-        const store = jobsStore(db.knex, kind);
+        const store = jobSearchStore(db.knex, kind);
         const { expired, ...seen } = await store.look();
         oldestDueMs = Math.max(0, -(seen.oldestDueMs ?? 0));
         const due = seen.oldestDueMs !== undefined;

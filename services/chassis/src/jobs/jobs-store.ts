@@ -1,77 +1,18 @@
 import type { Knex } from 'knex';
-import type { Job } from './job-types.ts';
+import {
+  type Claim,
+  type ClaimedRow,
+  claimedColumns,
+  fromRow,
+  type LeaseKey,
+  leaseAssignments,
+  limitMargin,
+  rowsBy,
+} from './job-rows.ts';
 
-/** A job that somebody holds, and by which token. */
-export interface ClaimedJob extends Job {
-  /** Fences the lease: every claim has a token of its own. */
-  token: string;
-  cancelRequested: boolean;
-  /** W3C trace context of who appended it. */
-  traceparent: string | undefined;
-}
-
-/** What identifies a lease in the database. */
-export type LeaseKey = Pick<ClaimedJob, 'id' | 'token'>;
-
-export interface Claim {
-  owner: string;
-  leaseMs: number;
-}
-
-interface ClaimedRow {
-  id: string;
-  kind: string;
-  key: string;
-  tenant_id: number | null;
-  payload: unknown;
-  attempt: number;
-  lease_token: string;
-  cancel_requested: boolean;
-  traceparent: string | null;
-}
-
-const columns = [
-  'id',
-  'kind',
-  'key',
-  'tenant_id',
-  'payload',
-  'attempt',
-  'lease_token',
-  'cancel_requested',
-  'traceparent',
-];
-const claimedColumns = columns.map((column) => `jobs.${column}`).join(', ');
-
-const lease = `lease_owner = :owner, lease_token = gen_random_uuid(),
-  lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'`;
-
-/** How many running jobs below a tenant's limit its exact count begins, see `tenantLimit` in `append-job.ts`. */
-export const limitMargin = 32;
-
-/** How many jobs of one tenant a search claims at once; with the appends under way it stays below the margin. */
-const tenantBatch = 16;
-
-export function fromRow(row: ClaimedRow): ClaimedJob {
-  return {
-    id: Number(row.id),
-    kind: row.kind,
-    key: row.key,
-    tenantId: row.tenant_id ?? undefined,
-    data: row.payload,
-    attempt: row.attempt,
-    token: row.lease_token,
-    cancelRequested: row.cancel_requested,
-    traceparent: row.traceparent ?? undefined,
-  };
-}
-
-/** The rows of one kind: what the holder of leases and the search for jobs ask. */
+/** What the holder of leases asks of the jobs of one kind. */
 export function jobsStore(knex: Knex.Transaction, kind: string) {
-  async function rows<Row>(sql: string, values: Record<string, Knex.RawBinding>): Promise<Row[]> {
-    const result: { rows: Row[] } = await knex.raw(sql, values);
-    return result.rows;
-  }
+  const rows = rowsBy(knex);
   const byLease = `jobs.id = any(cast(:ids as bigint[])) and lease_token = any(cast(:tokens as uuid[]))`;
   const keysOf = (leases: LeaseKey[]) => ({
     ids: leases.map(({ id }) => id),
@@ -110,7 +51,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
              and state = 'queued' and run_at <= parley_now() and tenant_id is not distinct from cast(:tenantId as integer)
            for update skip locked
          ), claimed as (
-           update jobs set state = 'running', attempt = attempt + 1, ${lease} from head where jobs.id = head.id
+           update jobs set state = 'running', attempt = attempt + 1, ${leaseAssignments} from head where jobs.id = head.id
            returning ${claimedColumns}
          )
          select claimed.*,
@@ -166,131 +107,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
         { kind, owner },
       );
     },
-
-    /** What there is to do, at the cost of three index look-ups. Times in ms from now. */
-    async look() {
-      const [row] = await rows<{ expired: boolean; oldest_due: number | null; next_due: number | null }>(
-        `select
-           exists (select 1 from jobs where kind = :kind and state = 'running' and lease_until < parley_now()) as expired,
-           cast(extract(epoch from (select min(run_at) from jobs
-             where kind = :kind and state = 'queued' and run_at <= parley_now()) - parley_now()) * 1000 as float8) as oldest_due,
-           cast(extract(epoch from (select min(run_at) from jobs
-             where kind = :kind and state = 'queued' and run_at > parley_now()) - parley_now()) * 1000 as float8) as next_due`,
-        { kind },
-      );
-      return {
-        expired: row?.expired === true,
-        oldestDueMs: row?.oldest_due ?? undefined,
-        nextDueMs: row?.next_due ?? undefined,
-      };
-    },
-
-    /** Takes over jobs whose lease has run out and that may be tried again. */
-    async takeOver(claim: Claim, maxAttempts: number, count: number): Promise<ClaimedJob[]> {
-      const claimed = await rows<ClaimedRow>(
-        `with lost as (
-           select id from jobs
-           where kind = :kind and state = 'running' and lease_until < parley_now() and attempt < :maxAttempts
-           order by id limit :count for update skip locked
-         )
-         update jobs set attempt = attempt + 1, ${lease} from lost where jobs.id = lost.id returning ${claimedColumns}`,
-        { kind, maxAttempts, count, ...claim },
-      );
-      return claimed.map(fromRow);
-    },
-
-    /** Jobs whose lease has run out once too often. */
-    async findExhausted(maxAttempts: number): Promise<ClaimedJob[]> {
-      const found = await rows<ClaimedRow>(
-        `select ${claimedColumns} from jobs
-         where kind = :kind and state = 'running' and lease_until < parley_now() and attempt >= :maxAttempts
-         order by id limit 20`,
-        { kind, maxAttempts },
-      );
-      return found.map(fromRow);
-    },
-
-    /** Tenants with due jobs and room below their limit, those that wait longest first. */
-    async listTenantsWithRoom(limit: number): Promise<number[]> {
-      const tenants = await rows<{ tenant_id: number }>(
-        `select tenant_id from (
-           select tenant_id, min(id) as first from jobs
-           where kind = :kind and state = 'queued' and run_at <= parley_now() and tenant_id is not null group by tenant_id
-         ) as waiting
-         where (select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = waiting.tenant_id) < :limit
-         order by first limit 50`,
-        { kind, limit },
-      );
-      return tenants.map(({ tenant_id }) => tenant_id);
-    },
-
-    /** Makes this transaction the only one that claims jobs of these tenants, until it ends. */
-    async lockTenants(tenantIds: number[]): Promise<void> {
-      // In one order everywhere, and before any row lock, so that nobody waits in a circle.
-      const sorted = tenantIds.toSorted((a, b) => a - b);
-      await rows(
-        `select pg_advisory_xact_lock(${limitLock}, tenant) from unnest(cast(:sorted as integer[])) as tenant`,
-        {
-          kind,
-          sorted,
-        },
-      );
-    },
-
-    /** The same for one tenant, unless that would mean to wait. */
-    async tryLockTenant(tenantId: number): Promise<boolean> {
-      const [row] = await rows<{ locked: boolean }>(
-        `select pg_try_advisory_xact_lock(${limitLock}, cast(:tenantId as integer)) as locked`,
-        { kind, tenantId },
-      );
-      return row?.locked === true;
-    },
-
-    /** Claims due jobs that are first of their key: of locked tenants up to their limit. */
-    async claimOfTenants(tenantIds: number[], limit: number, claim: Claim, count: number): Promise<ClaimedJob[]> {
-      return claimHeads(
-        `select heads.id from unnest(cast(:tenantIds as integer[])) as tenant cross join lateral (
-           ${dueHeads('and jobs.tenant_id = tenant')} order by id limit least(${tenantBatch}, greatest(0, :limit - (
-             select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = tenant)))
-         ) as heads order by id limit :count`,
-        { tenantIds, limit, count, ...claim },
-      );
-    },
-
-    /** Claims due jobs that are first of their key, the oldest first. */
-    async claimAny(claim: Claim, count: number, { tenantless = false } = {}): Promise<ClaimedJob[]> {
-      return claimHeads(`${dueHeads(tenantless ? 'and jobs.tenant_id is null' : '')} order by id limit :count`, {
-        count,
-        ...claim,
-      });
-    },
   };
-
-  /** SKIP LOCKED and the state looked at again keep two searches from taking the same job. */
-  async function claimHeads(heads: string, values: Record<string, Knex.RawBinding>): Promise<ClaimedJob[]> {
-    const claimed = await rows<ClaimedRow>(
-      `with heads as materialized (${heads}), free as (
-         select id from jobs where id in (select id from heads) and state = 'queued' for update skip locked
-       )
-       update jobs set state = 'running', attempt = attempt + 1, ${lease} from free where jobs.id = free.id
-       returning ${claimedColumns}`,
-      { kind, ...values },
-    );
-    return claimed.map(fromRow).toSorted((a, b) => a.id - b.id);
-  }
-}
-
-/** The first half of the advisory lock's key; the tenant's id is the other. */
-export const limitLock = `hashtext(current_schema() || '.jobs.' || :kind)`;
-
-function dueHeads(condition: string): string {
-  return `select jobs.id from jobs
-    where jobs.kind = :kind and jobs.state = 'queued' and jobs.run_at <= parley_now() ${condition}
-      and not exists (select 1 from jobs as other where other.kind = :kind and other.key = jobs.key and other.state = 'running')
-      and not exists (
-        select 1 from jobs as other
-        where other.kind = :kind and other.key = jobs.key and other.state = 'queued' and other.id < jobs.id
-      )`;
 }
 
 function isClaimed(row: Partial<ClaimedRow> | undefined): row is ClaimedRow {

@@ -1,36 +1,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
 import type { Transaction } from '../database/types.ts';
-import { isDomainError } from '../errors.ts';
 import { type HeldLease, heldLeases } from './held-leases.ts';
 import { wakeOf } from './job-claimer.ts';
+import { type Ending, type JobWork, jobPerformer } from './job-performer.ts';
+import type { ClaimedJob } from './job-rows.ts';
 import type { JobRunner, RunnerOptions } from './job-runner.ts';
 import { jobSearch } from './job-search.ts';
-import { JobCancelled, JobHandover, LeaseLost } from './job-signals.ts';
-import type { Lease } from './job-types.ts';
-import { type ClaimedJob, jobsStore } from './jobs-store.ts';
-
-/** What tells a runner of a tenant's jobs from one of shared jobs. */
-export interface JobWork {
-  handle(job: ClaimedJob, run: { signal: AbortSignal; lease: Lease; prepared: unknown }): Promise<void>;
-  prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
-  /** Whether exhausted jobs stay as failed. */
-  keepsFailed: boolean;
-  /** Runs `end` in a transaction of the right role, and in it what follows from the failure. */
-  exhaust(job: ClaimedJob, error: unknown, end: (db: Transaction) => Promise<boolean>): Promise<void>;
-}
+import { JobHandover, LeaseLost } from './job-signals.ts';
+import { jobsStore } from './jobs-store.ts';
 
 /** How long handlers have, once told of the handover, before their jobs may begin elsewhere. */
 const handoverMs = 1_000;
 
-const tracer = trace.getTracer('parley.jobs');
-
 export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
-  const { database, kind, concurrency, perTenantLimit, leaseMs = 30_000, maxAttempts = 3, notifier, log } = options;
-  const { retryable = () => true, backoffMs = defaultBackoffMs, stopGraceMs = 15_000 } = options;
+  const {
+    database,
+    kind,
+    concurrency,
+    perTenantLimit,
+    leaseMs = 30_000,
+    maxAttempts = 3,
+    notifier,
+    log,
+    stopGraceMs = 15_000,
+  } = options;
   const owner = randomUUID();
   const claim = { owner, leaseMs };
   const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;
@@ -40,7 +36,6 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
   const leases = heldLeases({ database, kind, leaseMs, log });
   const working = new Set<Promise<void>>();
   const reserved = new Set<{ knex: Knex.Transaction }>();
-  const exhausting = new Set<string>();
   const undo: (() => unknown)[] = [];
   let searchPlaces = 0;
   let accepting = false;
@@ -62,6 +57,17 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     log,
   });
 
+  const { perform, exhaust } = jobPerformer({
+    ...options,
+    work,
+    leaseMs,
+    leases,
+    end,
+    drop,
+    retryIn: (delayMs) => search.within(delayMs),
+    isHandedOver: () => handedOver,
+  });
+
   function capacity(): number {
     if (!accepting) return 0;
     // A rollback is announced to nobody: its place is found to be free when somebody asks.
@@ -75,14 +81,9 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
   }
 
   /** Removes a job (or keeps it as failed) and claims the next of its key, in one transaction. False: not ours any more. */
-  async function end(
-    db: Transaction,
-    job: ClaimedJob,
-    how: { expired?: boolean; error?: string } = {},
-    lease?: HeldLease,
-  ) {
+  async function end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean> {
     const store = jobsStore(db.knex, kind);
-    if (!(await store.end(job, how))) return false;
+    if (!(await store.end(job, ending))) return false;
     if (lease) lease.ending = true;
     const claimedAtMs = performance.now();
     const mayClaim = accepting && (lease ? leases.has(lease) : capacity() > 0);
@@ -114,100 +115,6 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
   function track(task: Promise<void>): void {
     const done = task.finally(() => working.delete(done));
     working.add(done);
-  }
-
-  async function perform(lease: HeldLease, prepared: unknown): Promise<void> {
-    const { job, controller } = lease;
-    const { signal } = controller;
-    const parent = propagation.extract(ROOT_CONTEXT, { traceparent: job.traceparent });
-    const attributes = { 'parley.job.kind': kind, 'parley.job.id': job.id, 'parley.job.attempt': job.attempt };
-    await tracer.startActiveSpan(`job ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent, async (span) => {
-      try {
-        await work.handle(job, { signal, lease: { complete: (db) => complete(db, lease) }, prepared });
-        // Who stopped because of one of these has done nothing to be completed.
-        if (!isGivenUp(signal)) await completeAlone(lease);
-      } catch (error) {
-        span.setStatus({ code: SpanStatusCode.ERROR });
-        await failed(lease, error);
-      } finally {
-        span.end();
-      }
-    });
-  }
-
-  async function complete(db: Transaction, lease: HeldLease): Promise<void> {
-    if (!(await end(db, lease.job, {}, lease))) throw new LeaseLost();
-  }
-
-  async function completeAlone(lease: HeldLease): Promise<void> {
-    await persist(lease, () =>
-      lease.job.tenantId === undefined
-        ? database.transactShared((db) => complete(db, lease))
-        : database.transact(lease.job.tenantId, (db) => complete(db, lease)),
-    );
-  }
-
-  /** While the database is away the outcome is kept, for as long as the lease is. */
-  async function persist(lease: HeldLease, write: () => Promise<void>): Promise<void> {
-    while (leases.has(lease)) {
-      try {
-        await write();
-        return;
-      } catch (error) {
-        if (!isDomainError(error, 'unavailable') || handedOver) throw error;
-        await delay(Math.min(leaseMs / 10, 1_000), undefined, { ref: false });
-      }
-    }
-  }
-
-  async function failed(lease: HeldLease, error: unknown): Promise<void> {
-    const { job, controller } = lease;
-    const about = { kind, jobId: job.id, attempt: job.attempt };
-    if (!leases.has(lease)) {
-      if (!(error instanceof LeaseLost) && !isGivenUp(controller.signal))
-        log.error({ ...about, err: error }, 'a job threw after its end');
-      return;
-    }
-    if (isGivenUp(controller.signal)) return; // `stop` gives it back
-    try {
-      if (error instanceof LeaseLost) {
-        log.warn(about, 'a job was ended by somebody else');
-      } else if (controller.signal.reason instanceof JobCancelled && isAbort(error, controller.signal)) {
-        await completeAlone(lease);
-      } else if (job.attempt < maxAttempts && retryable(error)) {
-        const delayMs = Math.round(backoffMs(job.attempt));
-        log.warn({ ...about, delayMs, err: error }, 'a job failed and will be tried again');
-        await persist(lease, () => database.transactShared((db) => jobsStore(db.knex, kind).release([job], delayMs)));
-        search.within(delayMs);
-      } else {
-        await exhaust(job, error, { lease });
-      }
-    } catch (failure) {
-      log.error({ ...about, err: failure }, 'the outcome of a job could not be written; its lease runs out');
-    } finally {
-      if (leases.has(lease)) drop(lease);
-    }
-  }
-
-  async function exhaust(
-    job: ClaimedJob,
-    error: unknown,
-    { expired = false, lease }: { expired?: boolean; lease?: HeldLease },
-  ) {
-    if (exhausting.has(job.token)) return;
-    exhausting.add(job.token);
-    const about = { kind, jobId: job.id, attempt: job.attempt };
-    const how = { expired, ...(work.keepsFailed && { error: publicMessage(error) }) };
-    const write = () => work.exhaust(job, error, (db) => end(db, job, how, lease));
-    try {
-      log.error({ ...about, err: error }, 'a job has failed for good');
-      await (lease ? persist(lease, write) : write());
-    } catch (failure) {
-      log.error({ ...about, err: failure }, 'the failure of a job could not be recorded; it is tried again later');
-      await database.transactShared((db) => jobsStore(db.knex, kind).renew([job], leaseMs)).catch(() => undefined);
-    } finally {
-      exhausting.delete(job.token);
-    }
   }
 
   async function giveBack(given: ClaimedJob[]): Promise<void> {
@@ -290,23 +197,4 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
       await Promise.allSettled(undo.splice(0).map(async (step) => step()));
     },
   };
-}
-
-/** Whether somebody else does the job now, or will. */
-function isGivenUp(signal: AbortSignal): boolean {
-  return signal.reason instanceof JobHandover || signal.reason instanceof LeaseLost;
-}
-
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return error === signal.reason || (error instanceof Error && error.name === 'AbortError');
-}
-
-/** What may be kept of an error: only our own messages are known to hold no secrets. */
-function publicMessage(error: unknown): string {
-  if (isDomainError(error) && error.kind !== 'internal') return error.message;
-  return error instanceof Error ? error.name : 'unknown error';
-}
-
-function defaultBackoffMs(attempt: number): number {
-  return Math.min(60_000, 1_000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
 }

@@ -42,7 +42,7 @@ export async function startRunner(
     searchIntervalMs: never,
     stopGraceMs: 0,
     backoffMs: () => 0,
-    log: createLogger('jobs test', 'silent'),
+    log: createLogger('jobs test', { LOG_LEVEL: 'silent' }),
     async handler(run) {
       await work(run);
       await writeEffect(database, run);
