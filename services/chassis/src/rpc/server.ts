@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'nice-grpc';
+import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';
 import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health';
@@ -32,7 +32,7 @@ export interface RpcServerOptions {
   log: Logger;
   metrics: Metrics;
   /** Adds the unit's services to the server. */
-  services: (server: Server<MeshContext>) => void;
+  services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
   /** A `buf build` image and the full names of the services to show by reflection. Left out in production. */
   reflection?: { image: Uint8Array; services: string[] } | undefined;
   /** Told the address once the server listens, as `host:port`. */
@@ -46,7 +46,7 @@ export function rpcServer(options: RpcServerOptions): Part {
   const { unit, host = '127.0.0.1', port, callers, log, metrics, drainTimeoutMs = 10_000 } = options;
   const draining = new AbortController();
   const health = HealthState();
-  let server: Server<MeshContext> | undefined;
+  let server: Server | undefined;
 
   async function* observed<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
     const end = metrics.rpcDuration.startTimer({ method: call.method.path });
@@ -80,20 +80,22 @@ export function rpcServer(options: RpcServerOptions): Part {
   return {
     name: `${unit} rpc`,
     async start() {
-      const open = createServer({ 'grpc.max_receive_message_length': 16 * 1024 * 1024 });
-      open.add(HealthDefinition, HealthServiceImpl(health));
-      if (options.reflection) {
-        const { image, services } = options.reflection;
-        open.add(ServerReflectionService, ServerReflection(Buffer.from(image), services));
-      }
-      server = open
+      server = createServer({ 'grpc.max_receive_message_length': 16 * 1024 * 1024 })
         .use(observed)
         .use(errorDetailsServerMiddleware)
         .use(serverTracing)
-        .use(serverErrors(log))
-        .use<MeshContext>(callerOnly);
-      options.services(server);
-      const bound = await server.listen(`${host}:${port}`);
+        .use(serverErrors(log));
+      server.add(HealthDefinition, HealthServiceImpl(health));
+      if (options.reflection) {
+        const { image, services } = options.reflection;
+        server.add(ServerReflectionService, ServerReflection(Buffer.from(image), services));
+      }
+      options.services(server.with<MeshContext>(callerOnly));
+      const bound = await server.listen(`${host}:${port}`).catch((error: unknown) => {
+        throw /EADDRINUSE/.test(String(error))
+          ? Object.assign(new Error('taken'), { code: 'EADDRINUSE', port, address: host })
+          : error;
+      });
       options.onListening?.(`${host}:${bound}`);
     },
     async stop() {

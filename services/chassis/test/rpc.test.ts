@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as tick } from 'node:timers/promises';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import { DomainError, invalid, notFound } from '@parley/chassis/errors';
+import { createMetrics } from '@parley/chassis/metrics';
+import { rpcClient } from '@parley/chassis/rpc/client';
+import { type MeshContext, rpcServer } from '@parley/chassis/rpc/server';
+import { createGate } from '@parley/chassis/testing/gate';
+import {
+  EvaluationServiceDefinition,
+  type EvaluationServiceImplementation,
+} from '@parley/protos/parley/evaluation/v1/evaluation';
+import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import test, { type ExecutionContext } from 'ava';
+import { createChannel, createClient } from 'nice-grpc';
+import { HealthDefinition } from 'nice-grpc-server-health';
+import { pino } from 'pino';
+
+const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
+const log = pino({ level: 'silent' });
+
+type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
+
+async function serving(t: ExecutionContext, handlers: Handlers) {
+  const callers = createCallers(randomBytes(32));
+  let address = '';
+  const unused = () => Promise.reject(new Error('not part of this test'));
+  const server = rpcServer({
+    unit: 'it',
+    port: 0,
+    callers,
+    log,
+    metrics: createMetrics('it'),
+    drainTimeoutMs: 2_000,
+    services: (grpc) => {
+      grpc.add(EvaluationServiceDefinition, { getEvaluation: handlers.getEvaluation ?? unused });
+      grpc.add(SessionServiceDefinition, {
+        watchSession: handlers.watchSession ?? async function* () {},
+        getTranscript: handlers.getTranscript ?? unused,
+      });
+    },
+    onListening: (bound) => {
+      address = bound;
+    },
+  });
+  await server.start();
+  const evaluation = rpcClient({
+    definition: EvaluationServiceDefinition,
+    unit: 'it',
+    address: () => address,
+    callers,
+  });
+  const session = rpcClient({ definition: SessionServiceDefinition, unit: 'it', address: () => address, callers });
+  await evaluation.start();
+  await session.start();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= server.stop();
+    return stopped;
+  };
+  t.teardown(async () => {
+    await evaluation.stop();
+    await session.stop();
+    await stop();
+  });
+  return { evaluation: evaluation.calls, session: session.calls, address, stop };
+}
+
+test('a handler sees who is asking', async (t) => {
+  const seen: Caller[] = [];
+  const { evaluation } = await serving(t, {
+    getEvaluation: async (_request, context) => {
+      seen.push(context.caller);
+      return {};
+    },
+  });
+  await evaluation.getEvaluation({ sessionId: 1 }, { caller });
+  t.deepEqual(seen, [caller]);
+});
+
+test('a call without a mesh credential reaches no handler; health answers everyone', async (t) => {
+  const { address } = await serving(t, { getEvaluation: async () => t.fail('must not be reached') as never });
+  const channel = createChannel(address);
+  t.teardown(() => channel.close());
+  await t.throwsAsync(createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }), {
+    message: /UNAUTHENTICATED/,
+  });
+  const { status } = await createClient(HealthDefinition, channel).check({ service: '' });
+  t.is(status, 1); // SERVING
+});
+
+test('kind, reason and fields of an error arrive where the caller passes that kind on', async (t) => {
+  const { evaluation } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      throw sessionId === 1 ? invalid({ path: 'sessionId', message: 'is odd' }) : notFound('Session', sessionId);
+    },
+  });
+  const odd = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, passOn: ['invalid'] }));
+  t.like(odd, { kind: 'invalid', message: 'sessionId is odd', fields: [{ path: 'sessionId', message: 'is odd' }] });
+  const absent = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['invalid'] }));
+  t.like(absent, { kind: 'internal' });
+});
+
+test('unavailable always passes on with its reason; a bug becomes internal without its cause', async (t) => {
+  const { evaluation } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      if (sessionId === 1) throw new DomainError('unavailable', 'no model', { reason: 'MODEL_UNAVAILABLE' });
+      throw new Error('secret detail');
+    },
+  });
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller })), {
+    kind: 'unavailable',
+    reason: 'MODEL_UNAVAILABLE',
+  });
+  const bug = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['internal'] }));
+  t.like(bug, { kind: 'internal' });
+  t.notRegex(bug?.message ?? '', /secret/);
+});
+
+test('a call that takes too long is unavailable, and its handler is told', async (t) => {
+  const told = createGate();
+  const { evaluation } = await serving(t, {
+    getEvaluation: async (_request, { signal }) => {
+      signal.addEventListener('abort', () => told.open());
+      await told.pass();
+      return {};
+    },
+  });
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 50 })), {
+    kind: 'unavailable',
+  });
+  await told.pass();
+  t.pass();
+});
+
+test('leaving a stream reaches its handler, whether by break or by abort', async (t) => {
+  const ended: string[] = [];
+  const { session } = await serving(t, {
+    async *watchSession({ sessionId }, { signal }) {
+      try {
+        while (!signal.aborted) {
+          yield {};
+          await tick();
+        }
+      } finally {
+        ended.push(`${sessionId}`);
+      }
+    },
+  });
+  for await (const _ of session.watchSession({ sessionId: 1 }, { caller })) break;
+  const controller = new AbortController();
+  await t.throwsAsync(
+    async () => {
+      for await (const _ of session.watchSession({ sessionId: 2 }, { caller, signal: controller.signal }))
+        controller.abort();
+    },
+    { any: true, name: 'AbortError' },
+  );
+  while (ended.length < 2) await tick();
+  t.deepEqual(ended.toSorted(), ['1', '2']);
+});
+
+test('a server that stops tells its streams, and ends when they have', async (t) => {
+  const open = createGate();
+  const { session, stop } = await serving(t, {
+    async *watchSession(_request, { draining }) {
+      yield {};
+      open.open();
+      await new Promise((resolve) => draining.addEventListener('abort', resolve));
+    },
+  });
+  let received = 0;
+  const reading = (async () => {
+    for await (const _ of session.watchSession({ sessionId: 1 }, { caller })) received += 1;
+  })();
+  await open.pass();
+  await stop();
+  await reading;
+  t.is(received, 1);
+});
