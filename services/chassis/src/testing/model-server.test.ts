@@ -1,0 +1,100 @@
+import test, { type ExecutionContext } from 'ava';
+import { createGate } from './gate.ts';
+import { type ModelServer, type ModelServerOptions, startModelServer } from './model-server.ts';
+
+async function serverFor(t: ExecutionContext, options: ModelServerOptions = {}): Promise<ModelServer> {
+  const server = await startModelServer(options);
+  t.teardown(() => server.stop());
+  return server;
+}
+
+const ask = (server: ModelServer, body: object = {}, signal: AbortSignal | null = null) =>
+  fetch(`${server.url}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test-model', messages: [{ role: 'user', content: 'Hi there' }], ...body }),
+    signal,
+  });
+
+const eventsOf = (body: string) =>
+  body
+    .split('\n\n')
+    .filter(Boolean)
+    .map((event) => event.replace(/^data: /u, ''));
+
+test('a stream gives the text word by word, then the finish reason, the usage asked for, and [DONE]', async (t) => {
+  const server = await serverFor(t, { script: { text: 'One two three' } });
+  const response = await ask(server, { stream: true, stream_options: { include_usage: true } });
+  const events = eventsOf(await response.text());
+
+  t.is(response.headers.get('content-type'), 'text/event-stream');
+  t.is(events.at(-1), '[DONE]');
+  const chunks = events.slice(0, -1).map((event) => JSON.parse(event));
+  t.deepEqual(
+    chunks.map((chunk) => chunk.choices[0]?.delta.content),
+    ['', 'One', ' two', ' three', undefined, undefined],
+  );
+  t.is(chunks.at(-2).choices[0].finish_reason, 'stop');
+  t.deepEqual(chunks.at(-1).usage, { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 });
+});
+
+test('a request without a stream gets one whole answer', async (t) => {
+  const server = await serverFor(t, {
+    script: ({ messages }, index) => ({ text: `${index}: ${String(messages[0]?.content)}` }),
+  });
+  await ask(server);
+  const answer = await (await ask(server)).json();
+
+  t.like(answer, { object: 'chat.completion', choices: [{ message: { role: 'assistant', content: '1: Hi there' } }] });
+  await server.until(({ counts }) => counts.finished === 2);
+  t.deepEqual(server.counts, { started: 2, finished: 2, cancelled: 0, running: 0 });
+});
+
+test('a gate holds each delta back until the test lets it through', async (t) => {
+  const gate = createGate();
+  const server = await serverFor(t, { script: { text: 'One two', beforeDelta: gate } });
+  const response = await ask(server, { stream: true });
+  const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
+
+  t.regex((await reader.read()).value ?? '', /"role":"assistant"/u);
+  gate.release();
+  t.regex((await reader.read()).value ?? '', /"content":"One"/u);
+  t.is(server.counts.running, 1);
+  gate.open();
+  t.regex((await reader.read()).value ?? '', /"content":" two"/u);
+});
+
+test('a client that leaves in the middle is counted as cancelled', async (t) => {
+  const server = await serverFor(t, { script: { beforeDelta: createGate() } });
+  const controller = new AbortController();
+  const response = await ask(server, { stream: true }, controller.signal);
+  controller.abort();
+
+  await t.throwsAsync(response.text());
+  await server.until(({ counts }) => counts.cancelled === 1);
+  t.is(server.requests[0]?.state, 'cancelled');
+});
+
+test('a scripted cut breaks the answer, and is told from a client that left', async (t) => {
+  const server = await serverFor(t, { script: { ending: 'cut' } });
+  const response = await ask(server, { stream: true });
+
+  await t.throwsAsync(response.text());
+  t.is(server.requests[0]?.state, 'cut');
+});
+
+test('a wrong key is refused, and the models are listed to the right one', async (t) => {
+  const server = await serverFor(t, { key: 'right', modelIds: ['a', 'b'] });
+
+  t.is((await fetch(`${server.url}/models`)).status, 401);
+  const listed = await fetch(`${server.url}/models`, { headers: { authorization: 'Bearer right' } });
+  t.like(await listed.json(), { data: [{ id: 'a' }, { id: 'b' }] });
+});
+
+test('a request for JSON in a schema gets the object of the script', async (t) => {
+  const server = await serverFor(t, { script: { json: { score: 80 } } });
+  const schema = { type: 'json_schema', json_schema: { name: 'judgement', schema: {} } };
+  const answer = await (await ask(server, { response_format: schema })).json();
+
+  t.like(answer, { choices: [{ message: { content: '{"score":80}' } }] });
+});

@@ -1,0 +1,300 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
+import type { Gate } from './gate.ts';
+import { doneEvent, finishEvents, json, openingEvent, piecesOf, splitBytes, textEvent } from './model-server-wire.ts';
+
+/** How one request is answered. Everything left out is an ordinary answer: the text word by word, then `stop`. */
+export interface ModelAnswer {
+  /** What the model says; a list gives the deltas as they are. Default: `Hello from the model server.` */
+  text?: string | string[];
+  /** How a text given as one string is cut into deltas. Default `word`. */
+  deltas?: 'word' | 'character' | 'whole';
+  /** How the bytes leave: an event at once, byte by byte, or cut inside characters of several bytes. Default `event`. */
+  packets?: 'event' | 'byte' | 'split-utf8';
+  /** Passed before the headers, for a server that is silent at first. */
+  beforeHeaders?: Gate;
+  /** Passed before each delta. */
+  beforeDelta?: Gate;
+  /** Passed before each byte of `packets: 'byte'`, for a server that gives one byte at a time. */
+  beforeByte?: Gate;
+  /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
+  deltaDelayMs?: number;
+  /** The object answered, as JSON text, to a request with a `response_format`. Default: the text. */
+  json?: unknown;
+  /**
+   * How it ends, after all deltas: in order with `stop`, `length` or `content_filter`; with the socket `cut`; with an
+   * `error-event` in the 200; with `malformed` JSON in an event; `unfinished`, without any finish reason; or `never`,
+   * the socket silent and open until the client leaves. Default `stop`.
+   */
+  ending?: 'stop' | 'length' | 'content_filter' | 'cut' | 'error-event' | 'malformed' | 'unfinished' | 'never';
+  /** Any other status than 200 answers `body` (default: an error as OpenAI words it) and no text. */
+  status?: number;
+  /** Headers added to the answer, e.g. `location` or `retry-after`. */
+  headers?: Record<string, string>;
+  /** Sent as it is instead of everything above. */
+  body?: string;
+  /** The provider's figures; null: none are given. Default: words counted. */
+  usage?: { prompt_tokens: number; completion_tokens: number } | null;
+}
+
+/** The body of a chat completion request, as far as tests look at it. */
+export interface ChatRequestBody {
+  model: string;
+  messages: { role: string; content: unknown }[];
+  stream?: boolean;
+  stream_options?: { include_usage?: boolean };
+  max_tokens?: number;
+  response_format?: { type: string; json_schema?: { name: string; schema: unknown; strict?: boolean } };
+}
+
+/** One request that arrived. */
+export interface ReceivedRequest {
+  path: string;
+  headers: IncomingMessage['headers'];
+  body: ChatRequestBody;
+  /** `cancelled`: the client closed its socket before the end. `cut`: the server did, as its script says. */
+  state: 'running' | 'finished' | 'cancelled' | 'cut';
+}
+
+/** An answer, or a function of the request and of how many came before it. */
+export type ModelScript = ModelAnswer | ((body: ChatRequestBody, index: number) => ModelAnswer | Promise<ModelAnswer>);
+
+export interface ModelServerOptions {
+  /** How requests are answered. Default: an ordinary short answer. */
+  script?: ModelScript;
+  /** Requests without this bearer key are answered 401. Default: none is asked for. */
+  key?: string;
+  /** The ids that `GET /v1/models` lists. Any id is answered. Default `test-model`. */
+  modelIds?: string[];
+  /** 0: any free port. */
+  port?: number;
+}
+
+export interface ModelServer {
+  /** The base URL with `/v1`, as `..._URL` settings take it. */
+  readonly url: string;
+  /** Chat requests in the order of arrival. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Chat requests by what became of them. */
+  readonly counts: { started: number; finished: number; cancelled: number; running: number };
+  /** Sockets accepted so far. */
+  readonly connections: number;
+  /** Answers later requests by another script. */
+  answerWith(script: ModelScript): void;
+  /** Resolves when `condition` holds, looked at after each change; rejects after `timeoutMs` (default 5,000). */
+  until(condition: (server: ModelServer) => boolean, timeoutMs?: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts an HTTP server on loopback that speaks OpenAI's chat completions, streamed and whole, as a script says.
+ * It stands in for a model provider in tests: whoever is the client, it sees a real socket.
+ */
+export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
+  let script: ModelScript = options.script ?? {};
+  let connections = 0;
+  const requests: ReceivedRequest[] = [];
+  const watchers = new Set<() => void>();
+  const changed = () => {
+    for (const look of watchers) look();
+  };
+
+  const http = createServer((request, response) => {
+    // A client that leaves in the middle of its own request leaves nothing to answer.
+    handle(request, response).catch(() => response.destroy());
+  });
+  http.on('connection', (socket) => {
+    connections += 1;
+    socket.setNoDelay(true);
+    changed();
+  });
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    if (options.key !== undefined && request.headers.authorization !== `Bearer ${options.key}`) {
+      return json(response, 401, {
+        error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' },
+      });
+    }
+    if (request.method === 'GET' && path === '/v1/models') {
+      const data = (options.modelIds ?? ['test-model']).map((id) => ({
+        id,
+        object: 'model',
+        created: 0,
+        owned_by: 'test',
+      }));
+      return json(response, 200, { object: 'list', data });
+    }
+    if (request.method !== 'POST' || path !== '/v1/chat/completions') {
+      return json(response, 404, { error: { message: `Unknown path ${path}`, type: 'invalid_request_error' } });
+    }
+
+    const body = JSON.parse(await textOf(request)) as ChatRequestBody;
+    const received: ReceivedRequest = { path, headers: request.headers, body, state: 'running' };
+    requests.push(received);
+    const left = new Promise<void>((resolve) => {
+      response.on('close', () => {
+        if (received.state === 'running') received.state = response.writableFinished ? 'finished' : 'cancelled';
+        changed();
+        resolve();
+      });
+    });
+    changed();
+
+    const answer = typeof script === 'function' ? await script(body, requests.length - 1) : script;
+    await Promise.race([left, give(response, received, answer)]);
+  }
+
+  http.listen(options.port ?? 0, '127.0.0.1');
+  await once(http, 'listening');
+  const { port } = http.address() as AddressInfo;
+
+  const server: ModelServer = {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    get connections() {
+      return connections;
+    },
+    get counts() {
+      const in_ = (state: ReceivedRequest['state']) => requests.filter((request) => request.state === state).length;
+      return {
+        started: requests.length,
+        finished: in_('finished'),
+        cancelled: in_('cancelled'),
+        running: in_('running'),
+      };
+    },
+    answerWith(next) {
+      script = next;
+    },
+    async until(condition, timeoutMs = 5_000) {
+      if (condition(server)) return;
+      await new Promise<void>((resolve, reject) => {
+        const look = () => {
+          if (condition(server)) end(resolve);
+        };
+        const end = (settle: () => void) => {
+          clearTimeout(timer);
+          watchers.delete(look);
+          settle();
+        };
+        const tooLate = () =>
+          reject(new Error(`not within ${timeoutMs} ms; requests: ${JSON.stringify(server.counts)}`));
+        const timer = setTimeout(() => end(tooLate), timeoutMs);
+        watchers.add(look);
+      });
+    },
+    async stop() {
+      const closed = once(http, 'close');
+      http.close();
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+  return server;
+}
+
+async function give(response: ServerResponse, received: ReceivedRequest, answer: ModelAnswer): Promise<void> {
+  await answer.beforeHeaders?.pass();
+  const status = answer.status ?? 200;
+  for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+  if (answer.body !== undefined) return void response.writeHead(status).end(answer.body);
+  if (status !== 200) {
+    return json(response, status, { error: { message: `Scripted status ${status}`, type: 'scripted', code: status } });
+  }
+
+  const { body } = received;
+  const pieces = body.response_format && answer.json !== undefined ? [JSON.stringify(answer.json)] : piecesOf(answer);
+  if (body.stream === true) return stream(response, received, answer, pieces);
+
+  for (const _ of pieces) await pause(answer);
+  await end(response, received, answer, () => {
+    const message = { role: 'assistant', content: pieces.join('') };
+    const { finish, usage } = finishEvents(body, answer, pieces);
+    const choices = [{ index: 0, message, finish_reason: finish }];
+    json(response, 200, { id: 'chatcmpl-1', object: 'chat.completion', created: 0, model: body.model, choices, usage });
+  });
+}
+
+async function stream(response: ServerResponse, received: ReceivedRequest, answer: ModelAnswer, pieces: string[]) {
+  const { body } = received;
+  const send = async (event: string) => {
+    for (const packet of splitBytes(event, answer.packets ?? 'event')) {
+      if (answer.packets === 'byte') await answer.beforeByte?.pass();
+      if (response.destroyed) return;
+      // A turn of the event loop in between, so that the packets leave as packets.
+      if (!response.write(packet)) await drainedOrClosed(response);
+      if (answer.packets !== undefined && answer.packets !== 'event') await nextTick();
+    }
+  };
+
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  response.flushHeaders();
+  await send(openingEvent(body));
+  for (const piece of pieces) {
+    await pause(answer);
+    if (response.destroyed) return;
+    await send(textEvent(body, piece));
+  }
+  await end(response, received, answer, async () => {
+    for (const event of finishEvents(body, answer, pieces).events) await send(event);
+    await send(doneEvent);
+    response.end();
+  });
+}
+
+/** Ends as the script says; `inOrder` is the ordinary end. */
+async function end(
+  response: ServerResponse,
+  received: ReceivedRequest,
+  answer: ModelAnswer,
+  inOrder: () => void | Promise<void>,
+): Promise<void> {
+  switch (answer.ending) {
+    case 'never':
+      return;
+    case 'cut':
+      received.state = 'cut';
+      // Half a chunked body: the client must see a broken answer and no end.
+      response.socket?.end();
+      return;
+    case 'error-event': {
+      const error = { message: 'The scripted model broke', type: 'server_error', code: 'broken' };
+      response.end(
+        received.body.stream === true ? `data: ${JSON.stringify({ error })}\n\n` : JSON.stringify({ error }),
+      );
+      return;
+    }
+    case 'malformed':
+      response.end(received.body.stream === true ? 'data: {"choices": [{"delta": \n\n' : '{"choices": [');
+      return;
+    case 'unfinished':
+      response.end(received.body.stream === true ? doneEvent : '{}');
+      return;
+    default:
+      await inOrder();
+  }
+}
+
+async function pause({ beforeDelta, deltaDelayMs = 0 }: ModelAnswer): Promise<void> {
+  await beforeDelta?.pass();
+  if (deltaDelayMs > 0) await delay(deltaDelayMs);
+}
+
+function drainedOrClosed(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}
