@@ -1,0 +1,40 @@
+import { readSettings, SettingsError } from '@parley/chassis/config';
+import test from 'ava';
+import { modelSettingsOf, modelSettingsShape } from './model-settings.ts';
+
+const read = (env: Record<string, string>) => modelSettingsOf(readSettings(env, modelSettingsShape));
+
+test('without an endpoint no provider is configured', (t) => {
+  t.is(read({ HOSTED_SMALL_MODEL_URL: '' }).hostedSmallModel, undefined);
+});
+
+test('an endpoint needs no more than its address and its model', (t) => {
+  const env = { HOSTED_SMALL_MODEL_URL: 'http://localhost:11434/v1', HOSTED_SMALL_MODEL_MODEL: 'small' };
+
+  t.deepEqual(read(env).hostedSmallModel, {
+    url: 'http://localhost:11434/v1',
+    modelId: 'small',
+    maxOutputTokens: 4_096,
+    firstTokenTimeoutMs: 15_000,
+  });
+  t.is(read({ ...env, HOSTED_SMALL_MODEL_KEY: 'key' }).hostedSmallModel?.key, 'key');
+});
+
+test('an endpoint without its model is an error that says so', (t) => {
+  t.throws(() => read({ HOSTED_SMALL_MODEL_URL: 'http://localhost/v1' }), {
+    instanceOf: SettingsError,
+    message: /HOSTED_SMALL_MODEL_MODEL: is missing/u,
+  });
+});
+
+test('wrong values are all named at once', (t) => {
+  const env = {
+    HOSTED_SMALL_MODEL_API: 'smoke-signals',
+    HOSTED_SMALL_MODEL_URL: 'ftp://models',
+    HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '0',
+    HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: 'soon',
+  };
+  const error = t.throws(() => read(env), { instanceOf: SettingsError });
+
+  t.deepEqual(new Set(error.problems.map((problem) => problem.split(':')[0])), new Set(Object.keys(env)));
+});

@@ -1,0 +1,56 @@
+import { startModelServer } from '@parley/chassis/testing/model-server';
+import test from 'ava';
+import { createModels } from './models.ts';
+import { ask, eventsOf, patiently, textOf } from './testing/model-on-server.ts';
+
+const silent = { warn: () => {} };
+const small = { url: 'http://127.0.0.1:9/v1', modelId: 'small', maxOutputTokens: 10, firstTokenTimeoutMs: 1_000 };
+
+test('with nothing configured the offline model answers, and the banner says that it is no LLM', async (t) => {
+  const models = createModels({ offlineWordPaceMs: 0 }, silent);
+
+  t.like(models.choose(), { providerId: 'OFFLINE', offline: true });
+  t.like(models.choose({ providerOverride: 'DIRECT_MODEL_API', modelOverride: 'big' }), { providerId: 'OFFLINE' });
+  t.like(models.describe(), [{ providerId: 'OFFLINE', modelId: 'offline-extractive', offline: true }]);
+  t.regex(models.describe()[0]?.text ?? '', /no LLM/u);
+  t.not(textOf(await eventsOf(models.choose().stream(ask('Hello'), patiently))), '');
+});
+
+test('a configured endpoint answers everything, with its one model', async (t) => {
+  const models = createModels({ hostedSmallModel: small, offlineWordPaceMs: 0 }, silent);
+  t.teardown(() => models.close());
+
+  const choices = [
+    {},
+    { providerOverride: null, modelOverride: null },
+    { providerOverride: 'HOSTED_SMALL_MODEL', modelOverride: 'another' },
+    { providerOverride: 'DIRECT_MODEL_API', modelOverride: 'big' },
+    { providerOverride: 'OFFLINE' },
+  ];
+  for (const choice of choices)
+    t.like(models.choose(choice), { providerId: 'HOSTED_SMALL_MODEL', modelId: 'small', offline: false });
+  t.deepEqual(
+    models.describe().map(({ providerId }) => providerId),
+    ['HOSTED_SMALL_MODEL'],
+  );
+});
+
+test('the banner shows where the endpoint is, and no key', (t) => {
+  const hostedSmallModel = { ...small, url: 'http://user:pass@models.internal:8000/v1', key: 'secret' };
+  const text = JSON.stringify(createModels({ hostedSmallModel, offlineWordPaceMs: 0 }, silent).describe());
+
+  t.regex(text, /small at http:\/\/models\.internal:8000/u);
+  t.notRegex(text, /secret|pass/u);
+});
+
+test('closing cuts what still runs and frees the connections', async (t) => {
+  const server = await startModelServer({ script: { ending: 'never', text: 'One' } });
+  t.teardown(() => server.stop());
+  const models = createModels({ hostedSmallModel: { ...small, url: server.url }, offlineWordPaceMs: 0 }, silent);
+  const running = eventsOf(models.choose().stream(ask('Count'), patiently));
+  await server.until(({ counts }) => counts.running === 1);
+  await models.close();
+
+  await t.throwsAsync(running, { name: 'ModelError' });
+  await server.until(({ counts }) => counts.cancelled === 1);
+});

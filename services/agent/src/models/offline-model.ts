@@ -1,0 +1,67 @@
+import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
+import type { FinishReason, Model, ModelRequest, ModelResult } from './model.ts';
+import { ModelError } from './model-error.ts';
+import { composeReply } from './offline-reply.ts';
+import { estimateRequestTokens, estimateTokens } from './token-estimate.ts';
+import { wordChunks } from './word-chunks.ts';
+
+export interface OfflineModelOptions {
+  /** Milliseconds between words, a pace that people can read along. Default 0: a turn of the event loop. */
+  wordPaceMs?: number;
+}
+
+/**
+ * The built-in model that answers where no provider is configured. It is no language model: it has no weights, reaches
+ * no network and knows nothing. It picks the sentences of the system prompt and of the conversation that share the
+ * most telling words with the last message, puts them into a few fixed English phrases, and asks on about the
+ * persona's own terms. The same request always gets the same reply, and it costs nothing.
+ *
+ * It refuses requests for JSON (`badRequest`): a judgement needs an understanding that extraction does not have, so
+ * callers look at `offline` first.
+ */
+export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
+  const generate = (request: ModelRequest): ModelResult => {
+    if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, passing: false });
+    const reply = composeReply(request.system, request.messages).toWellFormed();
+    const { text, finishReason } = atMost(reply, request.maxOutputTokens);
+    return { text, finishReason, tokensIn: estimateRequestTokens(request), tokensOut: estimateTokens(text) };
+  };
+
+  return {
+    providerId: 'OFFLINE',
+    modelId: 'offline-extractive',
+    offline: true,
+
+    async *stream(request, { signal }) {
+      signal.throwIfAborted();
+      const { text, ...end } = generate(request);
+      for (const chunk of wordChunks(text)) {
+        yield { type: 'text', text: chunk };
+        await pause(wordPaceMs, signal);
+      }
+      yield { type: 'finish', ...end };
+    },
+
+    async generate(request, { signal }) {
+      signal.throwIfAborted();
+      return generate(request);
+    },
+  };
+}
+
+/** Lets the event loop go round, or the pace pass; throws the signal's reason as soon as it is aborted. */
+async function pause(paceMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await (paceMs > 0 ? delay(paceMs, undefined, { signal }) : nextTick(undefined, { signal }));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+  signal.throwIfAborted();
+}
+
+function atMost(reply: string, maxOutputTokens: number | undefined): { text: string; finishReason: FinishReason } {
+  if (maxOutputTokens === undefined || estimateTokens(reply) <= maxOutputTokens)
+    return { text: reply, finishReason: 'stop' };
+  return { text: [...reply].slice(0, maxOutputTokens * 4).join(''), finishReason: 'length' };
+}

@@ -1,0 +1,98 @@
+import test from 'ava';
+import type { ModelMessage } from './model.ts';
+import { composeReply } from './offline-reply.ts';
+import { naughtyTexts } from './testing/naughty-texts.ts';
+
+const TUTOR =
+  'You are Ada, a patient maths tutor. You help students with fractions and percentages. A fraction has a numerator ' +
+  'above the line and a denominator below it. To add fractions, bring them to the same denominator first. Percent ' +
+  'means out of a hundred. Never give the whole solution.';
+
+/** Talks to a persona; gives its replies. */
+function talk(system: string, ...texts: string[]): string[] {
+  const messages: ModelMessage[] = [];
+  return texts.map((text) => {
+    messages.push({ role: 'user', text });
+    const reply = composeReply(system, messages);
+    messages.push({ role: 'assistant', text: reply });
+    return reply;
+  });
+}
+
+test('a greeting is answered with who speaks and what can be spoken about', (t) => {
+  for (const greeting of ['Hello!', 'hi', 'Good morning, Ada', 'Bonjour']) {
+    t.regex(talk(TUTOR, greeting)[0] ?? '', /^Hello! I am Ada, a patient maths tutor\. .*fractions\?$/u);
+  }
+});
+
+test('a greeting with a question gets the answer to the question', (t) => {
+  t.regex(talk(TUTOR, 'Hi, what does percent mean?')[0] ?? '', /Percent means out of a hundred\./u);
+});
+
+test('a question is answered with the sentence that fits it best', (t) => {
+  const [adding, percent] = talk(TUTOR, 'How do I add two fractions?', 'What does percent mean?');
+
+  t.regex(adding ?? '', /To add fractions, bring them to the same denominator first\./u);
+  t.regex(percent ?? '', /Percent means out of a hundred\./u);
+});
+
+test('what the user said before is remembered', (t) => {
+  const [, , reply] = talk(TUTOR, 'My homework is due on Friday.', 'ok', 'When is my homework due?');
+
+  t.regex(reply ?? '', /Earlier you said: “My homework is due on Friday\.”/u);
+});
+
+test('what was not given is not known, and said so', (t) => {
+  t.regex(
+    talk(TUTOR, 'Who invented the telephone?')[0] ?? '',
+    /^I find nothing on invented and telephone in what I was given\./u,
+  );
+});
+
+test('instructions on how to speak are never said', (t) => {
+  t.notRegex(talk(TUTOR, 'Will you give me the whole solution?')[0] ?? '', /Never give/u);
+});
+
+test('an interviewer leads from topic to topic', (t) => {
+  const replies = talk('You interview engineers. Ask about Kafka and Redis.', 'Hello', 'I like it.', 'I see.');
+
+  t.true(replies.some((reply) => reply.endsWith('Kafka?')));
+  t.true(replies.some((reply) => reply.endsWith('Redis?')));
+});
+
+test('a conversation does not say the same twice in a row', (t) => {
+  const replies = talk(TUTOR, 'ok', 'ok', 'ok', 'and?', 'and?');
+
+  t.is(new Set(replies).size, replies.length);
+});
+
+test('a question in another script gets extracted sentences and no English phrases', (t) => {
+  t.is(talk('你是老师。分母在线的下面。', '分母在哪里？')[0], '分母在线的下面。');
+});
+
+test('the same input gives the same reply, whatever is in it, and always says something', (t) => {
+  for (const system of naughtyTexts) {
+    for (const text of naughtyTexts) {
+      const messages: ModelMessage[] = [
+        { role: 'user', text: 'Hello' },
+        { role: 'assistant', text },
+        { role: 'user', text },
+      ];
+      const reply = composeReply(system, messages);
+      t.true(reply.trim().length > 0, JSON.stringify([system.slice(0, 20), text.slice(0, 20)]));
+      t.is(composeReply(system, messages), reply);
+    }
+  }
+});
+
+test('a conversation without a message of the user is opened', (t) => {
+  t.regex(composeReply(TUTOR, []), /^Hello! I am Ada/u);
+});
+
+test('a long conversation costs no more than its end', (t) => {
+  const end: ModelMessage[] = [{ role: 'user', text: 'What does percent mean?' }];
+  const filler = (count: number) =>
+    Array.from({ length: count }, (): ModelMessage => ({ role: 'assistant', text: 'word '.repeat(5_000) }));
+
+  t.is(composeReply(TUTOR, [...filler(10), ...end]), composeReply(TUTOR, [...filler(200), ...end]));
+});

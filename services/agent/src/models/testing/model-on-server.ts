@@ -1,0 +1,68 @@
+import { type ModelScript, type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
+import type { ExecutionContext } from 'ava';
+import type { Model, ModelEvent, ModelRequest } from '../model.ts';
+import { ModelError } from '../model-error.ts';
+import { type OpenAICompatibleSettings, openAICompatibleModel } from '../openai-compatible-model.ts';
+import { type ConnectionLimits, providerConnections } from '../provider-connections.ts';
+
+export interface ModelOnServer {
+  model: Model;
+  server: ModelServer;
+  /** What the model logged. */
+  logged: Record<string, unknown>[];
+}
+
+/** The OpenAI-compatible model in front of a scripted server, both gone with the test. */
+export async function modelOn(
+  t: ExecutionContext,
+  script: ModelScript,
+  settings: Partial<OpenAICompatibleSettings & ConnectionLimits> = {},
+): Promise<ModelOnServer> {
+  const server = await startModelServer({ script });
+  const url = settings.url ?? server.url;
+  const connections = providerConnections(url, settings);
+  const logged: Record<string, unknown>[] = [];
+  const defaults = {
+    providerId: 'HOSTED_SMALL_MODEL',
+    modelId: 'm',
+    maxOutputTokens: 4_096,
+    firstTokenTimeoutMs: 10_000,
+  };
+  const log = { warn: (fields: Record<string, unknown>) => void logged.push(fields) };
+  const model = openAICompatibleModel({ ...defaults, ...settings, url }, connections, log);
+  t.teardown(async () => {
+    await connections.close();
+    await server.stop();
+  });
+  return { model, server, logged };
+}
+
+/** A request with one user message. */
+export function ask(text: string, more: Partial<ModelRequest> = {}): ModelRequest {
+  return { system: 'You are Ada.', messages: [{ role: 'user', text }], ...more };
+}
+
+/** A call that nobody cancels. */
+export const patiently = { signal: new AbortController().signal };
+
+export async function eventsOf(stream: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
+  const events: ModelEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+export function textOf(events: ModelEvent[]): string {
+  return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+}
+
+/** Reads a stream that fails: what it gave before, and the error. */
+export async function failureOf(stream: AsyncIterable<ModelEvent>): Promise<{ text: string; error: ModelError }> {
+  const events: ModelEvent[] = [];
+  try {
+    for await (const event of stream) events.push(event);
+  } catch (error) {
+    if (error instanceof ModelError) return { text: textOf(events), error };
+    throw error;
+  }
+  throw new Error(`The stream did not fail, but gave ${JSON.stringify(events)}`);
+}

@@ -1,0 +1,77 @@
+import { SpanStatusCode, trace } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import test from 'ava';
+import type { Model, ModelEvent, ModelRequest } from './model.ts';
+import { ModelError } from './model-error.ts';
+import { ask, eventsOf, patiently } from './testing/model-on-server.ts';
+import { tracedModel } from './traced-model.ts';
+
+const exporter = new InMemorySpanExporter();
+trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+
+/** A model of its own name, so that its spans are found among those of other tests. */
+function model(modelId: string, stream: (request: ModelRequest) => AsyncGenerator<ModelEvent>): Model {
+  const result = { text: 'canary', tokensIn: 3, tokensOut: 4, finishReason: 'stop' as const };
+  return tracedModel({ providerId: 'P', modelId, offline: false, stream, generate: async () => result });
+}
+
+const spanOf = (modelId: string) => exporter.getFinishedSpans().find(({ name }) => name === `chat ${modelId}`);
+
+async function* answering(): AsyncGenerator<ModelEvent> {
+  yield { type: 'text', text: 'canary' };
+  yield { type: 'finish', tokensIn: 1, tokensOut: 2, finishReason: 'length' };
+}
+
+test('a streamed call is one span with ids and figures and no word of the conversation', async (t) => {
+  await eventsOf(model('streamed', answering).stream(ask('canary', { maxOutputTokens: 9 }), patiently));
+
+  const attributes = spanOf('streamed')?.attributes ?? {};
+  t.like(attributes, {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'P',
+    'gen_ai.request.model': 'streamed',
+    'gen_ai.request.max_tokens': 9,
+    'gen_ai.output.type': 'text',
+    'gen_ai.usage.input_tokens': 1,
+    'gen_ai.usage.output_tokens': 2,
+    'gen_ai.response.finish_reasons': ['length'],
+  });
+  t.is(typeof attributes['gen_ai.response.time_to_first_chunk'], 'number');
+  t.notRegex(JSON.stringify(attributes), /canary|Ada/u);
+});
+
+test('a whole answer is a span too', async (t) => {
+  const result = await model('whole', answering).generate(ask('canary'), patiently);
+
+  t.is(result.text, 'canary');
+  t.like(spanOf('whole')?.attributes, { 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 });
+});
+
+test('a failed call is an error of its kind', async (t) => {
+  async function* failing(): AsyncGenerator<ModelEvent> {
+    yield { type: 'text', text: 'One' };
+    throw new ModelError('rateLimited', { beforeFirstChunk: false, passing: true, cause: new Error('canary') });
+  }
+  await t.throwsAsync(eventsOf(model('failed', failing).stream(ask('Hi'), patiently)));
+
+  t.is(spanOf('failed')?.status.code, SpanStatusCode.ERROR);
+  t.is(spanOf('failed')?.attributes['error.type'], 'rateLimited');
+});
+
+test('a call that the caller cancelled or left ends without an error', async (t) => {
+  const controller = new AbortController();
+  for await (const event of model('left', answering).stream(ask('Hi'), controller)) {
+    t.is(event.type, 'text');
+    break;
+  }
+  t.is(spanOf('left')?.status.code, SpanStatusCode.UNSET);
+
+  async function* cancelled(): AsyncGenerator<ModelEvent> {
+    yield { type: 'text', text: 'One' };
+    controller.abort();
+    throw controller.signal.reason;
+  }
+  await t.throwsAsync(eventsOf(model('cancelled', cancelled).stream(ask('Hi'), controller)), { name: 'AbortError' });
+  t.is(spanOf('cancelled')?.status.code, SpanStatusCode.UNSET);
+  t.is(spanOf('cancelled')?.attributes['parley.cancelled'], true);
+});

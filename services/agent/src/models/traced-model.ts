@@ -1,0 +1,85 @@
+import { type Attributes, context, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
+import { ModelError } from './model-error.ts';
+
+/**
+ * The same model with a span around each call, by OpenTelemetry's GenAI conventions: ids, counts and reasons, never a
+ * word of what is said. A call that the caller cancelled or left ends its span without an error.
+ */
+export function tracedModel(model: Model): Model {
+  const start = (request: ModelRequest) =>
+    trace.getTracer('parley.models').startSpan(`chat ${model.modelId}`, {
+      kind: SpanKind.CLIENT,
+      attributes: requestAttributes(model, request),
+    });
+
+  return {
+    providerId: model.providerId,
+    modelId: model.modelId,
+    offline: model.offline,
+
+    stream(request, call) {
+      // The span belongs to who asked for the stream, wherever it is read.
+      const parent = context.active();
+      return (async function* () {
+        const span = context.with(parent, () => start(request));
+        const startedAt = performance.now();
+        let begun = false;
+        try {
+          for await (const event of context.with(trace.setSpan(parent, span), () => model.stream(request, call))) {
+            if (!begun) {
+              begun = true;
+              span.setAttribute('gen_ai.response.time_to_first_chunk', (performance.now() - startedAt) / 1000);
+            }
+            if (event.type === 'finish') finish(span, event);
+            yield event;
+          }
+        } catch (error) {
+          fail(span, error, call.signal);
+          throw error;
+        } finally {
+          span.end();
+        }
+      })();
+    },
+
+    async generate(request, call) {
+      const span = start(request);
+      try {
+        const result = await context.with(trace.setSpan(context.active(), span), () => model.generate(request, call));
+        finish(span, result);
+        return result;
+      } catch (error) {
+        fail(span, error, call.signal);
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+  };
+}
+
+function requestAttributes(model: Model, { maxOutputTokens, json }: ModelRequest): Attributes {
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': model.providerId,
+    'gen_ai.request.model': model.modelId,
+    'gen_ai.output.type': json ? 'json' : 'text',
+    ...(maxOutputTokens !== undefined && { 'gen_ai.request.max_tokens': maxOutputTokens }),
+  };
+}
+
+function finish(span: Span, { tokensIn, tokensOut, finishReason }: TokenUsage & { finishReason: FinishReason }): void {
+  span.setAttributes({
+    'gen_ai.usage.input_tokens': tokensIn,
+    'gen_ai.usage.output_tokens': tokensOut,
+    'gen_ai.response.finish_reasons': [finishReason],
+  });
+}
+
+function fail(span: Span, error: unknown, signal: AbortSignal): void {
+  if (signal.aborted) return void span.setAttribute('parley.cancelled', true);
+  // Only the kind: what an unknown error says might quote the conversation.
+  span.setAttribute('error.type', error instanceof ModelError ? error.kind : 'unknown');
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
