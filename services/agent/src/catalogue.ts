@@ -1,0 +1,64 @@
+import type { VoiceTier } from './agent.ts';
+
+/** A 3D model that a client can show. */
+export interface AvatarModel {
+  id: string;
+  filename: string;
+  label: string;
+  gender: 'FEMALE' | 'MALE';
+}
+
+/** A voice worth recommending. */
+export interface RecommendedVoice {
+  name: string;
+  /** BCP 47. */
+  languageCode: string;
+  gender: 'FEMALE' | 'MALE';
+  tier: VoiceTier;
+}
+
+export interface Catalogue {
+  /** The first is what a new tenant starts with. */
+  avatarModels: AvatarModel[];
+  voices: RecommendedVoice[];
+}
+
+/** Where the catalogue of avatars and voices comes from. */
+export interface CatalogueSource {
+  read(): Promise<Catalogue>;
+}
+
+/** What is there without a voice service: the models that ship with the client, and voices of eSpeak NG. */
+export const builtInCatalogue: CatalogueSource = {
+  read: async () => ({
+    avatarModels: [
+      { id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' },
+      { id: 'maya', filename: 'maya.glb', label: 'Maya', gender: 'FEMALE' },
+      { id: 'noor', filename: 'noor.glb', label: 'Noor', gender: 'FEMALE' },
+      { id: 'leo', filename: 'leo.glb', label: 'Leo', gender: 'MALE' },
+      { id: 'kenji', filename: 'kenji.glb', label: 'Kenji', gender: 'MALE' },
+      { id: 'omar', filename: 'omar.glb', label: 'Omar', gender: 'MALE' },
+    ],
+    voices: [
+      ...pair('en-us', 'en-US'),
+      ...pair('en-gb', 'en-GB'),
+      ...pair('de', 'de-DE'),
+      ...pair('fr-fr', 'fr-FR'),
+      ...pair('es', 'es-ES'),
+      ...pair('it', 'it-IT'),
+      ...pair('pt-br', 'pt-BR'),
+      ...pair('hi', 'hi-IN'),
+      ...pair('ar', 'ar-SA'),
+      ...pair('ja', 'ja-JP'),
+      ...pair('cmn', 'zh-CN'),
+    ],
+  }),
+};
+
+/** eSpeak NG speaks each language with variants, `+f` the female and `+m` the male ones. */
+function pair(language: string, languageCode: string): RecommendedVoice[] {
+  return [
+    { name: `${language}+f3`, languageCode, gender: 'FEMALE', tier: 'STANDARD' },
+    { name: `${language}+m3`, languageCode, gender: 'MALE', tier: 'STANDARD' },
+  ];
+}

@@ -1,0 +1,39 @@
+import { type Environment, httpUrl, port, readSettings } from '@parley/chassis/config';
+import type { DocumentationUrls } from './config-options.ts';
+import { type ModelSettings, modelSettingsOf, modelSettingsShape } from './models/model-settings.ts';
+
+export interface AgentConfig {
+  rpcPort: number;
+  graphPort: number;
+  opsPort: number;
+  /** What `agentConfigOptions` points people to. */
+  documentation: DocumentationUrls;
+  /** Which models answer. */
+  models: ModelSettings;
+}
+
+/** Reads agent's settings; the README has what each means. @throws SettingsError naming all that is wrong. */
+export function readAgentConfig(env: Environment): AgentConfig {
+  const read = readSettings(env, {
+    AGENT_RPC_PORT: port.default(0),
+    AGENT_GRAPH_PORT: port.default(0),
+    AGENT_OPS_PORT: port.default(0),
+    AGENT_TTS_VOICE_CATALOG_URL: httpUrl.default(
+      'https://github.com/espeak-ng/espeak-ng/blob/master/docs/languages.md',
+    ),
+    AGENT_STT_LANGUAGE_CATALOG_URL: httpUrl.default('https://github.com/openai/whisper#available-models-and-languages'),
+    AGENT_LIPSYNC_DOCS_URL: httpUrl.default('https://github.com/met4citizen/TalkingHead'),
+    ...modelSettingsShape,
+  });
+  return {
+    rpcPort: read.AGENT_RPC_PORT,
+    graphPort: read.AGENT_GRAPH_PORT,
+    opsPort: read.AGENT_OPS_PORT,
+    documentation: {
+      ttsVoiceCatalogUrl: read.AGENT_TTS_VOICE_CATALOG_URL,
+      sttLanguageCatalogUrl: read.AGENT_STT_LANGUAGE_CATALOG_URL,
+      lipsyncModuleDocsUrl: read.AGENT_LIPSYNC_DOCS_URL,
+    },
+    models: modelSettingsOf(read),
+  };
+}

@@ -1,0 +1,10 @@
+import type { TenantCaller } from '@parley/chassis/caller';
+import { notFound } from '@parley/chassis/errors';
+import { agentStore } from './agent-store.ts';
+import type { Ports } from './ports.ts';
+
+/** Takes an agent out of use; what it took part in stays readable. @throws DomainError `notFound`, also the second time. */
+export async function deleteAgent(ports: Pick<Ports, 'database'>, caller: TenantCaller, id: number): Promise<void> {
+  const deleted = await ports.database.transact(caller.tenantId, (db) => agentStore(db).markDeleted(id));
+  if (!deleted) throw notFound('Agent', id);
+}

@@ -1,0 +1,59 @@
+import type { TenantCaller } from '@parley/chassis/caller';
+import { DomainError, invalid } from '@parley/chassis/errors';
+import { agentStore } from './agent-store.ts';
+import type { ModelRequest } from './models/model.ts';
+import { ModelError } from './models/model-error.ts';
+import type { Ports } from './ports.ts';
+
+export interface Generation {
+  agentId: number;
+  system: string;
+  prompt: string;
+  /** A JSON Schema that the answer is wanted in; empty: text is. */
+  jsonSchemaJson: string;
+}
+
+export interface Generated {
+  text: string;
+  /** Only the offline model could have answered, which understands nothing: the caller does without. */
+  offline: boolean;
+  tokensIn: number;
+  tokensOut: number;
+  providerId: string;
+  modelId: string;
+}
+
+/** One completion for background work, by the model that would answer for the agent. */
+export async function generate(
+  ports: Pick<Ports, 'database' | 'chooseModel'>,
+  caller: TenantCaller,
+  { agentId, system, prompt, jsonSchemaJson }: Generation,
+  signal: AbortSignal,
+): Promise<Generated> {
+  if (prompt.trim() === '') throw invalid({ path: 'prompt', message: 'must not be blank' });
+  const request: ModelRequest = { system, messages: [{ role: 'user', text: prompt }], ...jsonOf(jsonSchemaJson) };
+  const agent = await ports.database.transact(caller.tenantId, (db) => agentStore(db).get(agentId));
+  const model = await ports.chooseModel(agent, caller);
+  const { providerId, modelId, offline } = model;
+  if (offline) return { text: '', offline, tokensIn: 0, tokensOut: 0, providerId, modelId };
+  try {
+    const { text, tokensIn, tokensOut } = await model.generate(request, { signal });
+    return { text, offline, tokensIn, tokensOut, providerId, modelId };
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    throw new DomainError('unavailable', error.message, { reason: 'MODEL_UNAVAILABLE' });
+  }
+}
+
+function jsonOf(jsonSchemaJson: string): Pick<ModelRequest, 'json'> {
+  if (jsonSchemaJson === '') return {};
+  try {
+    const schema: unknown = JSON.parse(jsonSchemaJson);
+    if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
+      return { json: { schema: schema as Record<string, unknown>, name: 'answer' } };
+    }
+  } catch {
+    // refused below, as what is JSON and no schema
+  }
+  throw invalid({ path: 'json_schema_json', message: 'must be a JSON Schema object' });
+}

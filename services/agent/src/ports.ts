@@ -1,0 +1,12 @@
+import type { Database } from '@parley/chassis/database/types';
+import type { CatalogueSource } from './catalogue.ts';
+import type { DocumentationUrls } from './config-options.ts';
+import type { ModelChooser } from './model-choice.ts';
+
+/** What the use cases work with. */
+export interface Ports {
+  database: Database;
+  chooseModel: ModelChooser;
+  catalogue: CatalogueSource;
+  documentation: DocumentationUrls;
+}

@@ -1,0 +1,52 @@
+import type { TenantCaller } from '@parley/chassis/caller';
+import { notFound } from '@parley/chassis/errors';
+import { inputChecks } from '@parley/chassis/input-checks';
+import type { Agent, AuditLog } from './agent.ts';
+import { type AgentPage, agentStore } from './agent-store.ts';
+import { auditLogStore } from './audit-log-store.ts';
+import type { Ports } from './ports.ts';
+
+type Reads = Pick<Ports, 'database'>;
+
+/** One of the caller's agents, unless it is deleted. */
+export function findAgent({ database }: Reads, caller: TenantCaller, id: number): Promise<Agent | undefined> {
+  return database.transact(caller.tenantId, (db) => agentStore(db).findLive(id));
+}
+
+/** One of the caller's agents, deleted ones included. @throws DomainError `notFound` */
+export function getAgent({ database }: Reads, caller: TenantCaller, id: number): Promise<Agent> {
+  return database.transact(caller.tenantId, (db) => agentStore(db).get(id));
+}
+
+/** For each id its agent, deleted ones included, by one statement. */
+export async function agentsByIds(
+  { database }: Reads,
+  caller: TenantCaller,
+  ids: readonly number[],
+): Promise<(Agent | undefined)[]> {
+  const agents = await database.transact(caller.tenantId, (db) => agentStore(db).listByIds(ids));
+  const byId = new Map(agents.map((agent) => [agent.id, agent]));
+  return ids.map((id) => byId.get(id));
+}
+
+/** The caller's agents by id, hidden and deleted ones not among them. */
+export async function listAgents({ database }: Reads, caller: TenantCaller, page: AgentPage): Promise<Agent[]> {
+  const checks = inputChecks();
+  if (page.first !== undefined && page.first < 1) checks.refuse('first', 'must be at least 1');
+  if (page.after !== undefined && page.after < 0) checks.refuse('after', 'must be an id');
+  checks.finish();
+  return database.transact(caller.tenantId, (db) => agentStore(db).list(page));
+}
+
+/** How many agents `listAgents` gives without a bound. */
+export function countAgents({ database }: Reads, caller: TenantCaller): Promise<number> {
+  return database.transact(caller.tenantId, (db) => agentStore(db).count());
+}
+
+/** What was changed on an agent, newest first; a deleted agent's too. @throws DomainError `notFound` */
+export function listAuditLogs({ database }: Reads, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
+  return database.transact(caller.tenantId, async (db) => {
+    if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
+    return auditLogStore(db).listOf(agentId);
+  });
+}

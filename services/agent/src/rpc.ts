@@ -1,0 +1,59 @@
+import { inTenant } from '@parley/chassis/caller';
+import { invalid } from '@parley/chassis/errors';
+import type { MeshContext } from '@parley/chassis/rpc/server';
+import {
+  type Agent as AgentMessage,
+  type AgentServiceImplementation,
+  type ConversationMessage,
+  Role,
+} from '@parley/protos/parley/agent/v1/agent';
+import type { Agent } from './agent.ts';
+import type { App } from './app.ts';
+import type { ModelMessage } from './models/model.ts';
+
+export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
+  return {
+    getAgent: async ({ agentId }, { caller }) => ({ agent: toMessage(await app.getAgent(inTenant(caller), agentId)) }),
+
+    async *runTurn({ agentId, history }, { caller, signal }) {
+      const turn = { agentId, history: history.map((message) => fromMessage(message)) };
+      for await (const event of app.runTurn(inTenant(caller), turn, signal)) {
+        if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
+        else {
+          const { tokensIn, tokensOut, providerId, modelId } = event;
+          const finished = { tokensIn, tokensOut, contextTokens: tokensIn, costUsdE8: 0n, providerId, modelId };
+          yield { event: { $case: 'finished', value: finished } };
+        }
+      }
+    },
+
+    generate: async (request, { caller, signal }) => ({
+      ...(await app.generate(inTenant(caller), request, signal)),
+      costUsdE8: 0n,
+    }),
+  };
+}
+
+function toMessage(agent: Agent): AgentMessage {
+  const labels = agent.evaluationRecommendationLabels;
+  return {
+    id: agent.id,
+    name: agent.name,
+    personaPrompt: agent.personaPrompt,
+    position: agent.position,
+    subject: agent.subject ?? '',
+    openingGreeting: agent.openingGreeting ?? '',
+    useCase: agent.useCase,
+    active: agent.status === 'ACTIVE',
+    deleted: agent.deletedAt !== null,
+    ...(agent.workflowId !== null && { workflowId: agent.workflowId }),
+    evaluationPromptTemplate: agent.evaluationPromptTemplate ?? '',
+    ...(labels && { evaluationRecommendationLabels: { labels } }),
+  };
+}
+
+function fromMessage({ role, text }: ConversationMessage): ModelMessage {
+  if (role === Role.ROLE_USER) return { role: 'user', text };
+  if (role === Role.ROLE_MODEL) return { role: 'assistant', text };
+  throw invalid({ path: 'history', message: 'has a message of nobody' });
+}

@@ -1,0 +1,45 @@
+import type { TenantCaller } from '@parley/chassis/caller';
+import { invalid } from '@parley/chassis/errors';
+import { agentStore } from './agent-store.ts';
+import { modelFailure } from './model-failure.ts';
+import type { ModelMessage } from './models/model.ts';
+import type { Ports } from './ports.ts';
+import { systemPrompt } from './system-prompt.ts';
+
+export interface Turn {
+  agentId: number;
+  /** The conversation so far, oldest first; ends with the message to answer. */
+  history: ModelMessage[];
+}
+
+/** A piece of the reply, or its end. */
+export type TurnEvent =
+  | { type: 'text'; text: string }
+  | { type: 'finished'; tokensIn: number; tokensOut: number; providerId: string; modelId: string };
+
+/**
+ * Answers the last message of a conversation, as the model speaks. One indexed read stands before the model's request.
+ * Deleted and inactive agents answer too: running sessions go on.
+ */
+export async function* runTurn(
+  ports: Pick<Ports, 'database' | 'chooseModel'>,
+  caller: TenantCaller,
+  { agentId, history }: Turn,
+  signal: AbortSignal,
+): AsyncGenerator<TurnEvent> {
+  if (history.at(-1)?.role !== 'user')
+    throw invalid({ path: 'history', message: 'must end with the message to answer' });
+  const agent = await ports.database.transact(caller.tenantId, (db) => agentStore(db).get(agentId));
+  const model = await ports.chooseModel(agent, caller);
+  try {
+    for await (const event of model.stream({ system: systemPrompt(agent), messages: history }, { signal })) {
+      if (event.type === 'text') yield event;
+      else {
+        const { tokensIn, tokensOut } = event;
+        yield { type: 'finished', tokensIn, tokensOut, providerId: model.providerId, modelId: model.modelId };
+      }
+    }
+  } catch (error) {
+    throw modelFailure(error);
+  }
+}

@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { TenantCaller } from '@parley/chassis/caller';
+import { isForeignKeyViolation } from '@parley/chassis/database/database-errors';
+import type { TenantDb } from '@parley/chassis/database/types';
+import { invalid } from '@parley/chassis/errors';
+import type { Agent, AgentFields, AgentInput, Changes } from './agent.ts';
+import { checkedAgentInput, checkTogether } from './agent-input.ts';
+import { agentStore } from './agent-store.ts';
+import { auditLogStore } from './audit-log-store.ts';
+import type { Ports } from './ports.ts';
+import { workflowStore } from './workflow-store.ts';
+
+/** Changes what the input gives, and records what really changed. An update that changes nothing leaves no trace. */
+export async function updateAgent(
+  ports: Pick<Ports, 'database'>,
+  caller: TenantCaller,
+  id: number,
+  input: AgentInput,
+): Promise<Agent> {
+  const given = checkedAgentInput(input);
+  try {
+    return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given));
+  } catch (error) {
+    if (isForeignKeyViolation(error, 'agents_workflow')) throw noSuchWorkflow();
+    throw error;
+  }
+}
+
+async function change(db: TenantDb, caller: TenantCaller, id: number, given: Partial<AgentFields>): Promise<Agent> {
+  const agents = agentStore(db);
+  const before = await agents.lockLive(id);
+  const changes = changesOf(before, given);
+  if (Object.keys(changes).length === 0) return before;
+  checkTogether({ ...before, ...given });
+  if (changes.workflowId && typeof given.workflowId === 'number') {
+    if (!(await workflowStore(db).exists(given.workflowId))) throw noSuchWorkflow();
+  }
+  const after = await agents.update(id, given);
+  await auditLogStore(db).insert({
+    agentId: id,
+    action: 'UPDATE',
+    userId: caller.userId ?? null,
+    username: caller.displayName ?? null,
+    changes,
+  });
+  return after;
+}
+
+function changesOf(before: Agent, given: Partial<AgentFields>): Changes {
+  const fields = Object.entries(given) as [keyof AgentFields, unknown][];
+  return Object.fromEntries(
+    fields
+      .filter(([field, to]) => !isDeepStrictEqual(before[field], to))
+      .map(([field, to]) => [field, { from: before[field], to }]),
+  );
+}
+
+function noSuchWorkflow() {
+  return invalid({ path: 'input.workflowId', message: 'is no workflow of this tenant' });
+}

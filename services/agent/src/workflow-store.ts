@@ -1,0 +1,10 @@
+import type { TenantDb } from '@parley/chassis/database/types';
+
+/** One tenant's workflows. */
+export function workflowStore({ knex, tenantId }: TenantDb) {
+  return {
+    async exists(id: number): Promise<boolean> {
+      return (await knex('workflows').where({ tenant_id: tenantId, id }).first('id')) !== undefined;
+    },
+  };
+}
