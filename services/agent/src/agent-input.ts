@@ -1,6 +1,6 @@
 import { codePoints, type InputChecks, inputChecks } from '@parley/chassis/input-checks';
+import { templateEngine, whyNoTemplate } from '@parley/chassis/template-engine';
 import type { AgentFields, AgentInput } from './agent.ts';
-import { whyNoTemplate } from './evaluation-template.ts';
 
 /** The most characters (Unicode code points) of each text. */
 export const textLimits = {
@@ -29,6 +29,8 @@ const neverNull = [
   'vadThreshold',
   'avatarBackend',
 ] as const satisfies (keyof AgentFields)[];
+
+const templates = templateEngine();
 
 const maxLabels = 50;
 const maxLabelLength = 100;
@@ -113,7 +115,7 @@ function checkNumber(checks: InputChecks, path: string, value: unknown, least: n
 
 function checkTemplate(checks: InputChecks, template: string | null | undefined): void {
   if (!template || codePoints(template) > textLimits.evaluationPromptTemplate) return;
-  const why = whyNoTemplate(template);
+  const why = whyNoTemplate(templates, template);
   if (why) checks.refuse('input.evaluationPromptTemplate', why);
 }
 
