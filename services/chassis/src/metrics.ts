@@ -7,6 +7,8 @@ export interface Metrics {
   rpcDuration: Histogram<'method' | 'outcome'>;
   /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
   graphDuration: Histogram<'operation' | 'outcome'>;
+  /** A histogram of seconds for something that only this unit does. */
+  durations(name: string, help: string): { observe(seconds: number): void };
   /** A gauge whose value is read when it is scraped. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
 }
@@ -33,6 +35,7 @@ export function createMetrics(unit: string): Metrics {
       buckets,
       registers: [registry],
     }),
+    durations: (name, help) => new Histogram({ name, help, buckets, registers: [registry] }),
     gauge(name, help, read) {
       new Gauge({
         name,

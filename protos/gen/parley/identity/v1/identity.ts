@@ -80,6 +80,16 @@ export interface GetTenantResponse {
   llmModelOverride: string;
 }
 
+/** Asks for a new signing key. */
+export interface RotateSigningKeyRequest {
+}
+
+/** The new signing key. */
+export interface RotateSigningKeyResponse {
+  /** Its name in the key set and in the header of tokens. */
+  kid: string;
+}
+
 function createBaseGetJwksRequest(): GetJwksRequest {
   return {};
 }
@@ -878,6 +888,125 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
   },
 };
 
+function createBaseRotateSigningKeyRequest(): RotateSigningKeyRequest {
+  return {};
+}
+
+export const RotateSigningKeyRequest: MessageFns<RotateSigningKeyRequest> = {
+  encode(_: RotateSigningKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateSigningKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateSigningKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RotateSigningKeyRequest {
+    return {};
+  },
+
+  toJSON(_: RotateSigningKeyRequest): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
+    return RotateSigningKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RotateSigningKeyRequest>): RotateSigningKeyRequest {
+    const message = createBaseRotateSigningKeyRequest();
+    return message;
+  },
+};
+
+function createBaseRotateSigningKeyResponse(): RotateSigningKeyResponse {
+  return { kid: "" };
+}
+
+export const RotateSigningKeyResponse: MessageFns<RotateSigningKeyResponse> = {
+  encode(message: RotateSigningKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kid !== "") {
+      writer.uint32(10).string(message.kid);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateSigningKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateSigningKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.kid = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RotateSigningKeyResponse {
+    return { kid: isSet(object.kid) ? globalThis.String(object.kid) : "" };
+  },
+
+  toJSON(message: RotateSigningKeyResponse): unknown {
+    const obj: any = {};
+    if (message.kid !== "") {
+      obj.kid = message.kid;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
+    return RotateSigningKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RotateSigningKeyResponse>): RotateSigningKeyResponse {
+    const message = createBaseRotateSigningKeyResponse();
+    message.kid = object.kid ?? "";
+    return message;
+  },
+};
+
 /** What the mesh asks of identity: who is this, and what are the facts of a tenant. */
 export type IdentityServiceDefinition = typeof IdentityServiceDefinition;
 export const IdentityServiceDefinition = {
@@ -893,7 +1022,7 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user is suspended or deleted. */
+    /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
     resolveSignIn: {
       name: "ResolveSignIn",
       requestType: ResolveSignInRequest as typeof ResolveSignInRequest,
@@ -920,13 +1049,25 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /**
+     * For operators: makes a new key to sign access tokens with. It signs a minute later, when all have heard of it; tokens
+     * of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+     */
+    rotateSigningKey: {
+      name: "RotateSigningKey",
+      requestType: RotateSigningKeyRequest as typeof RotateSigningKeyRequest,
+      requestStream: false,
+      responseType: RotateSigningKeyResponse as typeof RotateSigningKeyResponse,
+      responseStream: false,
+      options: {},
+    },
   },
 } as const;
 
 export interface IdentityServiceImplementation<CallContextExt = {}> {
   /** The public keys that access tokens are verified with, retired ones included until their last token has ended. */
   getJwks(request: GetJwksRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetJwksResponse>>;
-  /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user is suspended or deleted. */
+  /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
   resolveSignIn(
     request: ResolveSignInRequest,
     context: CallContext & CallContextExt,
@@ -938,12 +1079,20 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   ): Promise<DeepPartial<ResolveApiKeyResponse>>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
+  /**
+   * For operators: makes a new key to sign access tokens with. It signs a minute later, when all have heard of it; tokens
+   * of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+   */
+  rotateSigningKey(
+    request: RotateSigningKeyRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<RotateSigningKeyResponse>>;
 }
 
 export interface IdentityServiceClient<CallOptionsExt = {}> {
   /** The public keys that access tokens are verified with, retired ones included until their last token has ended. */
   getJwks(request: DeepPartial<GetJwksRequest>, options?: CallOptions & CallOptionsExt): Promise<GetJwksResponse>;
-  /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user is suspended or deleted. */
+  /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
   resolveSignIn(
     request: DeepPartial<ResolveSignInRequest>,
     options?: CallOptions & CallOptionsExt,
@@ -955,6 +1104,14 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<ResolveApiKeyResponse>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
+  /**
+   * For operators: makes a new key to sign access tokens with. It signs a minute later, when all have heard of it; tokens
+   * of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+   */
+  rotateSigningKey(
+    request: DeepPartial<RotateSigningKeyRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<RotateSigningKeyResponse>;
 }
 
 function bytesFromBase64(b64: string): Uint8Array {

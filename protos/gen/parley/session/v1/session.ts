@@ -1444,7 +1444,7 @@ export const SessionServiceDefinition = {
      * The events of one session of the caller's tenant, in order, until the caller leaves.
      * Without `after` from this moment on; with it, first what came after that id.
      * NOT_FOUND for a session that is not the caller's (FORBIDDEN for a session token); INVALID_ARGUMENT for a malformed `after`.
-     * RESOURCE_EXHAUSTED when the reader falls too far behind.
+     * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may come back with the last id it has.
      */
     watchSession: {
       name: "WatchSession",
@@ -1471,7 +1471,7 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
    * The events of one session of the caller's tenant, in order, until the caller leaves.
    * Without `after` from this moment on; with it, first what came after that id.
    * NOT_FOUND for a session that is not the caller's (FORBIDDEN for a session token); INVALID_ARGUMENT for a malformed `after`.
-   * RESOURCE_EXHAUSTED when the reader falls too far behind.
+   * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may come back with the last id it has.
    */
   watchSession(
     request: WatchSessionRequest,
@@ -1489,7 +1489,7 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
    * The events of one session of the caller's tenant, in order, until the caller leaves.
    * Without `after` from this moment on; with it, first what came after that id.
    * NOT_FOUND for a session that is not the caller's (FORBIDDEN for a session token); INVALID_ARGUMENT for a malformed `after`.
-   * RESOURCE_EXHAUSTED when the reader falls too far behind.
+   * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may come back with the last id it has.
    */
   watchSession(
     request: DeepPartial<WatchSessionRequest>,

@@ -1,0 +1,38 @@
+import type { Caller } from '@parley/chassis/caller';
+import { endSession } from './end-session.ts';
+import { findEvaluation } from './get-evaluation.ts';
+import { interruptSession } from './interrupt-session.ts';
+import type { Ports } from './ports.ts';
+import {
+  countSessions,
+  findSession,
+  getTranscript,
+  listMessages,
+  listSessions,
+  type MessagesQuery,
+  type SessionsQuery,
+} from './read-sessions.ts';
+import { type SendMessage, sendMessage } from './send-message.ts';
+import { type StartSession, startSession } from './start-session.ts';
+import { type WatchSession, watchSession } from './watch-session.ts';
+
+export type App = ReturnType<typeof createApp>;
+
+/** What session can do, each use case bound to its ports. */
+export function createApp(ports: Ports) {
+  return {
+    findSession: (caller: Caller, id: string | number) => findSession(ports, caller, id),
+    listSessions: (caller: Caller, query: SessionsQuery) => listSessions(ports, caller, query),
+    countSessions: (caller: Caller) => countSessions(ports, caller),
+    listMessages: (caller: Caller, sessionIds: readonly number[], query: MessagesQuery) =>
+      listMessages(ports, caller, sessionIds, query),
+    findEvaluation: (caller: Caller, sessionId: number) => findEvaluation(ports, caller, sessionId),
+    startSession: (caller: Caller, input: StartSession) => startSession(ports, caller, input),
+    sendMessage: (caller: Caller, input: SendMessage) => sendMessage(ports, caller, input),
+    interruptSession: (caller: Caller, id: string) => interruptSession(ports, caller, id),
+    endSession: (caller: Caller, id: string) => endSession(ports, caller, id),
+    getTranscript: (caller: Caller, id: number) => getTranscript(ports, caller, id),
+    watchSession: (caller: Caller, request: WatchSession, signal: AbortSignal) =>
+      watchSession(ports, caller, request, signal),
+  };
+}

@@ -1,0 +1,64 @@
+import type { TenantDb } from '@parley/chassis/database/types';
+import { outbox } from '@parley/chassis/events/outbox';
+import { jobs } from '@parley/chassis/jobs/jobs';
+import { SessionEnded } from '@parley/protos/parley/session/v1/events';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { eventStore } from './event-store.ts';
+import type { TurnPorts } from './ports.ts';
+import type { EndStatus, Session } from './session.ts';
+import { failedEvent, statusEvent } from './session-event.ts';
+import { sessionLog } from './session-log.ts';
+import { sessionStore } from './session-store.ts';
+import { turnFailure } from './turn-failure.ts';
+import { turnKind } from './turn-job.ts';
+import { turnStore } from './turn-store.ts';
+
+/** Looks again whether a session has been idle for too long or has become too old. */
+export const expiryKind = 'session.expiry';
+
+/**
+ * The end of a session in one transaction, which holds the session's row and has ended the running turn: what still waits
+ * fails, the status changes, and the evaluation is asked for. So the transcript that the evaluation reads is whole.
+ */
+export async function concludeSession(
+  ports: TurnPorts,
+  db: TenantDb,
+  session: Session,
+  status: EndStatus,
+): Promise<Session> {
+  const log = sessionLog(ports.eventLog, session, ports.log);
+  const key = String(session.id);
+  await jobs(db).removeQueued(turnKind, key);
+  await jobs(db).removeQueued(expiryKind, key);
+  const open = await turnStore(db).listOpen(session.id);
+
+  const eventIds = await log.reserve(open.length + 1, session.lastEventId);
+  const events: SessionEvent[] = [];
+  const nextId = () => {
+    const eventId = eventIds[events.length];
+    if (eventId === undefined) throw new Error('the event log reserved too few ids');
+    return eventId;
+  };
+  for (const turn of open) {
+    const eventId = nextId();
+    const failure = turnFailure('SESSION_ENDED');
+    const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);
+    const { turnIndex, clientTurnId } = turn;
+    events.push(failedEvent({ eventId, sessionId: session.id, occurredAt }, { turnIndex, clientTurnId }, failure));
+  }
+  const eventId = nextId();
+  const occurredAt = await eventStore(db).insert(session.id, eventId, { status });
+  events.push(statusEvent({ eventId, sessionId: session.id, occurredAt }, status));
+  await sessionStore(db).noteEvent(session.id, eventId);
+  const ended = await sessionStore(db).end(session.id, status);
+
+  const data = SessionEnded.encode({
+    sessionId: ended.id,
+    agentId: ended.agentId,
+    status,
+    endedAt: ended.endedAt,
+  }).finish();
+  await outbox(db).append({ topic: 'session-ended', type: 'session.ended.v1', key, data });
+  db.afterCommit(() => void log.publish(events));
+  return ended;
+}

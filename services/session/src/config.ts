@@ -1,0 +1,60 @@
+import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
+
+/** What the use cases need to know. */
+export interface SessionSettings {
+  /** How much of a conversation a model is sent, in estimated tokens. */
+  historyTokens: number;
+  /** How long one attempt at a reply may take, from its claim to its last chunk. */
+  turnTimeoutMs: number;
+  /** Messages that may wait in one session. */
+  queuedPerSession: number;
+  /** An ACTIVE session without an event for so long expires. */
+  idleMs: number;
+  /** A session expires at this age, whatever happens in it. */
+  maxAgeMs: number;
+}
+
+export interface SessionConfig {
+  rpcPort: number;
+  graphPort: number;
+  opsPort: number;
+  /** Turns that run at once for one tenant, over all replicas. */
+  turnsPerTenant: number;
+  /** Turns that run at once in this process. */
+  turnsAtOnce: number;
+  /** How long this process may be silent before another takes its turns. */
+  leaseMs: number;
+  settings: SessionSettings;
+}
+
+/** Reads session's settings; the README has what each means. @throws SettingsError naming all that is wrong. */
+export function readSessionConfig(env: Environment): SessionConfig {
+  const read = readSettings(env, {
+    SESSION_RPC_PORT: port.default(0),
+    SESSION_GRAPH_PORT: port.default(0),
+    SESSION_OPS_PORT: port.default(0),
+    SESSION_HISTORY_TOKENS: positiveInt.default(6_000),
+    SESSION_TURN_TIMEOUT_MS: positiveInt.default(120_000),
+    SESSION_TURNS_PER_TENANT: positiveInt.default(50),
+    SESSION_TURNS_AT_ONCE: positiveInt.default(200),
+    SESSION_QUEUED_PER_SESSION: positiveInt.default(100),
+    SESSION_IDLE_HOURS: positiveInt.default(24),
+    SESSION_MAX_DAYS: positiveInt.default(30),
+    SESSION_LEASE_MS: positiveInt.default(30_000),
+  });
+  return {
+    rpcPort: read.SESSION_RPC_PORT,
+    graphPort: read.SESSION_GRAPH_PORT,
+    opsPort: read.SESSION_OPS_PORT,
+    turnsPerTenant: read.SESSION_TURNS_PER_TENANT,
+    turnsAtOnce: read.SESSION_TURNS_AT_ONCE,
+    leaseMs: read.SESSION_LEASE_MS,
+    settings: {
+      historyTokens: read.SESSION_HISTORY_TOKENS,
+      turnTimeoutMs: read.SESSION_TURN_TIMEOUT_MS,
+      queuedPerSession: read.SESSION_QUEUED_PER_SESSION,
+      idleMs: read.SESSION_IDLE_HOURS * 60 * 60_000,
+      maxAgeMs: read.SESSION_MAX_DAYS * 24 * 60 * 60_000,
+    },
+  };
+}

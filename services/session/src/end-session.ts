@@ -1,0 +1,14 @@
+import { type Caller, inTenant } from '@parley/chassis/caller';
+import { notFound } from '@parley/chassis/errors';
+import { closeSession } from './close-session.ts';
+import type { Ports } from './ports.ts';
+import type { Session } from './session.ts';
+import { parseId } from './session-id.ts';
+
+/** Ends a conversation, cutting what runs and failing what waits, and has it evaluated. Ending it again changes nothing. */
+export async function endSession(ports: Ports, caller: Caller, id: string): Promise<Session> {
+  const { tenantId } = inTenant(caller);
+  const sessionId = parseId(id);
+  if (sessionId === undefined) throw notFound('Session', id);
+  return closeSession(ports, { tenantId, sessionId, status: 'ENDED' });
+}

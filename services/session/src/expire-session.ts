@@ -1,0 +1,39 @@
+import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
+import { jobs } from '@parley/chassis/jobs/jobs';
+import { closeSession } from './close-session.ts';
+import { expiryKind } from './conclude-session.ts';
+import type { Ports } from './ports.ts';
+import { sessionStore } from './session-store.ts';
+
+export interface ExpiryJob {
+  sessionId: number;
+}
+
+/** The queue counts a delay in an integer of milliseconds; who lives longer is looked at in between. */
+export const longestDelayMs = 20 * 24 * 60 * 60_000;
+
+/**
+ * Every session has one such job from its start on, due when it would be idle for too long. Then it is either over, or the
+ * job looks again when it would be now. So nothing searches for idle sessions, and it is done once, whatever the replicas.
+ */
+export async function expireSession(
+  ports: Ports,
+  { data, tenantId, lease }: Pick<JobRun<ExpiryJob, undefined, TenantJob<ExpiryJob>>, 'data' | 'tenantId' | 'lease'>,
+): Promise<void> {
+  const { sessionId } = data;
+  const again = await ports.database.transact(tenantId, async (db) => {
+    const leftMs = await sessionStore(db).timeLeftMs(sessionId, ports.settings);
+    if (leftMs === undefined || leftMs <= 0) return false;
+    const delayMs = Math.min(Math.ceil(leftMs) + 1, longestDelayMs);
+    await jobs(db).append<ExpiryJob>({ kind: expiryKind, key: String(sessionId), data, delayMs });
+    await lease.complete(db);
+    return true;
+  });
+  if (again) return;
+  await closeSession(ports, {
+    tenantId,
+    sessionId,
+    status: 'EXPIRED',
+    unless: async (db) => ((await sessionStore(db).timeLeftMs(sessionId, ports.settings)) ?? 0) > 0,
+  });
+}

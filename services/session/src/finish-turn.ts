@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TenantDb } from '@parley/chassis/database/types';
+import { isDomainError } from '@parley/chassis/errors';
+import { compareEventIds, type EventId } from '@parley/chassis/event-log/event-id';
+import { LeaseLost } from '@parley/chassis/jobs/job-signals';
+import type { TenantJob } from '@parley/chassis/jobs/job-types';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { concludeSession } from './conclude-session.ts';
+import { eventStore } from './event-store.ts';
+import type { TurnPorts } from './ports.ts';
+import type { Session } from './session.ts';
+import { failedEvent, replyEvent } from './session-event.ts';
+import { type SessionLog, sessionLog } from './session-log.ts';
+import { type TurnFailure, turnFailure } from './turn-failure.ts';
+import type { TurnJob, TurnRun } from './turn-job.ts';
+import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
+
+/** How an attempt went. A failure comes with what had been said, in case the turn turns out to have been cut. */
+export type TurnOutcome = { kind: 'reply'; reply: Reply } | { kind: 'failure'; failure: TurnFailure; reply: Reply };
+
+const databasePauseMs = 250;
+
+/**
+ * Ends a turn: its message or its failure, its event, the session's figures and the job in one transaction, and with them the
+ * session itself where somebody waits for that. While the database is away it is tried again for as long as the lease holds.
+ */
+export async function finishTurn(
+  ports: TurnPorts,
+  run: TurnRun,
+  turn: PreparedTurn,
+  outcome: TurnOutcome,
+): Promise<void> {
+  const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
+  const [eventId] = await log.reserve(1, turn.lastEventId, { turnIndex: turn.turnIndex, attempt: run.attempt });
+  for (;;) {
+    try {
+      const before = await ports.database.transact(run.tenantId, async (db) => {
+        const found = await turnStore(db).lock(turn.id);
+        if (!found?.open) return eventStore(db).findOfTurn(turn.id);
+        await endTurn(ports, db, { session: found.session, turn, log, eventId, outcome, cut: found.interrupted });
+        await run.lease.complete(db);
+        return undefined;
+      });
+      // It was ended by an earlier try whose answer got lost, or by whoever ended the session: perhaps without showing it.
+      if (before) await log.publish([before]);
+      return;
+    } catch (error) {
+      if (run.signal.reason instanceof LeaseLost || !isDomainError(error, 'unavailable')) throw error;
+      await delay(databasePauseMs);
+    }
+  }
+}
+
+/** Records that a turn has failed for good without anybody who could finish it. Runs where its job is removed. */
+export async function giveUpTurn(
+  ports: TurnPorts,
+  db: TenantDb,
+  { data, tenantId }: TenantJob<TurnJob>,
+  error: unknown,
+): Promise<void> {
+  const found = await turnStore(db).lock(data.turnId);
+  if (!found?.open) return;
+  const { session } = found;
+  const turn = (await turnStore(db).listOpen(session.id)).find(({ id }) => id === data.turnId);
+  if (!turn) return;
+  const log = sessionLog(ports.eventLog, { tenantId, id: session.id }, ports.log);
+  const failure = turnFailure(error instanceof LeaseLost ? 'TURN_LOST' : 'INTERNAL');
+  if (session.endingAs || found.interrupted) {
+    const text = await log.streamedText(turn.turnIndex, session.lastEventId).catch(() => '');
+    const reply = {
+      text,
+      tokensIn: 0,
+      tokensOut: 0,
+      costUsdE8: 0n,
+      contextTokens: session.totalTokensInContext,
+      interrupted: true,
+    };
+    await endTurn(ports, db, { session, turn, log, eventId: undefined, outcome: { kind: 'reply', reply }, cut: true });
+  } else {
+    const events = [await failTurn(db, { session, turn, log, failure, eventId: undefined })];
+    db.afterCommit(() => void log.publish(events));
+  }
+}
+
+interface Ending {
+  session: Session;
+  turn: OpenTurn;
+  log: SessionLog;
+  /** Reserved beforehand. */
+  eventId: EventId | undefined;
+  outcome: TurnOutcome;
+  /** Somebody has asked to cut it. */
+  cut: boolean;
+}
+
+/** Within a transaction that has locked the session. */
+export async function endTurn(ports: TurnPorts, db: TenantDb, ending: Ending): Promise<void> {
+  const { session, turn, log, outcome } = ending;
+  const cut = ending.cut || session.endingAs !== undefined;
+  const events: SessionEvent[] = [];
+  if (outcome.kind === 'reply' || cut) {
+    const reply = { ...outcome.reply, interrupted: outcome.reply.interrupted || cut };
+    const eventId = await usableId(log, session, ending.eventId);
+    const message = await turnStore(db).storeReply(session.id, turn, reply, eventId);
+    const about = { eventId, sessionId: session.id, occurredAt: message.createdAt };
+    events.push(replyEvent(about, turnOf(turn), message, reply.interrupted));
+  } else {
+    events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: ending.eventId }));
+  }
+  db.afterCommit(() => void log.publish(events));
+  if (session.endingAs) {
+    const lastEventId = events[0]?.eventId ?? session.lastEventId;
+    await concludeSession(ports, db, { ...session, lastEventId }, session.endingAs);
+  }
+}
+
+interface Failing {
+  session: Session;
+  turn: OpenTurn;
+  log: SessionLog;
+  failure: TurnFailure;
+  eventId: EventId | undefined;
+}
+
+async function failTurn(
+  db: TenantDb,
+  { session, turn, log, failure, eventId: reserved }: Failing,
+): Promise<SessionEvent> {
+  const eventId = await usableId(log, session, reserved);
+  const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);
+  return failedEvent({ eventId, sessionId: session.id, occurredAt }, turnOf(turn), failure);
+}
+
+/** An id that was reserved before the session's row was locked may have been overtaken. */
+async function usableId(log: SessionLog, session: Session, reserved: EventId | undefined): Promise<EventId> {
+  if (reserved !== undefined && compareEventIds(reserved, session.lastEventId) > 0) return reserved;
+  const [eventId] = await log.reserve(1, session.lastEventId);
+  if (eventId === undefined) throw new Error('the event log reserved nothing');
+  return eventId;
+}
+
+function turnOf({ turnIndex, clientTurnId }: OpenTurn) {
+  return { turnIndex, clientTurnId };
+}

@@ -1,0 +1,12 @@
+import type { Caller } from '@parley/chassis/caller';
+import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { Ports } from './ports.ts';
+import { findSession } from './read-sessions.ts';
+
+/** How a session of the caller's tenant went; undefined until it has been judged, and for sessions of others. */
+export async function findEvaluation(ports: Ports, caller: Caller, sessionId: number): Promise<Evaluation | undefined> {
+  const session = await findSession(ports, caller, sessionId);
+  if (!session || session.status === 'ACTIVE') return undefined;
+  const { evaluation } = await ports.evaluation.getEvaluation({ sessionId: session.id }, { caller });
+  return evaluation;
+}

@@ -1,0 +1,47 @@
+import { scalars } from '@parley/chassis/graph/scalars';
+import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { MessagesQuery, SessionsQuery } from '../read-sessions.ts';
+import type { SendMessage } from '../send-message.ts';
+import type { Session } from '../session.ts';
+import type { StartSession } from '../start-session.ts';
+import type { Context } from './context.ts';
+
+interface HasSessionId {
+  sessionId: string;
+}
+
+export const resolvers = {
+  DateTime: scalars.DateTime,
+  JSON: scalars.JSON,
+
+  Query: {
+    session: (_: unknown, { id }: { id: string }, { app, caller }: Context) => app.findSession(caller, id),
+    sessions: (_: unknown, query: SessionsQuery, { app, caller }: Context) => app.listSessions(caller, query),
+    sessionCount: (_: unknown, _args: unknown, { app, caller }: Context) => app.countSessions(caller),
+    evaluation: (_: unknown, { sessionId }: { sessionId: number }, { app, caller }: Context) =>
+      app.findEvaluation(caller, sessionId),
+  },
+
+  Mutation: {
+    startSession: (_: unknown, { input }: { input: StartSession }, { app, caller }: Context) =>
+      app.startSession(caller, input),
+    sendMessage: (_: unknown, { input }: { input: SendMessage }, { app, caller }: Context) =>
+      app.sendMessage(caller, input),
+    endSession: (_: unknown, { sessionId }: HasSessionId, { app, caller }: Context) =>
+      app.endSession(caller, sessionId),
+    interruptSession: (_: unknown, { sessionId }: HasSessionId, { app, caller }: Context) =>
+      app.interruptSession(caller, sessionId),
+  },
+
+  SessionDto: {
+    agent: ({ agentId }: Session) => ({ __typename: 'AgentDto', id: agentId }),
+    messages: ({ id }: Session, page: MessagesQuery, { messagesOf }: Context) => messagesOf(id, page),
+  },
+
+  EvaluationDto: {
+    transcript: ({ transcriptJson }: Evaluation): unknown => JSON.parse(transcriptJson),
+  },
+
+  // The gateway serves subscriptions from `WatchSession`; these say only which type an event is.
+  SessionEvent: { __resolveType: ({ __typename }: { __typename: string }) => __typename },
+};

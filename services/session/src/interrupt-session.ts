@@ -1,0 +1,28 @@
+import type { Caller } from '@parley/chassis/caller';
+import { notFound } from '@parley/chassis/errors';
+import { jobs } from '@parley/chassis/jobs/jobs';
+import type { Ports } from './ports.ts';
+import { assertActive } from './session.ts';
+import { callerOfSession, parseId } from './session-id.ts';
+import { sessionStore } from './session-store.ts';
+import { turnKind } from './turn-job.ts';
+import { turnStore } from './turn-store.ts';
+
+/**
+ * Cuts the running reply, on whichever replica it runs, and answers whether there was one. What was said of it is kept: its
+ * holder stores it as the MODEL message.
+ */
+export async function interruptSession(ports: Ports, caller: Caller, id: string): Promise<boolean> {
+  const { tenantId } = callerOfSession(caller, id);
+  const sessionId = parseId(id);
+  if (sessionId === undefined) throw notFound('Session', id);
+
+  return ports.database.transact(tenantId, async (db) => {
+    assertActive(await sessionStore(db).lock(sessionId));
+    await sessionStore(db).countInterrupt(sessionId);
+    const cut = await jobs(db, ports.turns).cancel({ kind: turnKind, key: String(sessionId) });
+    // The holder may be through with its reply when the cancellation reaches it: this it sees when it stores it.
+    if (cut) await turnStore(db).interruptFirst(sessionId);
+    return cut;
+  });
+}

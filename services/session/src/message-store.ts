@@ -1,0 +1,70 @@
+import type { TenantDb } from '@parley/chassis/database/types';
+import type { Message, MessageRole } from './session.ts';
+
+export interface MessageRow {
+  id: number;
+  session_id: number;
+  role: MessageRole;
+  text: string;
+  turn_index: number;
+  tokens_in: number;
+  tokens_out: number;
+  cost_usd: string;
+  structured_content: unknown;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface MessagePage {
+  /** At most so many of each session; default all. */
+  first?: number | undefined;
+  /** Only those after the message with this id. */
+  after?: number | undefined;
+}
+
+export function messageStore({ knex, tenantId }: TenantDb) {
+  return {
+    /** The messages of each of these sessions, oldest first: one query for all. */
+    async listOf(sessionIds: number[], { first, after }: MessagePage = {}): Promise<Map<number, Message[]>> {
+      const { rows }: { rows: MessageRow[] } = await knex.raw(
+        `SELECT page.* FROM unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
+           SELECT * FROM messages WHERE messages.session_id = session_id.session_id AND tenant_id = :tenantId
+              AND (cast(:after AS integer) IS NULL OR id > cast(:after AS integer))
+            ORDER BY turn_index LIMIT cast(:first AS integer)) AS page`,
+        { tenantId, sessionIds, first: first ?? null, after: after ?? null },
+      );
+      const found = new Map(sessionIds.map((id): [number, Message[]] => [id, []]));
+      for (const row of rows) found.get(row.session_id)?.push(messageFromRow(row));
+      return found;
+    },
+
+    /** What an agent without a call says first, as message 0 of a new session. */
+    async insertGreeting(sessionId: number, text: string, tokenEstimate: number): Promise<Message> {
+      const { rows } = await knex.raw(
+        `WITH session AS (
+           UPDATE sessions SET next_turn_index = 1 WHERE id = :sessionId RETURNING tenant_id, id
+         )
+         INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, token_estimate)
+         SELECT tenant_id, id, 'MODEL', :text, 0, 0, :tokenEstimate FROM session RETURNING *`,
+        { sessionId, text, tokenEstimate },
+      );
+      return messageFromRow(rows[0]);
+    },
+  };
+}
+
+export function messageFromRow(row: MessageRow): Message {
+  return {
+    id: row.id,
+    sessionId: row.session_id,
+    role: row.role,
+    text: row.text,
+    turnIndex: row.turn_index,
+    tokensIn: row.tokens_in,
+    tokensOut: row.tokens_out,
+    costUsd: Number(row.cost_usd),
+    structuredContent: row.structured_content ?? null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,99 @@
+import type { Migration } from '@parley/chassis/database/types';
+
+/** Sessions, what is said in them, who owes whom a reply, and the events that last. */
+export const conversations: Migration = {
+  name: '001-conversations',
+  async up(knex) {
+    await knex.raw(`
+      CREATE TABLE sessions (
+        id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        tenant_id integer NOT NULL,
+        agent_id integer NOT NULL,
+        status text NOT NULL CHECK (status IN ('PENDING', 'ACTIVE', 'ENDED', 'EXPIRED')),
+        -- Set while a running turn is being cut: the transaction that ends the turn gives the session this status.
+        ending_as text CHECK (ending_as IN ('ENDED', 'EXPIRED')),
+        client_external_id text NOT NULL,
+        metadata jsonb,
+        interrupt_count integer NOT NULL DEFAULT 0,
+        total_tokens_in_context integer NOT NULL DEFAULT 0,
+        -- Given out under the row's lock, so that the messages of a session are numbered without a gap.
+        next_turn_index integer NOT NULL DEFAULT 0,
+        -- The id of the newest row in events: no later event may have a lower one.
+        last_event_ms bigint NOT NULL DEFAULT 0,
+        last_event_n bigint NOT NULL DEFAULT 0,
+        started_at timestamptz,
+        ended_at timestamptz,
+        last_event_at timestamptz,
+        created_at timestamptz NOT NULL DEFAULT parley_now(),
+        updated_at timestamptz NOT NULL DEFAULT parley_now(),
+        UNIQUE (tenant_id, id)
+      ) WITH (fillfactor = 80);
+      CREATE INDEX sessions_of_agent ON sessions (tenant_id, agent_id, id);
+
+      CREATE TABLE messages (
+        id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        tenant_id integer NOT NULL,
+        session_id integer NOT NULL,
+        role text NOT NULL CHECK (role IN ('USER', 'MODEL')),
+        text text NOT NULL,
+        turn_index integer NOT NULL,
+        -- The turn_index of the USER message that this one is or answers. Messages that waited in the queue stand before the
+        -- replies to earlier ones by turn_index; by exchange each reply follows its question, as a model has to see it.
+        exchange_index integer NOT NULL,
+        tokens_in integer NOT NULL DEFAULT 0,
+        tokens_out integer NOT NULL DEFAULT 0,
+        cost_usd numeric(14, 8) NOT NULL DEFAULT 0,
+        structured_content jsonb,
+        -- What it takes of a model's context, so that the history is bounded without reading its text.
+        token_estimate integer NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT parley_now(),
+        updated_at timestamptz NOT NULL DEFAULT parley_now(),
+        UNIQUE (tenant_id, id),
+        UNIQUE (session_id, turn_index),
+        FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id)
+      );
+      -- The history, newest first. Unique: no message is answered twice.
+      CREATE UNIQUE INDEX messages_by_exchange ON messages (session_id, exchange_index DESC, role);
+
+      CREATE TABLE turns (
+        id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        tenant_id integer NOT NULL,
+        session_id integer NOT NULL,
+        -- That of the USER message to be answered.
+        turn_index integer NOT NULL,
+        client_turn_id text,
+        test_draft boolean NOT NULL DEFAULT false,
+        state text NOT NULL CHECK (state IN ('QUEUED', 'RUNNING', 'DONE', 'FAILED')),
+        attempt integer NOT NULL DEFAULT 0,
+        -- Somebody wants no more of the reply, or (DONE) it was cut short.
+        interrupted boolean NOT NULL DEFAULT false,
+        failure_code text,
+        failure_message text,
+        created_at timestamptz NOT NULL DEFAULT parley_now(),
+        finished_at timestamptz,
+        UNIQUE (tenant_id, id),
+        UNIQUE (session_id, turn_index),
+        FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id)
+      ) WITH (fillfactor = 80);
+      CREATE INDEX turns_open ON turns (session_id, turn_index) WHERE state IN ('QUEUED', 'RUNNING');
+
+      -- The events that outlive the event log: what ended a turn, what greeted, what changed the status.
+      CREATE TABLE events (
+        tenant_id integer NOT NULL,
+        session_id integer NOT NULL,
+        event_ms bigint NOT NULL,
+        event_n bigint NOT NULL,
+        turn_id integer,
+        message_id integer,
+        status text,
+        occurred_at timestamptz NOT NULL DEFAULT parley_now(),
+        PRIMARY KEY (session_id, event_ms, event_n),
+        FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id),
+        FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id),
+        FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id)
+      );
+      -- A turn ends once.
+      CREATE UNIQUE INDEX events_of_turn ON events (turn_id) WHERE turn_id IS NOT NULL;
+    `);
+  },
+};

@@ -1,0 +1,77 @@
+import { type Caller, inTenant } from '@parley/chassis/caller';
+import { invalid, notFound } from '@parley/chassis/errors';
+import type { MessagePage } from './message-store.ts';
+import { messageStore } from './message-store.ts';
+import type { Ports } from './ports.ts';
+import type { Message, Session } from './session.ts';
+import { parseId } from './session-id.ts';
+import { sessionStore } from './session-store.ts';
+
+export interface SessionsQuery {
+  agentId?: number | null | undefined;
+  first?: number | null | undefined;
+  after?: number | null | undefined;
+}
+
+export interface MessagesQuery {
+  first?: number | null | undefined;
+  after?: number | null | undefined;
+}
+
+export interface Transcript {
+  session: Session;
+  messages: Message[];
+}
+
+/** Undefined when it is not there or not the caller's. */
+export async function findSession(ports: Ports, caller: Caller, id: string | number): Promise<Session | undefined> {
+  const { tenantId } = inTenant(caller);
+  const sessionId = parseId(id);
+  if (sessionId === undefined) return undefined;
+  return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
+}
+
+/** Newest first. */
+export async function listSessions(ports: Ports, caller: Caller, query: SessionsQuery): Promise<Session[]> {
+  const { tenantId } = inTenant(caller);
+  const { agentId, after } = query;
+  const page = checkPage(query);
+  if (agentId != null && parseId(agentId) === undefined) return [];
+  if (after != null && parseId(after) === undefined) return []; // nothing is older than what comes before all ids
+  return ports.database.transact(tenantId, (db) => sessionStore(db).list({ ...page, agentId: agentId ?? undefined }));
+}
+
+export async function countSessions(ports: Ports, caller: Caller): Promise<number> {
+  const { tenantId } = inTenant(caller);
+  return ports.database.transact(tenantId, (db) => sessionStore(db).count());
+}
+
+/** The messages of several sessions, in the order of their ids given, oldest first. */
+export async function listMessages(
+  ports: Ports,
+  caller: Caller,
+  sessionIds: readonly number[],
+  query: MessagesQuery,
+): Promise<Message[][]> {
+  const { tenantId } = inTenant(caller);
+  const page = checkPage(query);
+  const found = await ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], page));
+  return sessionIds.map((id) => found.get(id) ?? []);
+}
+
+/** A session with all that was said in it. @throws DomainError `notFound`. */
+export async function getTranscript(ports: Ports, caller: Caller, id: number): Promise<Transcript> {
+  const { tenantId } = inTenant(caller);
+  const sessionId = parseId(id);
+  if (sessionId === undefined) throw notFound('Session', id);
+  return ports.database.transact(tenantId, async (db) => {
+    const session = await sessionStore(db).get(sessionId);
+    const messages = await messageStore(db).listOf([sessionId]);
+    return { session, messages: messages.get(sessionId) ?? [] };
+  });
+}
+
+function checkPage({ first, after }: MessagesQuery): MessagePage {
+  if (first != null && first < 0) throw invalid({ path: 'first', message: 'must not be negative' });
+  return { first: first ?? undefined, after: after ?? undefined };
+}

@@ -1,0 +1,24 @@
+import type { MeshContext } from '@parley/chassis/rpc/server';
+import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import type { App } from './app.ts';
+import { messageOf } from './session-event.ts';
+
+/** What the mesh asks of session. */
+export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> {
+  return {
+    async *watchSession({ sessionId, after }, { caller, signal, draining }) {
+      const until = AbortSignal.any([signal, draining]);
+      for await (const event of app.watchSession(caller, { sessionId, after }, until)) yield { event };
+    },
+
+    async getTranscript({ sessionId }, { caller }) {
+      const { session, messages } = await app.getTranscript(caller, sessionId);
+      return {
+        sessionId: session.id,
+        agentId: session.agentId,
+        status: session.status,
+        messages: messages.map(messageOf),
+      };
+    },
+  };
+}

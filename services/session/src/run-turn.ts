@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { serviceCaller } from '@parley/chassis/caller';
+import type { TenantDb } from '@parley/chassis/database/types';
+import { isDomainError } from '@parley/chassis/errors';
+import { JobCancelled } from '@parley/chassis/jobs/job-signals';
+import type { TenantJob } from '@parley/chassis/jobs/job-types';
+import { withRequestId } from '@parley/chassis/request-context';
+import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
+import { finishTurn, type TurnOutcome } from './finish-turn.ts';
+import type { TurnPorts } from './ports.ts';
+import { sessionLog } from './session-log.ts';
+import { estimateTokens } from './tokens.ts';
+import { failureOf, turnFailure } from './turn-failure.ts';
+import type { Prepared, TurnJob, TurnRun } from './turn-job.ts';
+import { type PreparedTurn, turnStore } from './turn-store.ts';
+
+/** How often an agent service that cannot be reached at all is called before a turn fails. */
+const connectAttempts = 5;
+const connectPauseMs = 200;
+
+/** Reads what a turn needs in the transaction that claims it, so that no other stands before the first chunk. */
+export async function prepareTurn(
+  ports: TurnPorts,
+  db: TenantDb,
+  { data, attempt }: TenantJob<TurnJob>,
+): Promise<Prepared> {
+  return (await turnStore(db).prepare(data.turnId, attempt, ports.settings.historyTokens)) ?? null;
+}
+
+/** Has a message answered: streams the reply into the session's log, then stores it and ends the turn. */
+export function runTurn(ports: TurnPorts, run: TurnRun): Promise<void> {
+  return withRequestId(run.data.requestId, async () => {
+    const turn =
+      run.prepared === undefined
+        ? await ports.database.transact(run.tenantId, (db) => prepareTurn(ports, db, run))
+        : run.prepared;
+    if (turn === null) return;
+    const outcome = await answer(ports, run, turn);
+    if (outcome) await finishTurn(ports, run, turn, outcome);
+  });
+}
+
+/** The outcome, or undefined when the turn goes on elsewhere. */
+async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promise<TurnOutcome | undefined> {
+  const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
+  const cut = (text: string): TurnOutcome => ({ kind: 'reply', reply: estimatedReply(turn, text) });
+  if (run.signal.reason instanceof JobCancelled) {
+    // Cut before this attempt began: what the one before has shown is kept.
+    return cut(await log.streamedText(turn.turnIndex, turn.lastEventId).catch(() => ''));
+  }
+
+  const beganMs = performance.now();
+  const chunks = chunkWriter(async (text) => {
+    if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return; // another attempt is under way
+    await log.appendChunk({ ...turn, attempt: run.attempt }, text, turn.lastEventId).catch((error: unknown) => {
+      ports.log.warn({ err: error, sessionId: turn.sessionId }, 'a piece of a reply could not be shown live');
+    });
+  });
+  const timeLimit = new AbortController();
+  const timer = setTimeout(() => timeLimit.abort(), ports.settings.turnTimeoutMs);
+  const signal = AbortSignal.any([run.signal, timeLimit.signal]);
+  const onText = (text: string) => {
+    if (chunks.text === '') ports.observeFirstChunk((performance.now() - beganMs) / 1000);
+    chunks.push(text);
+  };
+
+  try {
+    const finished = await callAgent(ports, run, turn, { signal, chunks, onText });
+    await chunks.flush();
+    return {
+      kind: 'reply',
+      reply: finished ? finishedReply(finished, chunks.text) : estimatedReply(turn, chunks.text, false),
+    };
+  } catch (error) {
+    await chunks.flush();
+    if (run.signal.aborted) return run.signal.reason instanceof JobCancelled ? cut(chunks.text) : undefined;
+    const failure = timeLimit.signal.aborted ? turnFailure('TURN_TIMEOUT') : failureOf(error, chunks.text !== '');
+    ports.log.warn(
+      { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
+      'a turn failed',
+    );
+    return { kind: 'failure', failure, reply: estimatedReply(turn, chunks.text) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Listening {
+  signal: AbortSignal;
+  chunks: ChunkWriter;
+  onText(text: string): void;
+}
+
+/** An agent service that is just restarting is called again, as long as nothing has come of the call. */
+async function callAgent(
+  ports: TurnPorts,
+  run: TurnRun,
+  turn: PreparedTurn,
+  listening: Listening,
+): Promise<TurnFinished | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}`, listening);
+    } catch (error) {
+      const unreached =
+        isDomainError(error, 'unavailable') && error.reason === undefined && listening.chunks.text === '';
+      if (!unreached || attempt === connectAttempts) throw error;
+      await delay(connectPauseMs * 2 ** (attempt - 1), undefined, { signal: listening.signal });
+    }
+  }
+}
+
+async function callAgentOnce(
+  ports: TurnPorts,
+  { tenantId, data }: TurnRun,
+  turn: PreparedTurn,
+  callId: string,
+  { signal, onText }: Listening,
+): Promise<TurnFinished | undefined> {
+  let finished: TurnFinished | undefined;
+  const history = turn.history.map(({ role, text }) => ({
+    role: role === 'USER' ? Role.ROLE_USER : Role.ROLE_MODEL,
+    text,
+  }));
+  const stream = ports.agent.runTurn(
+    { agentId: turn.agentId, sessionId: turn.sessionId, callId: `session.turn.${callId}`, history },
+    { signal, caller: serviceCaller('session', tenantId, data.requestId) },
+  );
+  for await (const { event } of stream) {
+    if (event?.$case === 'text')
+      onText(event.value.replaceAll('\0', '')); // the one character that the database refuses
+    else if (event?.$case === 'finished') finished = event.value;
+  }
+  return finished;
+}
+
+function finishedReply({ tokensIn, tokensOut, costUsdE8, contextTokens }: TurnFinished, text: string) {
+  return { text, tokensIn, tokensOut, costUsdE8, contextTokens, interrupted: false };
+}
+
+/** A reply of which the agent gave no figures: characters / 4. */
+function estimatedReply(turn: PreparedTurn, text: string, interrupted = true) {
+  const { historyTokens: tokensIn } = turn;
+  return { text, tokensIn, tokensOut: estimateTokens(text), costUsdE8: 0n, contextTokens: tokensIn, interrupted };
+}

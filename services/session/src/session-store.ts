@@ -1,0 +1,163 @@
+import type { TenantDb } from '@parley/chassis/database/types';
+import { notFound } from '@parley/chassis/errors';
+import { eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
+import type { EndStatus, Session, SessionStatus } from './session.ts';
+
+export interface SessionRow {
+  id: number;
+  tenant_id: number;
+  agent_id: number;
+  status: SessionStatus;
+  ending_as: EndStatus | null;
+  client_external_id: string;
+  metadata: unknown;
+  interrupt_count: number;
+  total_tokens_in_context: number;
+  last_event_ms: string;
+  last_event_n: string;
+  started_at: Date | null;
+  ended_at: Date | null;
+  last_event_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface NewSession {
+  agentId: number;
+  clientExternalId: string;
+  metadata: unknown;
+}
+
+export interface SessionFilter {
+  agentId?: number | undefined;
+  /** At most so many; default all. */
+  first?: number | undefined;
+  /** Only those older than this id. */
+  after?: number | undefined;
+}
+
+export function sessionStore({ knex, tenantId }: TenantDb) {
+  const mine = () => knex<SessionRow>('sessions').where({ tenant_id: tenantId });
+
+  async function find(id: number): Promise<Session | undefined> {
+    const row = await mine().where({ id }).first();
+    return row && fromRow(row);
+  }
+
+  return {
+    find,
+
+    async get(id: number): Promise<Session> {
+      const session = await find(id);
+      if (!session) throw notFound('Session', id);
+      return session;
+    },
+
+    /** The session, which nobody else changes until this transaction ends. @throws DomainError `notFound`. */
+    async lock(id: number): Promise<Session> {
+      const row = await mine().where({ id }).forUpdate().first();
+      if (!row) throw notFound('Session', id);
+      return fromRow(row);
+    },
+
+    /** Newest first. */
+    async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
+      const query = mine().orderBy('id', 'desc');
+      if (agentId !== undefined) query.where({ agent_id: agentId });
+      if (after !== undefined) query.where('id', '<', after);
+      if (first !== undefined) query.limit(first);
+      return (await query).map(fromRow);
+    },
+
+    async count(): Promise<number> {
+      const { rows } = await knex.raw(
+        'SELECT cast(count(*) AS integer) AS count FROM sessions WHERE tenant_id = :tenantId',
+        { tenantId },
+      );
+      return rows[0].count;
+    },
+
+    /** An ACTIVE one, begun now. */
+    async insert({ agentId, clientExternalId, metadata }: NewSession): Promise<Session> {
+      const { rows } = await knex.raw(
+        `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata, started_at, last_event_at)
+         SELECT :tenantId, :agentId, 'ACTIVE', :clientExternalId, cast(:metadata AS jsonb), moment, moment
+           FROM parley_now() AS moment RETURNING *`,
+        { tenantId, agentId, clientExternalId, metadata: metadata == null ? null : JSON.stringify(metadata) },
+      );
+      return fromRow(rows[0]);
+    },
+
+    /** Counts an interrupt, which is an event of the session's life. */
+    async countInterrupt(id: number): Promise<void> {
+      await knex.raw(
+        `UPDATE sessions SET interrupt_count = interrupt_count + 1, last_event_at = parley_now(), updated_at = parley_now()
+          WHERE id = :id`,
+        { id },
+      );
+    },
+
+    /** From now on the session takes nothing more; whoever ends its running turn ends it. */
+    async markEnding(id: number, status: EndStatus): Promise<void> {
+      await knex.raw('UPDATE sessions SET ending_as = :status WHERE id = :id', { id, status });
+    },
+
+    async end(id: number, status: EndStatus): Promise<Session> {
+      const { rows } = await knex.raw(
+        `UPDATE sessions SET status = :status, ending_as = NULL, ended_at = parley_now(), last_event_at = parley_now(),
+                updated_at = parley_now() WHERE id = :id RETURNING *`,
+        { id, status },
+      );
+      return fromRow(rows[0]);
+    },
+
+    /**
+     * How long, in ms, the session may still live: until it has been idle for `idleMs` or is `maxAgeMs` old. Not positive: it
+     * has expired. Undefined when it is not ACTIVE.
+     */
+    async timeLeftMs(
+      id: number,
+      { idleMs, maxAgeMs }: { idleMs: number; maxAgeMs: number },
+    ): Promise<number | undefined> {
+      const { rows } = await knex.raw(
+        `SELECT cast(extract(epoch FROM least(
+                  coalesce(last_event_at, created_at) + :idleMs * interval '1 millisecond',
+                  coalesce(started_at, created_at) + :maxAgeMs * interval '1 millisecond'
+                ) - parley_now()) * 1000 AS float8) AS left
+           FROM sessions WHERE id = :id AND status = 'ACTIVE'`,
+        { id, idleMs, maxAgeMs },
+      );
+      return rows[0]?.left;
+    },
+
+    /** Raises the mark below which no later event's id may lie. */
+    async noteEvent(id: number, eventId: string): Promise<void> {
+      const { ms, n } = eventIdParts(eventId);
+      await knex.raw(
+        `UPDATE sessions SET last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
+          WHERE id = :id`,
+        { id, ms, n },
+      );
+    },
+  };
+}
+
+export function fromRow(row: SessionRow): Session {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    agentId: row.agent_id,
+    status: row.status,
+    endingAs: row.ending_as ?? undefined,
+    clientExternalId: row.client_external_id,
+    metadata: row.metadata ?? null,
+    interruptCount: row.interrupt_count,
+    totalTokensInContext: row.total_tokens_in_context,
+    lastEventId: formatEventId({ ms: Number(row.last_event_ms), n: Number(row.last_event_n) }),
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+    lastEventAt: row.last_event_at ?? undefined,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

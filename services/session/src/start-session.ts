@@ -1,0 +1,84 @@
+import { type Caller, inTenant } from '@parley/chassis/caller';
+import { badRequest, isDomainError, notFound } from '@parley/chassis/errors';
+import { inputChecks, whyUnstorable } from '@parley/chassis/input-checks';
+import { jobs } from '@parley/chassis/jobs/jobs';
+import type { Agent } from '@parley/protos/parley/agent/v1/agent';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { expiryKind } from './conclude-session.ts';
+import { eventStore } from './event-store.ts';
+import { longestDelayMs } from './expire-session.ts';
+import { messageStore } from './message-store.ts';
+import type { Ports } from './ports.ts';
+import type { Session } from './session.ts';
+import { replyEvent, statusEvent } from './session-event.ts';
+import { parseId } from './session-id.ts';
+import { sessionLog } from './session-log.ts';
+import { sessionStore } from './session-store.ts';
+import { contextTokens } from './tokens.ts';
+
+export interface StartSession {
+  agentId: number;
+  clientExternalId: string;
+  metadata?: unknown;
+}
+
+const maxMetadataBytes = 64 * 1024;
+const maxExternalIdLength = 1_000;
+
+/** Begins a conversation with an active agent. One that has a greeting and no workflow says it: no call, no cost. */
+export async function startSession(ports: Ports, caller: Caller, input: StartSession): Promise<Session> {
+  const { tenantId } = inTenant(caller);
+  checkInput(input);
+  const agent = await getActiveAgent(ports, caller, input.agentId);
+  const greeting = agent.workflowId === undefined ? agent.openingGreeting : '';
+
+  return ports.database.transact(tenantId, async (db) => {
+    const begun = await sessionStore(db).insert({ ...input, metadata: input.metadata ?? null });
+    const log = sessionLog(ports.eventLog, begun, ports.log);
+    const [activeId, greetingId] = await log.reserve(greeting === '' ? 1 : 2, begun.lastEventId);
+    if (activeId === undefined) throw new Error('the event log reserved nothing');
+
+    const occurredAt = await eventStore(db).insert(begun.id, activeId, { status: 'ACTIVE' });
+    const events: SessionEvent[] = [statusEvent({ eventId: activeId, sessionId: begun.id, occurredAt }, 'ACTIVE')];
+    if (greetingId !== undefined) {
+      const message = await messageStore(db).insertGreeting(begun.id, greeting, contextTokens(greeting));
+      const about = { eventId: greetingId, sessionId: begun.id };
+      const said = await eventStore(db).insert(begun.id, greetingId, { messageId: message.id });
+      events.push(
+        replyEvent({ ...about, occurredAt: said }, { turnIndex: 0, clientTurnId: undefined }, message, false),
+      );
+    }
+    await sessionStore(db).noteEvent(begun.id, greetingId ?? activeId);
+    const delayMs = Math.min(ports.settings.idleMs, ports.settings.maxAgeMs, longestDelayMs);
+    await jobs(db).append({ kind: expiryKind, key: String(begun.id), data: { sessionId: begun.id }, delayMs });
+    db.afterCommit(() => void log.publish(events));
+    return sessionStore(db).get(begun.id);
+  });
+}
+
+function checkInput({ clientExternalId, metadata }: StartSession): void {
+  const checks = inputChecks();
+  checks.storable('input.clientExternalId', clientExternalId);
+  if (clientExternalId.length > maxExternalIdLength) {
+    checks.refuse('input.clientExternalId', `must have at most ${maxExternalIdLength} characters`);
+  }
+  const why = whyUnstorable(metadata);
+  if (why) checks.refuse('input.metadata', why);
+  else if (Buffer.byteLength(JSON.stringify(metadata ?? null)) > maxMetadataBytes) {
+    checks.refuse('input.metadata', 'must be at most 64 KB of JSON');
+  }
+  checks.finish();
+}
+
+async function getActiveAgent(ports: Ports, caller: Caller, agentId: number): Promise<Agent> {
+  const absent = () => notFound('Agent', agentId);
+  if (parseId(agentId) === undefined) throw absent();
+  const { agent } = await ports.agent
+    .getAgent({ agentId }, { caller, passOn: ['notFound'] })
+    .catch((error: unknown) => {
+      throw isDomainError(error, 'notFound') ? absent() : error;
+    });
+  if (!agent || agent.deleted) throw absent();
+  if (!agent.active) throw badRequest(`Agent ${agentId} is not active`);
+  return agent;
+}

@@ -1,0 +1,47 @@
+import { internalMessage } from '@parley/chassis/error-table';
+import { isDomainError } from '@parley/chassis/errors';
+
+/** Why a turn ended without a reply: the contract's codes. */
+export type TurnFailureCode =
+  | 'MODEL_UNAVAILABLE'
+  | 'MODEL_FAILED'
+  | 'TURN_TIMEOUT'
+  | 'TURN_LOST'
+  | 'SESSION_ENDED'
+  | 'SPEND_CAP_REACHED'
+  | 'WORKFLOW_NOT_PUBLISHED'
+  | 'INTERNAL';
+
+export interface TurnFailure {
+  code: TurnFailureCode;
+  /** Safe to show. */
+  message: string;
+}
+
+const messages: Record<TurnFailureCode, string> = {
+  MODEL_UNAVAILABLE: 'No model could answer; send the message again later',
+  MODEL_FAILED: 'The model failed in the middle of its reply',
+  TURN_TIMEOUT: 'The reply took too long',
+  TURN_LOST: 'The reply was lost several times; send the message again',
+  SESSION_ENDED: 'The session ended before this message was answered',
+  SPEND_CAP_REACHED: 'The monthly LLM spend cap is reached',
+  WORKFLOW_NOT_PUBLISHED: "The agent's workflow is not published",
+  INTERNAL: internalMessage,
+};
+
+export function turnFailure(code: TurnFailureCode): TurnFailure {
+  return { code, message: messages[code] };
+}
+
+/** What a failed call of the agent means for its turn; `begun`: a part of the reply has been shown. */
+export function failureOf(error: unknown, begun: boolean): TurnFailure {
+  if (!isDomainError(error)) return turnFailure('INTERNAL');
+  const { reason } = error;
+  if (reason !== undefined && reason !== 'MODEL_UNAVAILABLE' && isFailureCode(reason)) return turnFailure(reason);
+  if (error.kind === 'unavailable') return turnFailure(begun ? 'MODEL_FAILED' : 'MODEL_UNAVAILABLE');
+  return turnFailure('INTERNAL');
+}
+
+function isFailureCode(reason: string): reason is TurnFailureCode {
+  return Object.hasOwn(messages, reason);
+}

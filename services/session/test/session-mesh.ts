@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import type { Database } from '@parley/chassis/database/types';
+import type { EventLog } from '@parley/chassis/event-log/event-log';
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import type { Envelope } from '@parley/chassis/events/envelope';
+import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { createLogger } from '@parley/chassis/log';
+import { createMetrics } from '@parley/chassis/metrics';
+import { createAddresses } from '@parley/chassis/surroundings';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
+import { type Unit, unit } from '@parley/chassis/unit';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import type { ExecutionContext } from 'ava';
+import type { App } from '../src/app.ts';
+import { readSessionConfig } from '../src/config.ts';
+import { sessionSchema } from '../src/session-schema.ts';
+import { wireSession } from '../src/wiring.ts';
+import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
+
+export interface MeshOptions {
+  /** Settings beside the defaults. */
+  env?: Record<string, string>;
+  /** Moves the database's clock. */
+  clockOffsetMs?: () => number;
+}
+
+/** One process of session. */
+export interface Replica {
+  app: App;
+  unit: Unit;
+  /** The event log can be another one: as a restart finds it. */
+  eventLog: EventLog;
+}
+
+/** Session on a schema of its own, beside a scripted agent; as many replicas as a test wants. */
+export interface SessionMesh extends Replica {
+  database: Database;
+  agent: ScriptedAgent;
+  /** The `session-ended` events that came out of the outbox. */
+  published: Envelope[];
+  replica(options?: ReplicaOptions): Promise<Replica>;
+}
+
+export interface ReplicaOptions extends MeshOptions {
+  eventLog?: EventLog;
+  soleOwner?: boolean;
+  /** The pool of this replica, to be closed by the test as if the process had died. */
+  database?: Database;
+}
+
+export async function sessionMesh(
+  t: ExecutionContext,
+  { env = {}, clockOffsetMs }: MeshOptions = {},
+): Promise<SessionMesh> {
+  const offset = clockOffsetMs === undefined ? {} : { clockOffsetMs };
+  const database = await testSchema(t, sessionSchema, offset);
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({ EVALUATION_RPC_URL: '127.0.0.1:1' });
+  const keyValue = memoryKeyValue();
+  const sharedLog = memoryEventLog();
+  const eventBus = inProcessEventBus({ deadLetters: { append: async () => undefined } });
+  const published: Envelope[] = [];
+  await eventBus.subscribe({
+    group: 'test',
+    topics: ['session-ended'],
+    handler: async (event) => void published.push(event),
+  });
+  const agent = await scriptedAgent(t, callers, addresses);
+
+  async function replica(options: ReplicaOptions = {}): Promise<Replica> {
+    const own = options.database ?? (await replicaOf(t, database, sessionSchema, offset));
+    const eventLog = options.eventLog ?? sharedLog;
+    const config = readSessionConfig({ ...env, ...options.env });
+    const around = {
+      database: () => own,
+      keyValue,
+      eventLog,
+      eventBus,
+      addresses,
+      callers,
+      migrateOnStart: false,
+      soleOwner: options.soleOwner ?? false,
+    };
+    const { app, parts } = wireSession(config, around, createLogger('session', 'silent'), createMetrics('session'));
+    const running = unit('session', parts);
+    await running.start();
+    t.teardown(() => running.stop().catch(() => undefined));
+    return { app, unit: running, eventLog };
+  }
+
+  return { ...(await replica()), database, agent, published, replica };
+}
+
+export function inTenant(tenantId: number): Caller {
+  return { kind: 'user', tenantId, userId: 1, requestId: 'test' };
+}
+
+/** What a watcher has seen so far, and a way to wait for more. */
+export interface Watching {
+  events: SessionEvent[];
+  /** Waits until `count` events have come of which `wanted` is true. */
+  until(what: string, wanted: (event: SessionEvent) => boolean, count?: number): Promise<SessionEvent>;
+  stop(): Promise<void>;
+  /** Rejects with what ended the watching, if it was not stopped. */
+  done: Promise<void>;
+}
+
+export function watch(
+  t: ExecutionContext,
+  app: App,
+  sessionId: number,
+  options: { after?: string; caller?: Caller } = {},
+): Watching {
+  const over = new AbortController();
+  const events: SessionEvent[] = [];
+  const { caller = inTenant(1), after } = options;
+  const done = (async () => {
+    for await (const event of app.watchSession(caller, { sessionId, after }, over.signal)) events.push(event);
+  })();
+  done.catch(() => undefined);
+  t.teardown(() => over.abort());
+  return {
+    events,
+    done,
+    until: (what, wanted, count = 1) => eventually(what, () => events.filter(wanted)[count - 1]),
+    async stop() {
+      over.abort();
+      await done;
+    },
+  };
+}
+
+export const isReply = (event: SessionEvent) => event.kind?.$case === 'aiResponse';
+export const isChunk = (event: SessionEvent) => event.kind?.$case === 'aiResponseChunk';
+export const isFailure = (event: SessionEvent) => event.kind?.$case === 'turnFailed';
+export const isStatus = (event: SessionEvent) => event.kind?.$case === 'sessionStatusChanged';
+/** Ends a turn. */
+export const isEnd = (event: SessionEvent) => isReply(event) || isFailure(event);
+
+/** The pieces of one turn's last attempt, joined. */
+export function joinedChunks(events: SessionEvent[], turnIndex: number): string {
+  const chunks = events.flatMap(({ kind }) => (kind?.$case === 'aiResponseChunk' ? [kind.value] : []));
+  const ofTurn = chunks.filter((chunk) => chunk.turnIndex === turnIndex);
+  const attempt = Math.max(...ofTurn.map((chunk) => chunk.attempt));
+  return ofTurn
+    .filter((chunk) => chunk.attempt === attempt)
+    .map((chunk) => chunk.text)
+    .join('');
+}
+
+/** What an event says of a reply. */
+export function replyIn({ kind }: SessionEvent) {
+  if (kind?.$case !== 'aiResponse') throw new Error(`${kind?.$case} is no reply`);
+  const { message, interrupted, turnIndex, clientTurnId } = kind.value;
+  return { text: message?.text, interrupted, turnIndex, clientTurnId, rowIndex: message?.turnIndex };
+}
+
+/** Which failure an event tells of. */
+export function failureIn({ kind }: SessionEvent) {
+  if (kind?.$case !== 'turnFailed') throw new Error(`${kind?.$case} is no failure`);
+  return kind.value;
+}
