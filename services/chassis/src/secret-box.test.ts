@@ -37,6 +37,8 @@ test('the setting is a list of keys, each of them long enough', (t) => {
   const keys = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'));
 
   t.is(secretKeys.parse(keys.join(', ')).length, 2);
+  t.deepEqual(secretKeys.parse(`k2:${keys[0]},k1:${keys[1]}`), secretKeys.parse(keys.join(',')));
+  t.false(secretKeys.safeParse(`k1:${keys[0]}:${keys[1]}`).success);
   t.false(secretKeys.safeParse(`${keys[0]},c2hvcnQ=`).success);
   t.false(secretKeys.safeParse('').success);
 });

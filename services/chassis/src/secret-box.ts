@@ -13,14 +13,20 @@ export interface SecretBox {
 }
 
 /**
- * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas. New secrets are sealed under the first; to
- * rotate, put a new one before the others and keep those until everything under them has been sealed anew.
+ * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each with a name before it if you like
+ * (`k2:…,k1:…`). New secrets are sealed under the first; to rotate, put a new one before the others and keep those until
+ * everything under them has been sealed anew. The names are for people: a key is known by what it is.
  */
 export const secretKeys = z
   .string()
-  .transform((value) => value.split(',').map((key) => Buffer.from(key.trim(), 'base64')))
+  .refine(
+    (value) => value.split(',').every((key) => keyShape.test(key.trim())),
+    'each key must be base64, or name:base64',
+  )
+  .transform((value) => value.split(',').map((key) => Buffer.from(key.trim().replace(/^.*:/, ''), 'base64')))
   .refine((keys) => keys.every((key) => key.length >= 32), 'each key must be at least 32 bytes in base64');
 
+const keyShape = /^([\w.-]+:)?[A-Za-z0-9+/_-]+={0,2}$/;
 const version = 1;
 const keyIdLength = 4;
 const nonceLength = 12;

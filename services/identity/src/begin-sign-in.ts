@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import type { SharedDb } from '@parley/chassis/database/types';
+import type { Ports } from './ports.ts';
+import { newRefreshToken, refreshTokenSha256 } from './refresh-token.ts';
+import { refreshTokenStore } from './refresh-token-store.ts';
+import { signInStore } from './sign-in-store.ts';
+
+export interface BeginSignIn {
+  userId: number;
+  tenantId: number | null;
+  /** Why it may do next to nothing yet; null: it is complete. */
+  limitedReason: string | null;
+  /** The client's address. */
+  ip: string | null;
+  /** Push-notification token of the device. */
+  fcmToken: string | null;
+}
+
+/** Stores a sign-in with its first refresh token. The raw token exists in the answer alone. */
+export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmToken, ...signIn }: BeginSignIn) {
+  const id = randomUUID();
+  const refreshToken = newRefreshToken();
+  await signInStore(db).insert({
+    id,
+    ...signIn,
+    fcmTokenSealed: fcmToken === null ? null : box.seal(fcmToken, `identity.sign_ins.fcm_token:${id}`),
+  });
+  await refreshTokenStore(db).insert({
+    sha256: refreshTokenSha256(refreshToken),
+    signInId: id,
+    parentSha256: null,
+    ttlS: settings.refreshTokenTtlS,
+  });
+  return { signInId: id, userId: signIn.userId, refreshToken, refreshExpiresIn: settings.refreshTokenTtlS };
+}

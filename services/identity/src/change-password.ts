@@ -1,0 +1,26 @@
+import type { Caller } from '@parley/chassis/caller';
+import { unauthenticated } from '@parley/chassis/errors';
+import { inputChecks } from '@parley/chassis/input-checks';
+import { checkNewPassword } from './password-rules.ts';
+import type { Ports } from './ports.ts';
+import { signInStore } from './sign-in-store.ts';
+import { signedIn } from './signed-in.ts';
+import { userStore } from './user-store.ts';
+
+/** Sets a new password and ends every other sign-in of this user; this one goes on. */
+export async function changePassword(ports: Ports, caller: Caller, input: { newPassword: string }): Promise<boolean> {
+  const { userId, signInId } = signedIn(caller);
+  const user = await ports.database.transactShared((db) => userStore(db).find(userId));
+  if (!user) throw unauthenticated();
+  const check = inputChecks();
+  checkNewPassword(check, 'input.newPassword', input.newPassword, user.email);
+  check.finish();
+
+  const passwordHash = await ports.passwords.hash(input.newPassword);
+  await ports.database.transactShared(async (db) => {
+    if (!(await userStore(db).setPasswordHash(userId, passwordHash))) throw unauthenticated();
+    await signInStore(db).revokeOthers(userId, signInId);
+  });
+  await ports.announce({ $case: 'userId', value: userId });
+  return true;
+}

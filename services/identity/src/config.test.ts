@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { readIdentityConfig } from './config.ts';
+
+const key = { SECRETS_KEYS: randomBytes(32).toString('base64') };
+
+test('owners change plans, except in production where it is said otherwise or not at all', (t) => {
+  const planChanges = (env: Record<string, string>) => readIdentityConfig({ ...key, ...env }).settings.planChanges;
+  t.is(planChanges({}), 'self');
+  t.is(planChanges({ NODE_ENV: 'production' }), 'operator');
+  t.is(planChanges({ NODE_ENV: 'production', PLAN_CHANGES: 'self' }), 'self');
+  t.is(planChanges({ PLAN_CHANGES: 'operator' }), 'operator');
+});
+
+test('all wrong settings are named at once', (t) => {
+  const wrong = {
+    IDENTITY_RPC_PORT: '99999',
+    REGISTRATION: 'closed',
+    PLAN_CHANGES: 'nobody',
+    SECRETS_KEYS: 'short',
+    PARLEY_PUBLIC_URL: 'x',
+  };
+  const error = t.throws(() => readIdentityConfig(wrong));
+  for (const name of Object.keys(wrong)) t.true(error?.message.includes(`${name}:`), name);
+});
+
+test('the public address loses the slash at its end, as gateways read it', (t) => {
+  t.is(
+    readIdentityConfig({ ...key, PARLEY_PUBLIC_URL: 'https://parley.test/' }).settings.publicUrl,
+    'https://parley.test',
+  );
+});

@@ -1,0 +1,76 @@
+import { availableParallelism } from 'node:os';
+import { type Environment, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { secretKeys } from '@parley/chassis/secret-box';
+import { z } from 'zod';
+
+/** Who may register: anybody, or whoever holds a code (`otp`) or an invitation (`invite`). */
+export type RegistrationMode = 'open' | 'otp' | 'invite';
+
+/** Who may raise a tenant's plan: its owner (`self`) or nobody but the operator. */
+export type PlanChanges = 'self' | 'operator';
+
+/** What the use cases need to know. */
+export interface IdentitySettings {
+  /** The address that clients know, without a slash at its end: issuer and audience of access tokens. */
+  publicUrl: string;
+  accessTokenTtlS: number;
+  refreshTokenTtlS: number;
+  registration: RegistrationMode;
+  /** The regions to choose from; none: any code up to 32 characters. */
+  regions: string[];
+  planChanges: PlanChanges;
+  maxOwnedTenants: number;
+  maxTenantsMadeIn30Days: number;
+}
+
+export interface IdentityConfig {
+  rpcPort: number;
+  graphPort: number;
+  opsPort: number;
+  /** The key ring at rest, the first one seals. */
+  secretsKeys: Uint8Array[];
+  /** Passwords hashed at once, and how many more may wait. */
+  hashesAtOnce: number;
+  hashQueue: number;
+  settings: IdentitySettings;
+}
+
+/** Reads identity's settings; the README has what each means. @throws SettingsError naming all that is wrong. */
+export function readIdentityConfig(env: Environment): IdentityConfig {
+  const read = readSettings(env, {
+    IDENTITY_RPC_PORT: port.default(0),
+    IDENTITY_GRAPH_PORT: port.default(0),
+    IDENTITY_OPS_PORT: port.default(0),
+    IDENTITY_ACCESS_TOKEN_TTL_S: positiveInt.default(15 * 60),
+    IDENTITY_REFRESH_TOKEN_TTL_S: positiveInt.default(30 * 24 * 60 * 60),
+    IDENTITY_HASHES_AT_ONCE: positiveInt.default(Math.max(1, Math.min(4, availableParallelism() - 1))),
+    IDENTITY_HASH_QUEUE: positiveInt.default(100),
+    IDENTITY_MAX_OWNED_TENANTS: positiveInt.default(5),
+    IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS: positiveInt.default(10),
+    PARLEY_PUBLIC_URL: httpUrl.default('http://localhost:4000'),
+    SECRETS_KEYS: secretKeys,
+    REGISTRATION: z.enum(['open', 'otp', 'invite'], 'is none of open, otp and invite').default('open'),
+    REGIONS: list.default([]),
+    PLAN_CHANGES: z
+      .enum(['self', 'operator'], 'is neither self nor operator')
+      .default(env.NODE_ENV === 'production' ? 'operator' : 'self'),
+  });
+  return {
+    rpcPort: read.IDENTITY_RPC_PORT,
+    graphPort: read.IDENTITY_GRAPH_PORT,
+    opsPort: read.IDENTITY_OPS_PORT,
+    secretsKeys: read.SECRETS_KEYS,
+    hashesAtOnce: read.IDENTITY_HASHES_AT_ONCE,
+    hashQueue: read.IDENTITY_HASH_QUEUE,
+    settings: {
+      publicUrl: read.PARLEY_PUBLIC_URL.replace(/\/$/, ''),
+      accessTokenTtlS: read.IDENTITY_ACCESS_TOKEN_TTL_S,
+      refreshTokenTtlS: read.IDENTITY_REFRESH_TOKEN_TTL_S,
+      registration: read.REGISTRATION,
+      regions: read.REGIONS,
+      planChanges: read.PLAN_CHANGES,
+      maxOwnedTenants: read.IDENTITY_MAX_OWNED_TENANTS,
+      maxTenantsMadeIn30Days: read.IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS,
+    },
+  };
+}

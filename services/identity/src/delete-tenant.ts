@@ -1,0 +1,22 @@
+import type { Caller } from '@parley/chassis/caller';
+import { apiKeyStore } from './api-key-store.ts';
+import { heldTenantOfOwner } from './owned-tenant.ts';
+import type { Ports } from './ports.ts';
+import { signInStore } from './sign-in-store.ts';
+import { signedInToTenant } from './signed-in.ts';
+import { tenantStore } from './tenant-store.ts';
+import { userStore } from './user-store.ts';
+
+/** Soft-deletes the tenant in use: its API key ends, and its members are in no tenant until they choose or make one. */
+export async function deleteTenant(ports: Ports, caller: Caller): Promise<boolean> {
+  const user = signedInToTenant(caller);
+  await ports.database.transactShared(async (db) => {
+    const { id } = await heldTenantOfOwner(db, user);
+    await tenantStore(db).softDelete(id);
+    await apiKeyStore(db).revokeAll(id);
+    await userStore(db).forgetLastTenant(id);
+    await signInStore(db).leaveTenant(id);
+  });
+  await ports.announce({ $case: 'tenantId', value: user.tenantId });
+  return true;
+}

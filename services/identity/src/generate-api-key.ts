@@ -1,0 +1,29 @@
+import type { Caller } from '@parley/chassis/caller';
+import { apiKeySha256, newApiKey } from './api-key.ts';
+import { apiKeyStore } from './api-key-store.ts';
+import { heldTenantOfOwner } from './owned-tenant.ts';
+import type { Ports } from './ports.ts';
+import { signedInToTenant } from './signed-in.ts';
+
+export interface GeneratedApiKey {
+  /** The raw key: in this answer and nowhere else. */
+  key: string;
+  warning: string;
+}
+
+const warning =
+  'This key is shown only once: store it now. Any previous key of this tenant has stopped working with this answer.';
+
+/** Makes the tenant's one API key. The tenant's row is held, so that of many at once exactly one key is left. */
+export async function generateApiKey(ports: Ports, caller: Caller): Promise<GeneratedApiKey> {
+  const user = signedInToTenant(caller);
+  const key = newApiKey();
+  await ports.database.transactShared(async (db) => {
+    const { id } = await heldTenantOfOwner(db, user);
+    const keys = apiKeyStore(db);
+    await keys.revokeAll(id);
+    await keys.insert({ tenantId: id, sha256: apiKeySha256(key), createdBy: user.userId });
+  });
+  await ports.announce({ $case: 'tenantId', value: user.tenantId });
+  return { key, warning };
+}

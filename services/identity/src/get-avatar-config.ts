@@ -1,0 +1,11 @@
+import type { Caller } from '@parley/chassis/caller';
+import type { AvatarConfig } from './avatar-config.ts';
+import { avatarConfigStore } from './avatar-config-store.ts';
+import type { Ports } from './ports.ts';
+import { signedInToTenant } from './signed-in.ts';
+
+/** The tenant's avatar and voice defaults. */
+export async function getAvatarConfig({ database }: Ports, caller: Caller): Promise<AvatarConfig> {
+  const { tenantId } = signedInToTenant(caller);
+  return database.transact(tenantId, (db) => avatarConfigStore(db).get());
+}

@@ -1,0 +1,47 @@
+import { scalars } from '@parley/chassis/graph/scalars';
+import type { CreateTenantInput } from '../create-tenant.ts';
+import type { SignInInput } from '../login.ts';
+import type { SecuredToken } from '../register.ts';
+import type { RegisterInput } from '../registration.ts';
+import type { UpdateTenantInput } from '../update-tenant.ts';
+import type { UpsertAvatarConfigInput } from '../upsert-avatar-config.ts';
+import type { IdentityContext } from './context.ts';
+
+interface Input<T> {
+  input: T;
+}
+
+/** The subgraph's root fields, each one use case. */
+export const resolvers = {
+  DateTime: scalars.DateTime,
+  JSONObject: scalars.JSONObject,
+
+  Query: {
+    isRegisterable: (_: unknown, input: { email: string; idNo?: string | null }, { app }: IdentityContext) =>
+      app.isRegisterable(input),
+    getAuthProfile: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.getAuthProfile(caller),
+    myTenant: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.myTenant(caller),
+    avatarConfig: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.getAvatarConfig(caller),
+  },
+
+  Mutation: {
+    login: (_: unknown, { input }: Input<SignInInput>, { app, caller }: IdentityContext) => app.login(caller, input),
+    refreshToken: (_: unknown, { input }: Input<{ refreshToken: string }>, { app }: IdentityContext) =>
+      app.refreshSignIn(input),
+    register: (
+      _: unknown,
+      { input, token }: Input<RegisterInput> & { token?: SecuredToken | null },
+      { app, caller }: IdentityContext,
+    ) => app.register(caller, input, token ?? null),
+    changePassword: (_: unknown, { input }: Input<{ newPassword: string }>, { app, caller }: IdentityContext) =>
+      app.changePassword(caller, input),
+    createTenant: (_: unknown, { input }: Input<CreateTenantInput>, { app, caller }: IdentityContext) =>
+      app.createTenant(caller, input),
+    updateTenant: (_: unknown, { input }: Input<UpdateTenantInput>, { app, caller }: IdentityContext) =>
+      app.updateTenant(caller, input),
+    deleteTenant: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.deleteTenant(caller),
+    generateApiKey: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.generateApiKey(caller),
+    upsertAvatarConfig: (_: unknown, { input }: Input<UpsertAvatarConfigInput>, { app, caller }: IdentityContext) =>
+      app.upsertAvatarConfig(caller, input),
+  },
+};

@@ -1,0 +1,21 @@
+import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import { people } from './migrations/001-people.ts';
+import { keys } from './migrations/002-keys.ts';
+import { avatarConfigs } from './migrations/003-avatar-configs.ts';
+
+/** Identity's tables. Nobody but identity reads them. */
+export const identitySchema: SchemaDeclaration = {
+  name: 'identity',
+  tables: {
+    users: 'people',
+    tenants: 'people',
+    memberships: 'people',
+    sign_ins: 'people',
+    refresh_tokens: 'people',
+    api_keys: 'people',
+    signing_keys: 'people',
+    derivation_keys: 'people',
+    avatar_configs: 'tenant',
+  },
+  migrations: [people, keys, avatarConfigs],
+};

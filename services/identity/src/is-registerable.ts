@@ -1,0 +1,36 @@
+import { inputChecks } from '@parley/chassis/input-checks';
+import { isEmail, normalEmail } from './email-address.ts';
+import type { Ports } from './ports.ts';
+import { normalIdNo } from './registration.ts';
+import { userStore } from './user-store.ts';
+
+export type RegistrationObstacle = 'EMAIL_TAKEN' | 'ID_NO_TAKEN' | 'EMAIL_INVALID' | 'CLOSED';
+
+export interface Registerability {
+  registerable: boolean;
+  reasons: RegistrationObstacle[];
+}
+
+/** Whether somebody could register so, and if not, for all the reasons there are. `idNo` counts whatever its type. */
+export async function isRegisterable(
+  { database, keys, settings }: Ports,
+  input: { email: string; idNo?: string | null },
+): Promise<Registerability> {
+  const check = inputChecks();
+  check.storable('email', input.email);
+  check.optionalText('idNo', input.idNo, { max: 64 });
+  check.finish();
+
+  const email = normalEmail(input.email);
+  const idNoIndex =
+    input.idNo == null ? undefined : await keys.hmac('id-no-index', JSON.stringify([normalIdNo(input.idNo)]));
+  const reasons: RegistrationObstacle[] = [];
+  await database.transactShared(async (db) => {
+    const users = userStore(db);
+    if (!isEmail(email)) reasons.push('EMAIL_INVALID');
+    else if (await users.emailTaken(email)) reasons.push('EMAIL_TAKEN');
+    if (idNoIndex && (await users.idNoTaken(idNoIndex))) reasons.push('ID_NO_TAKEN');
+  });
+  if (settings.registration !== 'open') reasons.push('CLOSED');
+  return { registerable: reasons.length === 0, reasons };
+}

@@ -1,0 +1,13 @@
+import type { Caller } from '@parley/chassis/caller';
+import type { Ports } from './ports.ts';
+import { signedIn } from './signed-in.ts';
+import type { Tenant } from './tenant.ts';
+import { tenantStore } from './tenant-store.ts';
+
+/** The tenant in use; null for a user who is in none. */
+export async function myTenant({ database }: Ports, caller: Caller): Promise<Tenant | null> {
+  const { tenantId } = signedIn(caller);
+  if (tenantId === null) return null;
+  const tenant = await database.transactShared((db) => tenantStore(db).find(tenantId));
+  return tenant && tenant.deletedAt === null ? tenant : null;
+}

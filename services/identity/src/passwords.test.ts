@@ -1,0 +1,51 @@
+import { hash } from '@node-rs/argon2';
+import test from 'ava';
+import { createPasswords } from './passwords.ts';
+
+test('a password is argon2id with OWASP’s parameters, and verifies', async (t) => {
+  const passwords = createPasswords({ atOnce: 2, queue: 10 });
+  const stored = await passwords.hash('correct horse');
+
+  t.regex(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  t.true(await passwords.verify(stored, 'correct horse'));
+  t.false(await passwords.verify(stored, 'correct horsf'));
+});
+
+test('without a hash the answer is no, also for the password behind the stand-in', async (t) => {
+  const passwords = createPasswords({ atOnce: 2, queue: 10 });
+  for (const nobody of [null, undefined, '']) t.false(await passwords.verify(nobody, 'x'));
+});
+
+test('beyond the queue a call is refused as unavailable, and those in it are served', async (t) => {
+  const passwords = createPasswords({ atOnce: 1, queue: 2 });
+  const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.hash('correct horse')));
+
+  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') t.is(outcome.reason.kind, 'unavailable');
+  await t.notThrowsAsync(passwords.hash('afterwards'));
+});
+
+test('hashing leaves the event loop free', async (t) => {
+  const passwords = createPasswords({ atOnce: 1, queue: 2 });
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  t.teardown(() => clearInterval(timer));
+  await passwords.hash('correct horse');
+  t.true(turns > 0);
+});
+
+test('what the stand-in costs is what a real hash costs', async (t) => {
+  const fresh = await hash('x', { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
+  const passwords = createPasswords({ atOnce: 1, queue: 200 });
+  const timesMs = { known: [] as number[], unknown: [] as number[] };
+  for (let n = 0; n < 30; n += 1) {
+    const which = n % 2 ? 'known' : 'unknown'; // in turn, so that a busy machine is busy for both
+    const started = performance.now();
+    await passwords.verify(which === 'known' ? fresh : null, 'wrong');
+    timesMs[which].push(performance.now() - started);
+  }
+  const [known, unknown] = [Math.min(...timesMs.known), Math.min(...timesMs.unknown)];
+  t.true(unknown > known / 2 && unknown < known * 2, `${known} ms and ${unknown} ms`);
+});

@@ -1,0 +1,66 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js';
+
+/** A phone as it is kept. */
+export interface Phone {
+  /** The dial prefix as given, e.g. `+44` or `44`. */
+  code: string;
+  /** The national digits as given. */
+  number: string;
+  /** What makes it unique: `+447911123456`. */
+  e164: string;
+  /** What a national number is looked up by. */
+  national: string;
+}
+
+/**
+ * Reads a dial prefix and a number. Checks that the length is possible there, not that the number is assigned.
+ * Undefined when it can be no phone.
+ */
+export function readPhone(phoneCode: string, phoneNumber: string): Phone | undefined {
+  const callingCode = /^\+?(\d{1,3})$/.exec(phoneCode.trim())?.[1];
+  if (!callingCode || phoneNumber.length > 40) return undefined;
+  const parsed = parse(phoneNumber, callingCode);
+  if (!parsed || parsed.ext || parsed.countryCallingCode !== callingCode) return undefined;
+  const international = phoneNumber.trim().startsWith('+');
+  return {
+    code: phoneCode.trim(),
+    number: international ? parsed.nationalNumber : digitsOf(phoneNumber),
+    e164: parsed.number,
+    national: withoutLeadingZeros(parsed.nationalNumber),
+  };
+}
+
+/** What a phone number given alone may mean: E.164, or national digits. */
+export type PhoneQuery = { e164: string } | { digits: string; national: string };
+
+/** Undefined when it is no phone number at all. */
+export function readPhoneQuery(phoneNumber: string): PhoneQuery | undefined {
+  if (phoneNumber.length > 40) return undefined;
+  if (phoneNumber.trim().startsWith('+')) {
+    const parsed = parse(phoneNumber);
+    return parsed && { e164: parsed.number };
+  }
+  const digits = digitsOf(phoneNumber);
+  return digits.length >= 4 ? { digits, national: withoutLeadingZeros(digits) } : undefined;
+}
+
+function parse(text: string, defaultCallingCode?: string) {
+  try {
+    const parsed = parsePhoneNumberFromString(text, {
+      extract: false,
+      ...(defaultCallingCode && { defaultCallingCode }),
+    });
+    return parsed?.isPossible() ? parsed : undefined;
+  } catch {
+    return undefined; // a dial prefix that no country has
+  }
+}
+
+/** National trunk prefixes come and go with how people write a number; the zeros are not what tells two apart. */
+function withoutLeadingZeros(digits: string): string {
+  return digits.replace(/^0+/, '');
+}
+
+function digitsOf(text: string): string {
+  return text.replace(/\D/g, '');
+}

@@ -1,0 +1,20 @@
+import type { Database } from '@parley/chassis/database/types';
+import type { SecretBox } from '@parley/chassis/secret-box';
+import type { IdentitySettings } from './config.ts';
+import type { AnnounceCredentials } from './credentials-changed.ts';
+import type { OwnKeys } from './own-keys.ts';
+import type { Passwords } from './passwords.ts';
+
+/** What the use cases stand on. */
+export interface Ports {
+  database: Database;
+  passwords: Passwords;
+  keys: OwnKeys;
+  /** Seals what is stored and must stay secret. */
+  box: SecretBox;
+  /** Tells the gateways, after the commit and before the answer. */
+  announce: AnnounceCredentials;
+  /** The time that tokens are issued at. The database has its own. */
+  clock: () => Date;
+  settings: IdentitySettings;
+}

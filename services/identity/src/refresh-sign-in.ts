@@ -1,0 +1,72 @@
+import type { SharedDb } from '@parley/chassis/database/types';
+import { unauthenticated } from '@parley/chassis/errors';
+import { inputChecks } from '@parley/chassis/input-checks';
+import { type AccessToken, issueTokens } from './access-token.ts';
+import { userSuspended } from './login.ts';
+import type { Ports } from './ports.ts';
+import { refreshTokenSha256, successorOf } from './refresh-token.ts';
+import { refreshTokenStore, type StoredRefreshToken } from './refresh-token-store.ts';
+import { signInStore } from './sign-in-store.ts';
+
+/** For so long a client that raced itself gets the same successor again, unless that has been used meanwhile. */
+const graceS = 10;
+
+type Outcome =
+  | { kind: 'refused' }
+  | { kind: 'suspended' }
+  | { kind: 'reused'; signInId: string }
+  | { kind: 'refreshed'; signInId: string; userId: number; refreshExpiresIn: number };
+
+/**
+ * Exchanges a refresh token for its successor. A token that was exchanged before has leaked, or its client lost the answer;
+ * nobody can tell, so past a short grace the sign-in ends for whoever holds it.
+ */
+export async function refreshSignIn(ports: Ports, input: { refreshToken: string }): Promise<AccessToken> {
+  const check = inputChecks();
+  check.storable('input.refreshToken', input.refreshToken);
+  check.finish();
+  const sha256 = refreshTokenSha256(input.refreshToken);
+  const refreshToken = successorOf(input.refreshToken, await ports.keys.derivationKey('refresh-successor'));
+
+  // Decided inside, thrown outside: the end of a reused sign-in has to commit.
+  const outcome = await ports.database.transactShared(async (db): Promise<Outcome> => {
+    const token = await refreshTokenStore(db).lock(sha256);
+    if (!token || token.dead) return { kind: 'refused' };
+    const { signInId, userId } = token;
+    if (token.userStatus === 'SUSPENDED') return { kind: 'suspended' };
+    if (token.rotatedForS === null) {
+      if (token.expired) return { kind: 'refused' };
+      const refreshExpiresIn = await rotate(ports, db, signInId, sha256, refreshTokenSha256(refreshToken));
+      return { kind: 'refreshed', signInId, userId, refreshExpiresIn };
+    }
+    if (inGrace(token)) {
+      return { kind: 'refreshed', signInId, userId, refreshExpiresIn: Math.floor(token.successorEndsInS ?? 0) };
+    }
+    await signInStore(db).revoke(signInId);
+    return { kind: 'reused', signInId };
+  });
+
+  if (outcome.kind === 'suspended') throw userSuspended();
+  if (outcome.kind === 'reused') await ports.announce({ $case: 'signInId', value: outcome.signInId });
+  if (outcome.kind !== 'refreshed') throw unauthenticated('Invalid or expired refresh token');
+  return issueTokens(ports, { ...outcome, refreshToken });
+}
+
+async function rotate(
+  ports: Ports,
+  db: SharedDb,
+  signInId: string,
+  parent: Buffer,
+  successor: Buffer,
+): Promise<number> {
+  const { refreshTokenTtlS } = ports.settings;
+  const tokens = refreshTokenStore(db);
+  await tokens.deleteExpired(signInId);
+  await tokens.markRotated(parent);
+  await tokens.insert({ sha256: successor, signInId, parentSha256: parent, ttlS: refreshTokenTtlS });
+  return refreshTokenTtlS;
+}
+
+function inGrace({ rotatedForS, successorRotated, successorEndsInS }: StoredRefreshToken): boolean {
+  return rotatedForS !== null && rotatedForS < graceS && successorEndsInS !== null && !successorRotated;
+}

@@ -1,0 +1,69 @@
+import type { SharedDb } from '@parley/chassis/database/types';
+import type { UserStatus } from './user.ts';
+
+/** A refresh token with the sign-in that it belongs to. */
+export interface StoredRefreshToken {
+  signInId: string;
+  userId: number;
+  userStatus: UserStatus;
+  /** The sign-in is over, or its user gone. */
+  dead: boolean;
+  expired: boolean;
+  /** Seconds since it was exchanged for its successor; null when it has not been. */
+  rotatedForS: number | null;
+  /** Of the successor: whether that has been exchanged as well, and how long it still lasts. Null without one. */
+  successorRotated: boolean | null;
+  successorEndsInS: number | null;
+}
+
+export interface NewRefreshToken {
+  sha256: Buffer;
+  signInId: string;
+  parentSha256: Buffer | null;
+  ttlS: number;
+}
+
+export function refreshTokenStore({ knex }: SharedDb) {
+  return {
+    async insert({ sha256, signInId, parentSha256, ttlS }: NewRefreshToken): Promise<void> {
+      await knex('refresh_tokens').insert({
+        token_sha256: sha256,
+        sign_in_id: signInId,
+        parent_sha256: parentSha256,
+        expires_at: knex.raw(`parley_now() + ? * interval '1 second'`, [ttlS]),
+      });
+    },
+
+    /** Held until the transaction ends: of many who present it at once, one rotates it and the others see that. */
+    async lock(sha256: Buffer): Promise<StoredRefreshToken | undefined> {
+      const held = await knex('refresh_tokens').where({ token_sha256: sha256 }).forUpdate().first('sign_in_id');
+      if (!held) return undefined;
+      const { rows } = await knex.raw(
+        `SELECT s.id AS "signInId", s.user_id AS "userId", u.status AS "userStatus",
+                s.revoked_at IS NOT NULL OR u.deleted_at IS NOT NULL AS dead,
+                r.expires_at <= parley_now() AS expired,
+                extract(epoch FROM parley_now() - r.rotated_at)::float AS "rotatedForS",
+                next.rotated_at IS NOT NULL AND next.token_sha256 IS NOT NULL AS "successorRotated",
+                extract(epoch FROM next.expires_at - parley_now())::float AS "successorEndsInS"
+           FROM refresh_tokens r
+           JOIN sign_ins s ON s.id = r.sign_in_id
+           JOIN users u ON u.id = s.user_id
+           LEFT JOIN refresh_tokens next ON next.parent_sha256 = r.token_sha256
+          WHERE r.token_sha256 = ?`,
+        [sha256],
+      );
+      return rows[0];
+    },
+
+    async markRotated(sha256: Buffer): Promise<void> {
+      await knex('refresh_tokens')
+        .where({ token_sha256: sha256 })
+        .update({ rotated_at: knex.raw('parley_now()') });
+    },
+
+    /** An expired token is refused whether it is remembered or not. */
+    async deleteExpired(signInId: string): Promise<void> {
+      await knex('refresh_tokens').where({ sign_in_id: signInId }).whereRaw('expires_at <= parley_now()').delete();
+    },
+  };
+}

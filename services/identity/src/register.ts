@@ -1,0 +1,103 @@
+import type { Caller } from '@parley/chassis/caller';
+import { isUniqueViolation } from '@parley/chassis/database/database-errors';
+import { badRequest, conflict, type DomainError, invalid } from '@parley/chassis/errors';
+import { type AccessToken, issueTokens } from './access-token.ts';
+import { beginSignIn } from './begin-sign-in.ts';
+import { foundTenant } from './found-tenant.ts';
+import type { Ports } from './ports.ts';
+import { newReferralCode, normalReferralCode } from './referral-code.ts';
+import { checkedRegistration, type RegisterInput, type Registration } from './registration.ts';
+import { type NewUser, userStore } from './user-store.ts';
+
+/** A code or link token that was sent to somebody. */
+export interface SecuredToken {
+  token: string;
+  contact?: string | null;
+  id?: number | null;
+}
+
+/**
+ * Makes a user with a tenant of their own, and signs them in: all of it in one transaction, or nothing. Of two who come at
+ * once with the same email, the database lets one through.
+ */
+export async function register(
+  ports: Ports,
+  caller: Caller,
+  input: RegisterInput,
+  token: SecuredToken | null,
+): Promise<AccessToken> {
+  const registration = checkedRegistration(input);
+  // Only codes and invitations that were handed out can be right, and so far none are.
+  if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
+
+  const user = await newUserOf(ports, registration);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await issueTokens(ports, await store(ports, caller, registration, user));
+    } catch (error) {
+      if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // another user has drawn this code
+      throw takenError(error) ?? error;
+    }
+  }
+}
+
+type UserWithoutCode = Omit<NewUser, 'referralCode' | 'referrerId' | 'idNoSealed'>;
+
+async function newUserOf({ keys, passwords }: Ports, input: Registration): Promise<UserWithoutCode> {
+  const { idNo, idType } = input;
+  return {
+    email: input.email,
+    fullname: input.fullname,
+    phone: input.phone,
+    passwordHash: await passwords.hash(input.password),
+    idType,
+    idNoIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idNo])),
+    idDocumentIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idType, idNo])),
+  };
+}
+
+function store(ports: Ports, caller: Caller, registration: Registration, user: UserWithoutCode) {
+  return ports.database.transactShared(async (db) => {
+    const referralCode = newReferralCode();
+    const userId = await userStore(db).insert({
+      ...user,
+      referralCode,
+      referrerId: await referrerOf(userStore(db), registration.referralCode),
+      idNoSealed: registration.idNo === null ? null : ports.box.seal(registration.idNo, idNoPlace(referralCode)),
+    });
+    const name = `${registration.fullname}'s Workspace`;
+    const tenant = await foundTenant(
+      db,
+      { name, plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null },
+      userId,
+    );
+    return beginSignIn(ports, db, {
+      userId,
+      tenantId: tenant.id,
+      limitedReason: null,
+      ip: caller.ip ?? null,
+      fcmToken: registration.fcmToken,
+    });
+  });
+}
+
+/** Where a sealed number belongs: the referral code is the user's alone and never changes. */
+export function idNoPlace(referralCode: string): string {
+  return `identity.users.id_no:${referralCode}`;
+}
+
+async function referrerOf(users: ReturnType<typeof userStore>, code: string | null): Promise<number | null> {
+  if (code === null) return null;
+  const referrer = await users.findByReferralCode(normalReferralCode(code));
+  if (referrer === undefined) throw invalid({ path: 'input.referralCode', message: 'is nobody’s' });
+  return referrer;
+}
+
+function takenError(error: unknown): DomainError | undefined {
+  const taken = (path: string, what: string) =>
+    conflict(`This ${what} is already registered`, undefined, [{ path, message: 'is already registered' }]);
+  if (isUniqueViolation(error, 'users_email_live')) return taken('input.email', 'email');
+  if (isUniqueViolation(error, 'users_phone_live')) return taken('input.phoneNumber', 'phone number');
+  if (isUniqueViolation(error, 'users_id_document_live')) return taken('input.idNo', 'identity document');
+  return undefined;
+}

@@ -1,0 +1,74 @@
+import type { SharedDb } from '@parley/chassis/database/types';
+
+export interface NewSignIn {
+  id: string;
+  userId: number;
+  tenantId: number | null;
+  limitedReason: string | null;
+  ip: string | null;
+  fcmTokenSealed: Buffer | null;
+}
+
+/** Who signed in, and what they may do now. */
+export interface SignInState {
+  userId: number;
+  /** The username, else the full name. */
+  displayName: string;
+  /** The tenant in use; null once it has been deleted or left. */
+  tenantId: number | null;
+  tenantSuspended: boolean;
+  limitedReason: string | null;
+  userSuspended: boolean;
+}
+
+export function signInStore({ knex }: SharedDb) {
+  const live = () => knex('sign_ins').whereNull('revoked_at');
+  const now = knex.raw('parley_now()');
+
+  return {
+    async insert(signIn: NewSignIn): Promise<void> {
+      await knex('sign_ins').insert({
+        id: signIn.id,
+        user_id: signIn.userId,
+        tenant_id: signIn.tenantId,
+        limited_reason: signIn.limitedReason,
+        ip: signIn.ip,
+        fcm_token_sealed: signIn.fcmTokenSealed,
+      });
+    },
+
+    /** One statement over primary keys: gateways ask this about every sign-in once a second. */
+    async find(id: string): Promise<SignInState | undefined> {
+      const { rows } = await knex.raw(
+        `SELECT s.user_id AS "userId", coalesce(u.username, u.fullname) AS "displayName", t.id AS "tenantId",
+                coalesce(t.suspended_by_tenant OR t.suspended_by_operator, false) AS "tenantSuspended",
+                s.limited_reason AS "limitedReason", u.status = 'SUSPENDED' AS "userSuspended"
+           FROM sign_ins s
+           JOIN users u ON u.id = s.user_id AND u.deleted_at IS NULL
+           LEFT JOIN memberships m ON m.user_id = s.user_id AND m.tenant_id = s.tenant_id
+           LEFT JOIN tenants t ON t.id = m.tenant_id AND t.deleted_at IS NULL
+          WHERE s.id = ? AND s.revoked_at IS NULL`,
+        [id],
+      );
+      return rows[0];
+    },
+
+    /** False when this sign-in of this user is over. */
+    async setTenant(id: string, userId: number, tenantId: number): Promise<boolean> {
+      return (await live().where({ id, user_id: userId }).update({ tenant_id: tenantId })) > 0;
+    },
+
+    /** Leaves everybody who is in this tenant without one. */
+    async leaveTenant(tenantId: number): Promise<void> {
+      await knex('sign_ins').where({ tenant_id: tenantId }).update({ tenant_id: null });
+    },
+
+    async revoke(id: string): Promise<void> {
+      await live().where({ id }).update({ revoked_at: now });
+    },
+
+    async revokeOthers(userId: number, keptId: string): Promise<void> {
+      await live().where({ user_id: userId }).whereNot({ id: keptId }).update({ revoked_at: now });
+    },
+  };
+}

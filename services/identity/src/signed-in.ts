@@ -1,0 +1,17 @@
+import type { Caller, TenantCaller } from '@parley/chassis/caller';
+import { inTenant } from '@parley/chassis/caller';
+import { unauthenticated } from '@parley/chassis/errors';
+
+/** A person with a sign-in, in a tenant or not. */
+export type UserCaller = Caller & { kind: 'user'; userId: number; signInId: string };
+
+/** @throws DomainError `unauthenticated` when no person is asking. */
+export function signedIn(caller: Caller): UserCaller {
+  if (caller.kind !== 'user' || caller.userId === undefined || caller.signInId === undefined) throw unauthenticated();
+  return caller as UserCaller;
+}
+
+/** @throws DomainError `unauthenticated` when no person is asking, `forbidden` with `NO_TENANT` when they are in no tenant. */
+export function signedInToTenant(caller: Caller): UserCaller & TenantCaller {
+  return inTenant(signedIn(caller)) as UserCaller & TenantCaller;
+}

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import test from 'ava';
+import { identityApp, signUp } from './support/identity-app.ts';
+
+const sha256 = (key: string) => createHash('sha256').update(key).digest();
+
+test('a key is shown once, stored as a hash, and says whose it is', async (t) => {
+  const { app, database, announced } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const { key, warning } = await app.generateApiKey(caller);
+
+  t.regex(key, /^sk_[0-9A-Za-z]{49}$/);
+  t.regex(warning, /only once/);
+  t.regex(warning, /previous key .* stopped working/);
+  t.deepEqual(announced.at(-1), { $case: 'tenantId', value: caller.tenantId });
+  t.like(await app.resolveApiKey(sha256(key)), { tenantId: caller.tenantId, tenantSuspended: false });
+  const [row] = await database.transactShared(({ knex }) => knex('api_keys'));
+  t.false(JSON.stringify(row).includes(key.slice(3, 20)));
+});
+
+test('the previous key fails on every replica once the new one is there', async (t) => {
+  const { app, replica } = await identityApp(t);
+  const other = await replica();
+  const { caller } = await signUp(app);
+  const first = await app.generateApiKey(caller);
+  await other.resolveApiKey(sha256(first.key));
+  const second = await app.generateApiKey(caller);
+
+  for (const each of [app, other]) {
+    t.like(await t.throwsAsync(each.resolveApiKey(sha256(first.key))), { kind: 'notFound' });
+    t.is((await each.resolveApiKey(sha256(second.key))).tenantId, caller.tenantId);
+  }
+});
+
+test('of keys made at once exactly one is left', async (t) => {
+  const { app, replica } = await identityApp(t);
+  const other = await replica();
+  const { caller } = await signUp(app);
+  const made = await Promise.all(Array.from({ length: 8 }, (_, n) => (n % 2 ? app : other).generateApiKey(caller)));
+  const found = await Promise.allSettled(made.map(({ key }) => app.resolveApiKey(sha256(key))));
+
+  t.is(found.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('a key of a suspended tenant is found, and says that it is suspended', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const { key } = await app.generateApiKey(caller);
+  await app.updateTenant(caller, { isSuspended: true });
+
+  t.true((await app.resolveApiKey(sha256(key))).tenantSuspended);
+  for (const wrong of [new Uint8Array(), Buffer.alloc(32), Buffer.alloc(5_000)]) {
+    t.like(await t.throwsAsync(app.resolveApiKey(wrong)), { kind: 'notFound' });
+  }
+});

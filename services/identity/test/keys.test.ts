@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { createSecretBox } from '@parley/chassis/secret-box';
+import { replicaOf } from '@parley/chassis/testing/test-schema';
+import test from 'ava';
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { identitySchema } from '../src/identity-schema.ts';
+import { ownKeys } from '../src/own-keys.ts';
+import { identityApp, mesh, secretsKey, signUp } from './support/identity-app.ts';
+
+const kidOf = async (jwks: JSONWebKeySet, token: string) =>
+  (await jwtVerify(token, createLocalJWKSet(jwks), { algorithms: ['ES256'] })).protectedHeader.kid;
+
+test('replicas that start at once make one signing key and one key for each purpose', async (t) => {
+  const { database } = await identityApp(t);
+  const replicas = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const pool = await replicaOf(t, database, identitySchema, { poolSize: 2 });
+      return ownKeys(pool, createSecretBox([secretsKey]));
+    }),
+  );
+  await Promise.all(replicas.map((keys) => keys.start()));
+
+  t.is(new Set(await Promise.all(replicas.map(async (keys) => (await keys.signingKey()).kid))).size, 1);
+  const derived = await Promise.all(replicas.map((keys) => keys.derivationKey('refresh-successor')));
+  t.is(new Set(derived.map((key) => Buffer.from(key).toString('hex'))).size, 1);
+});
+
+test('the key set shows public parts only, and the database holds the private ones sealed', async (t) => {
+  const { app, database } = await identityApp(t);
+  await signUp(app);
+  const { keys } = await app.getJwks();
+
+  t.deepEqual(Object.keys(keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+  const [row] = await database.transactShared(({ knex }) => knex('signing_keys'));
+  t.false(row.private_jwk_sealed.includes('"d"'));
+});
+
+test('after a rotation old tokens verify until they end, and new ones carry the new key', async (t) => {
+  const { app, replica, advance } = await identityApp(t);
+  const { tokens } = await signUp(app);
+  const [old] = (await app.getJwks()).keys;
+  const fresh = await app.rotateSigningKey(mesh);
+
+  const during = await app.getJwks();
+  t.deepEqual(
+    during.keys.map(({ kid }) => kid),
+    [fresh, old?.kid],
+  );
+  t.is(await kidOf(during, (await app.refreshSignIn(tokens)).accessToken), old?.kid); // nobody may have heard of the new one
+
+  advance(61_000);
+  const next = await signUp(await replica());
+  const after = await app.getJwks();
+  t.is(await kidOf(after, next.tokens.accessToken), fresh);
+  t.is(await kidOf(after, tokens.accessToken), old?.kid);
+
+  advance(16 * 60_000);
+  t.deepEqual(
+    (await app.getJwks()).keys.map(({ kid }) => kid),
+    [fresh],
+  );
+});
+
+test('only the mesh itself rotates keys', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  for (const other of [caller, { ...mesh, tenantId: 1 }]) {
+    t.like(await t.throwsAsync(app.rotateSigningKey(other)), { kind: 'forbidden' });
+  }
+});
+
+test('a key ring that cannot open the keys stops the start and says why; a rotated one goes on', async (t) => {
+  const { app, database } = await identityApp(t);
+  await signUp(app);
+
+  await t.throwsAsync(ownKeys(database, createSecretBox([randomBytes(32)])).start(), {
+    message: /SECRETS_KEYS does not hold/,
+  });
+  await t.notThrowsAsync(ownKeys(database, createSecretBox([randomBytes(32), secretsKey])).start());
+});

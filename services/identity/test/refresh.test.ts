@@ -1,0 +1,93 @@
+import test from 'ava';
+import { anybody, callerOf, identityApp, signUp } from './support/identity-app.ts';
+
+const password = 'correct horse battery';
+const refused = { kind: 'unauthenticated', message: 'Invalid or expired refresh token' };
+
+test('a refresh token is exchanged for its successor; the sign-in and its tenant stay', async (t) => {
+  const { app } = await identityApp(t);
+  const { tokens, caller } = await signUp(app);
+  const next = await app.refreshSignIn(tokens);
+
+  t.not(next.refreshToken, tokens.refreshToken);
+  t.not(next.accessToken, tokens.accessToken);
+  t.like(next, { expiresIn: 900, refreshExpiresIn: 2_592_000 });
+  t.like(await callerOf(app, next), { signInId: caller.signInId, tenantId: caller.tenantId });
+  await t.notThrowsAsync(app.refreshSignIn(next));
+});
+
+test('twenty parallel uses of one refresh token leave one lineage', async (t) => {
+  const { app, replica, database } = await identityApp(t);
+  const other = await replica();
+  const { tokens } = await signUp(app);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => (index % 2 ? app : other).refreshSignIn(tokens)),
+  );
+
+  t.is(new Set(answers.map(({ refreshToken }) => refreshToken)).size, 1);
+  t.is((await database.transactShared(({ knex }) => knex('refresh_tokens'))).length, 2);
+  await t.notThrowsAsync(app.refreshSignIn(answers[7] ?? tokens));
+});
+
+test('a client that lost the answer gets the same successor within ten seconds, and ends its sign-in after them', async (t) => {
+  const { app, advance, announced } = await identityApp(t);
+  const { tokens, caller } = await signUp(app);
+  const next = await app.refreshSignIn(tokens);
+  advance(9_000);
+  const again = await app.refreshSignIn(tokens);
+  t.is(again.refreshToken, next.refreshToken);
+  t.is(again.refreshExpiresIn, 2_592_000 - 10);
+
+  advance(2_000);
+  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), refused);
+  t.deepEqual(announced.at(-1), { $case: 'signInId', value: caller.signInId });
+  t.like(await t.throwsAsync(app.refreshSignIn(next)), refused);
+  t.like(await t.throwsAsync(app.resolveSignIn(caller.signInId)), { kind: 'notFound' });
+});
+
+test('a spent refresh token ends its sign-in at once when its successor has been used, and no other sign-in', async (t) => {
+  const { app } = await identityApp(t);
+  const { tokens, input } = await signUp(app);
+  const elsewhere = await app.login(anybody, { email: input.email, password });
+  const next = await app.refreshSignIn(tokens);
+  const third = await app.refreshSignIn(next);
+
+  t.like(await t.throwsAsync(app.refreshSignIn(tokens)), refused);
+  t.like(await t.throwsAsync(app.refreshSignIn(third)), refused);
+  await t.notThrowsAsync(app.refreshSignIn(elsewhere));
+});
+
+test('a refresh token ends after thirty days, its successor thirty days after it was issued', async (t) => {
+  const { app, advance, database } = await identityApp(t);
+  const { tokens } = await signUp(app);
+  const day = 24 * 60 * 60 * 1000;
+  advance(29 * day);
+  const next = await app.refreshSignIn(tokens);
+  advance(29 * day);
+  const third = await app.refreshSignIn(next);
+  t.is((await database.transactShared(({ knex }) => knex('refresh_tokens'))).length, 2); // the expired one is forgotten
+  advance(31 * day);
+  t.like(await t.throwsAsync(app.refreshSignIn(third)), refused);
+});
+
+test('what was never a refresh token is refused, whatever it is', async (t) => {
+  const { app } = await identityApp(t);
+  const { tokens } = await signUp(app);
+  const { refreshToken } = tokens;
+  for (const wrong of [
+    '',
+    ' ',
+    '\0',
+    '\ud800',
+    'prt_',
+    tokens.accessToken,
+    `${refreshToken} `,
+    refreshToken.slice(0, -1),
+    refreshToken.toUpperCase(),
+  ]) {
+    t.like(await t.throwsAsync(app.refreshSignIn({ refreshToken: wrong })), {
+      kind: /\0|\ud800/.test(wrong) ? 'invalid' : 'unauthenticated',
+    });
+  }
+  await t.notThrowsAsync(app.refreshSignIn(tokens));
+});

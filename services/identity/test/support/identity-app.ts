@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '@parley/chassis/caller';
+import type { Database } from '@parley/chassis/database/types';
+import { createSecretBox } from '@parley/chassis/secret-box';
+import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import type { ExecutionContext } from 'ava';
+import { decodeJwt } from 'jose';
+import type { AccessToken } from '../../src/access-token.ts';
+import { type App, createApp } from '../../src/app.ts';
+import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
+import { identitySchema } from '../../src/identity-schema.ts';
+import { ownKeys } from '../../src/own-keys.ts';
+import { createPasswords } from '../../src/passwords.ts';
+import type { Ports } from '../../src/ports.ts';
+import type { RegisterInput } from '../../src/registration.ts';
+import type { UserCaller } from '../../src/signed-in.ts';
+
+export const secretsKey = randomBytes(32);
+export const anybody: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
+export const mesh: Caller = { kind: 'service', service: 'test', tenantId: null, requestId: 'test' };
+
+/** Identity without its edges, on a schema of the test's own. */
+export interface IdentityApp {
+  app: App;
+  ports: Ports;
+  database: Database;
+  /** Every announcement so far. */
+  announced: CredentialsChanged['whose'][];
+  /** Moves the database's clock, from the next transaction on. */
+  advance(ms: number): void;
+  /** The same app in another process: its own pool, its own memory. */
+  replica(): Promise<App>;
+}
+
+export async function identityApp(t: ExecutionContext, settings: Partial<IdentitySettings> = {}): Promise<IdentityApp> {
+  let offsetMs = 0;
+  const clockOffsetMs = () => offsetMs;
+  const database = await testSchema(t, identitySchema, { clockOffsetMs });
+  const announced: CredentialsChanged['whose'][] = [];
+  const portsOn = (on: Database): Ports => {
+    const box = createSecretBox([secretsKey]);
+    return {
+      database: on,
+      box,
+      passwords: createPasswords({ atOnce: 2, queue: 100 }),
+      keys: ownKeys(on, box),
+      announce: async (whose) => void announced.push(whose),
+      clock: () => new Date(Date.now() + offsetMs),
+      settings: { ...defaultSettings(), ...settings },
+    };
+  };
+  const ports = portsOn(database);
+  return {
+    app: createApp(ports),
+    ports,
+    database,
+    announced,
+    advance: (ms) => {
+      offsetMs += ms;
+    },
+    replica: async () => createApp(portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }))),
+  };
+}
+
+export function defaultSettings(): IdentitySettings {
+  return readIdentityConfig({ SECRETS_KEYS: secretsKey.toString('base64') }).settings;
+}
+
+let people = 0;
+
+/** A registration that has nothing wrong and that no other test has. */
+export function somebody(overrides: Partial<RegisterInput> = {}): RegisterInput {
+  people += 1;
+  return {
+    email: `person${people}@example.test`,
+    password: 'correct horse battery',
+    fullname: `Person ${people}`,
+    phoneCode: '+44',
+    phoneNumber: `7911${String(100_000 + people)}`,
+    ...overrides,
+  };
+}
+
+/** Registers somebody and answers how the gateway would present them from then on. */
+export async function signUp(app: App, overrides: Partial<RegisterInput> = {}) {
+  const input = somebody(overrides);
+  const tokens = await app.register(anybody, input, null);
+  const caller = await callerOf(app, tokens);
+  if (caller.tenantId === null) throw new Error('who registers has a tenant');
+  return { input, tokens, caller: { ...caller, tenantId: caller.tenantId } };
+}
+
+/** What the gateway makes of an access token. */
+export async function callerOf(app: App, { accessToken }: AccessToken): Promise<UserCaller> {
+  const signInId = String(decodeJwt(accessToken).sid);
+  const { userId, displayName, tenantId } = await app.resolveSignIn(signInId);
+  return { kind: 'user', userId, displayName, signInId, tenantId, requestId: 'test', ip: '192.0.2.1' };
+}
+
+/** Puts a user into another's tenant, which no operation does yet. */
+export async function join(database: Database, member: UserCaller, tenantId: number): Promise<UserCaller> {
+  await database.transactShared(async ({ knex }) => {
+    await knex('memberships').insert({ user_id: member.userId, tenant_id: tenantId, role: 'MEMBER' });
+    await knex('sign_ins').where({ id: member.signInId }).update({ tenant_id: tenantId });
+  });
+  return { ...member, tenantId };
+}

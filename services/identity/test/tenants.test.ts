@@ -1,0 +1,232 @@
+import test from 'ava';
+import { anybody, callerOf, identityApp, join, mesh, signUp } from './support/identity-app.ts';
+
+const password = 'correct horse battery';
+
+test('createTenant makes the caller its owner and turns this sign-in to it, and no other', async (t) => {
+  const { app, announced } = await identityApp(t);
+  const { caller, input } = await signUp(app);
+  const elsewhere = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const tenant = await app.createTenant(caller, {
+    name: 'Second',
+    region: 'eu-1',
+    llmProviderOverride: 'HOSTED_SMALL_MODEL',
+  });
+
+  t.like(tenant, {
+    name: 'Second',
+    plan: 'DEV',
+    region: 'eu-1',
+    llmProviderOverride: 'HOSTED_SMALL_MODEL',
+    llmModelOverride: null,
+  });
+  t.deepEqual(announced.at(-1), { $case: 'signInId', value: caller.signInId });
+  t.is((await app.resolveSignIn(caller.signInId)).tenantId, tenant.id);
+  t.is((await app.resolveSignIn(elsewhere.signInId)).tenantId, caller.tenantId);
+  const inIt = { ...caller, tenantId: tenant.id };
+  t.is((await app.getAvatarConfig(inIt)).glbModel, 'aria.glb');
+  await t.notThrowsAsync(app.generateApiKey(inIt));
+});
+
+test('a user owns five live tenants at most and makes ten in thirty days, also when asking in parallel', async (t) => {
+  const { app, advance } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 7 }, (_, n) => app.createTenant(caller, { name: `T${n}` })),
+  );
+  const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  t.is(made.length, 4); // and the one from registering
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') t.like(outcome.reason, { kind: 'invalid', reason: 'TENANT_LIMIT' });
+  }
+
+  for (const { id } of made) await app.deleteTenant({ ...caller, tenantId: id });
+  for (let n = 0; n < 4; n += 1) made.push(await app.createTenant(caller, { name: 'again' }));
+  await app.deleteTenant({ ...caller, tenantId: made.at(-1)?.id ?? 0 });
+  await app.createTenant(caller, { name: 'tenth' });
+  await app.deleteTenant({ ...caller, tenantId: made.at(-2)?.id ?? 0 });
+  const error = await t.throwsAsync(app.createTenant(caller, { name: 'eleventh' }));
+  t.like(error, { reason: 'TENANT_LIMIT', message: 'You have made 10 tenants of at most 10 within 30 days' });
+  advance(31 * 24 * 60 * 60 * 1000);
+  await t.notThrowsAsync(app.createTenant(caller, { name: 'a month later' }));
+});
+
+test('updateTenant leaves what is left out, clears what may be null, and refuses null elsewhere', async (t) => {
+  const { app, announced } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const all = {
+    name: 'New',
+    region: 'x',
+    llmProviderOverride: 'CLOUD_HOSTED_MODELS',
+    llmModelOverride: 'big-1',
+  } as const;
+  t.like(await app.updateTenant(caller, all), all);
+  t.deepEqual(announced.at(-1), { $case: 'tenantId', value: caller.tenantId });
+  t.like(await app.updateTenant(caller, {}), all);
+  t.like(await app.updateTenant(caller, { llmProviderOverride: null }), { ...all, llmProviderOverride: null });
+  t.like(await app.updateTenant(caller, { llmModelOverride: null, region: null }), {
+    name: 'New',
+    llmModelOverride: null,
+    region: null,
+  });
+
+  for (const name of ['name', 'plan', 'isSuspended'] as const) {
+    const error = await t.throwsAsync(app.updateTenant(caller, { llmModelOverride: 'other', [name]: null }));
+    t.like(error, { kind: 'invalid', fields: [{ path: `input.${name}`, message: 'must not be null' }] });
+  }
+  for (const refused of [
+    { name: '' },
+    { name: 'x'.repeat(256) },
+    { name: 'a\0' },
+    { region: 'r'.repeat(33) },
+    { llmModelOverride: ' ' },
+  ]) {
+    t.like(await t.throwsAsync(app.updateTenant(caller, refused)), { kind: 'invalid' });
+  }
+  t.like(await app.myTenant(caller), { name: 'New', llmModelOverride: null });
+});
+
+test('where regions are configured, region is one of them', async (t) => {
+  const { app } = await identityApp(t, { regions: ['eu', 'us'] });
+  const { caller } = await signUp(app);
+  t.is((await app.updateTenant(caller, { region: 'eu' })).region, 'eu');
+  t.like(await t.throwsAsync(app.updateTenant(caller, { region: 'mars' })), {
+    kind: 'invalid',
+    fields: [{ path: 'input.region' }],
+  });
+  t.like(await t.throwsAsync(app.createTenant(caller, { name: 'x', region: 'EU' })), { kind: 'invalid' });
+});
+
+test('a member reads and renames; plan, suspension, deletion and the key are the owner’s', async (t) => {
+  const { app, database } = await identityApp(t);
+  const { caller: owner } = await signUp(app);
+  const member = await join(database, (await signUp(app)).caller, owner.tenantId);
+
+  t.is((await app.myTenant(member))?.id, owner.tenantId);
+  t.is((await app.updateTenant(member, { name: 'By a member' })).name, 'By a member');
+  const refused = { kind: 'forbidden', reason: 'OWNER_ONLY' };
+  t.like(await t.throwsAsync(app.updateTenant(member, { name: 'No', plan: 'DEV' })), refused);
+  t.like(await t.throwsAsync(app.updateTenant(member, { isSuspended: false })), refused);
+  t.like(await t.throwsAsync(app.deleteTenant(member)), refused);
+  t.like(await t.throwsAsync(app.generateApiKey(member)), refused);
+  t.is((await app.myTenant(owner))?.name, 'By a member');
+});
+
+test('where the operator changes plans a raise is refused whole, and lowering is free', async (t) => {
+  const { app, database } = await identityApp(t, { planChanges: 'operator' });
+  const { caller } = await signUp(app);
+  const refused = { kind: 'forbidden', reason: 'PLAN_CHANGE_BY_OPERATOR' };
+  t.like(await t.throwsAsync(app.updateTenant(caller, { name: 'No', plan: 'PRO' })), refused);
+  t.like(await t.throwsAsync(app.createTenant(caller, { name: 'No', plan: 'ENTERPRISE' })), refused);
+  t.not((await app.myTenant(caller))?.name, 'No');
+
+  await database.transactShared(({ knex }) => knex('tenants').update({ plan: 'ENTERPRISE' }));
+  t.is((await app.updateTenant(caller, { plan: 'ENTERPRISE' })).plan, 'ENTERPRISE');
+  t.is((await app.updateTenant(caller, { plan: 'PRO' })).plan, 'PRO');
+  t.like(await t.throwsAsync(app.updateTenant(caller, { plan: 'ENTERPRISE' })), refused);
+});
+
+test('where owners change plans they do', async (t) => {
+  const { app } = await identityApp(t, { planChanges: 'self' });
+  const { caller } = await signUp(app);
+  t.is((await app.updateTenant(caller, { plan: 'ENTERPRISE' })).plan, 'ENTERPRISE');
+  t.is((await app.createTenant(caller, { name: 'x', plan: 'PRO' })).plan, 'PRO');
+});
+
+test('a tenant is suspended while either switch is on, and the owner moves only its own', async (t) => {
+  const { app, database } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const byOperator = (on: boolean) =>
+    database.transactShared(({ knex }) => knex('tenants').update({ suspended_by_operator: on }));
+  t.true((await app.updateTenant(caller, { isSuspended: true })).isSuspended);
+  t.true((await app.resolveSignIn(caller.signInId)).tenantSuspended);
+  t.false((await app.updateTenant(caller, { isSuspended: false })).isSuspended);
+
+  await byOperator(true);
+  t.true((await app.myTenant(caller))?.isSuspended);
+  const error = await t.throwsAsync(app.updateTenant(caller, { name: 'No', isSuspended: false }));
+  t.like(error, { kind: 'forbidden', reason: 'SUSPENDED_BY_OPERATOR' });
+  t.true((await app.updateTenant(caller, { isSuspended: true })).isSuspended);
+  await byOperator(false);
+  t.true((await app.myTenant(caller))?.isSuspended); // its own is still on
+});
+
+test('deleteTenant ends the key and leaves every member without a tenant until they make one', async (t) => {
+  const { app, database, announced } = await identityApp(t);
+  const { caller: owner, input } = await signUp(app);
+  const tenantId = owner.tenantId;
+  const member = await join(database, (await signUp(app)).caller, tenantId);
+  const { key } = await app.generateApiKey(owner);
+  t.true(await app.deleteTenant(owner));
+
+  t.deepEqual(announced.at(-1), { $case: 'tenantId', value: tenantId });
+  for (const { signInId } of [owner, member]) t.is((await app.resolveSignIn(signInId)).tenantId, null);
+  t.like(await t.throwsAsync(app.resolveApiKey(await sha256(key))), { kind: 'notFound' });
+  t.is(await app.myTenant(owner), null); // also by a gateway that has not heard of it yet
+  t.like(await t.throwsAsync(app.updateTenant(owner, { name: 'x' })), { reason: 'NO_TENANT' });
+  t.like(await app.getTenant(mesh, tenantId), { id: tenantId });
+  t.true((await app.getTenant(mesh, tenantId)).deletedAt instanceof Date);
+
+  const again = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  t.is(again.tenantId, null);
+  const made = await app.createTenant(again, { name: 'A new start' });
+  t.is((await app.resolveSignIn(again.signInId)).tenantId, made.id);
+});
+
+test('without a tenant, account operations work and the tenant’s own are refused', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  await app.deleteTenant(caller);
+  const alone = { ...caller, tenantId: null };
+
+  t.is(await app.myTenant(alone), null);
+  t.is((await app.getAuthProfile(alone))?.id, caller.userId);
+  t.true(await app.changePassword(alone, { newPassword: 'another long password' }));
+  const refused = { kind: 'forbidden', reason: 'NO_TENANT' };
+  for (const call of [
+    () => app.getAvatarConfig(alone),
+    () => app.upsertAvatarConfig(alone, {}),
+    () => app.updateTenant(alone, { name: 'x' }),
+    () => app.deleteTenant(alone),
+    () => app.generateApiKey(alone),
+  ]) {
+    t.like(await t.throwsAsync(async () => call()), refused);
+  }
+});
+
+test('only a person has a profile, a tenant to change and a key to make', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const key = { kind: 'apiKey', tenantId: caller.tenantId, apiKeyId: 1, requestId: 'test' } as const;
+  for (const other of [anybody, mesh, key]) {
+    for (const call of [
+      () => app.getAuthProfile(other),
+      () => app.myTenant(other),
+      () => app.changePassword(other, { newPassword: 'another long password' }),
+      () => app.createTenant(other, { name: 'x' }),
+      () => app.generateApiKey(other),
+    ]) {
+      t.like(await t.throwsAsync(async () => call()), { kind: 'unauthenticated' });
+    }
+  }
+});
+
+test('another tenant is out of reach: not a member means no tenant, and its facts are not found', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller: ada } = await signUp(app);
+  const { caller: eve } = await signUp(app);
+  const forged = { ...eve, tenantId: ada.tenantId };
+
+  t.like(await t.throwsAsync(app.updateTenant(forged, { name: 'Mine' })), { reason: 'NO_TENANT' });
+  t.like(await t.throwsAsync(app.deleteTenant(forged)), { reason: 'NO_TENANT' });
+  t.like(await t.throwsAsync(app.generateApiKey(forged)), { reason: 'NO_TENANT' });
+  const foreign = await t.throwsAsync(app.getTenant(eve, ada.tenantId));
+  const absent = await t.throwsAsync(app.getTenant(eve, 2_147_483_647));
+  t.like(foreign, { kind: 'notFound', message: `Tenant ${ada.tenantId} not found` });
+  t.like(absent, { kind: 'notFound' });
+  t.is((await app.getTenant(ada, ada.tenantId)).id, ada.tenantId);
+});
+
+async function sha256(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+}

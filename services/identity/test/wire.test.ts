@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { type Caller, callerHeader } from '@parley/chassis/caller';
+import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import test from 'ava';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createChannel, createClient, Metadata } from 'nice-grpc';
+import { signInsChannel } from '../src/credentials-changed.ts';
+import { anybody, mesh, somebody } from './support/identity-app.ts';
+import { identityUnit } from './support/identity-unit.ts';
+
+const registerMutation = `mutation ($input: RegisterInput!) {
+  register(input: $input) { accessToken expiresIn refreshToken refreshExpiresIn }
+}`;
+
+/** Registers over HTTP and answers whom the gateway would present. */
+async function arrive({ graph, rpc }: Awaited<ReturnType<typeof identityUnit>>) {
+  const { data } = await graph(anybody, registerMutation, { input: somebody() });
+  const tokens = data?.register as { accessToken: string; refreshToken: string };
+  const { jwksJson } = await rpc.getJwks({}, { caller: mesh });
+  const { payload } = await jwtVerify(tokens.accessToken, createLocalJWKSet(JSON.parse(jwksJson)), {
+    issuer: 'http://localhost:4000',
+  });
+  const { userId, displayName, tenantId } = await rpc.resolveSignIn(
+    { signInId: String(payload.sid) },
+    { caller: mesh },
+  );
+  const caller = {
+    ...anybody,
+    kind: 'user' as const,
+    userId,
+    displayName,
+    signInId: String(payload.sid),
+    tenantId: tenantId ?? 0,
+  };
+  return { tokens, caller };
+}
+
+test('a person registers over GraphQL, is resolved over gRPC and uses every operation', async (t) => {
+  const unit = await identityUnit(t);
+  const { tokens, caller } = await arrive(unit);
+  const ask = async (query: string, variables?: object) => {
+    const { status, data, errors } = await unit.graph(caller, query, variables);
+    t.deepEqual([status, errors], [200, undefined], query);
+    return data as Record<string, Record<string, unknown>>;
+  };
+
+  t.like(await ask('{ myTenant { id name plan isSuspended primaryBillingAccount createdAt deletedAt } }'), {
+    myTenant: { id: caller.tenantId, plan: 'DEV', primaryBillingAccount: 'PLATFORM', deletedAt: null },
+  });
+  const { getAuthProfile } = await ask('{ getAuthProfile { id email status twoFactorEnabled createdAt } }');
+  t.like(getAuthProfile, { id: caller.userId, status: 'ACTIVE', twoFactorEnabled: false });
+  t.regex(String(getAuthProfile?.createdAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.like(await ask('{ avatarConfig { id gender glbModel } isRegisterable(email: "new@example.test") }'), {
+    avatarConfig: { gender: 'FEMALE', glbModel: 'aria.glb' },
+    isRegisterable: { registerable: true, reasons: [] },
+  });
+  t.like(await ask('mutation { upsertAvatarConfig(input: { speakingRate: 1.5 }) { speakingRate } }'), {
+    upsertAvatarConfig: { speakingRate: 1.5 },
+  });
+  t.like(await ask('mutation { updateTenant(input: { name: "Renamed", llmModelOverride: null }) { name } }'), {
+    updateTenant: { name: 'Renamed' },
+  });
+  const refreshed = await unit.graph(
+    anybody,
+    'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { refreshToken } }',
+    {
+      t: tokens.refreshToken,
+    },
+  );
+  t.regex(JSON.stringify(refreshed.data), /"refreshToken":"prt_/);
+  const { generateApiKey } = await ask('mutation { generateApiKey { key warning } }');
+  const keySha256 = createHash('sha256').update(String(generateApiKey?.key)).digest();
+  t.is((await unit.rpc.resolveApiKey({ keySha256 }, { caller: mesh })).tenantId, caller.tenantId);
+  await ask('mutation { changePassword(input: { newPassword: "another long password" }) }');
+  await ask('mutation { createTenant(input: { name: "Second" }) { id } }');
+  await ask('mutation { deleteTenant }');
+});
+
+test('errors on the wire have the contract’s one shape', async (t) => {
+  const unit = await identityUnit(t);
+  const { caller } = await arrive(unit);
+  const codes = async (who: Caller, query: string) => (await unit.graph(who, query)).errors?.[0]?.extensions;
+
+  t.deepEqual(await codes(caller, 'mutation { updateTenant(input: { name: null }) { id } }'), {
+    code: 'BAD_REQUEST',
+    statusCode: 400,
+    fields: [{ path: 'input.name', message: 'must not be null' }],
+  });
+  t.deepEqual(await codes({ ...caller, tenantId: null }, '{ avatarConfig { id } }'), {
+    code: 'FORBIDDEN',
+    statusCode: 403,
+    reason: 'NO_TENANT',
+  });
+  t.deepEqual(await codes(anybody, '{ myTenant { id } }'), { code: 'UNAUTHENTICATED', statusCode: 401 });
+  t.deepEqual(await codes({ kind: 'apiKey', tenantId: 1, apiKeyId: 1, requestId: 'x' }, '{ myTenant { id } }'), {
+    code: 'UNAUTHENTICATED',
+    statusCode: 401,
+  });
+  t.like(await codes(anybody, 'mutation { login(input: { email: "a@b.test", password: "x" }) { accessToken } }'), {
+    code: 'UNAUTHENTICATED',
+  });
+  t.like(await codes(caller, 'mutation { updateTenant(input: { plan: GOLD }) { id } }'), { statusCode: 400 });
+});
+
+test('neither port answers a call without a mesh credential, or with one for somebody else', async (t) => {
+  const { graph, around, rpc } = await identityUnit(t);
+  t.is((await graph(null, '{ __typename }')).status, 401);
+
+  const channel = createChannel(around.addresses.of('identity', 'rpc'));
+  t.teardown(() => channel.close());
+  const bare = createClient(IdentityServiceDefinition, channel);
+  await t.throwsAsync(bare.getJwks({}), { message: /UNAUTHENTICATED/ });
+  await t.throwsAsync(bare.resolveSignIn({ signInId: 'x' }), { message: /UNAUTHENTICATED/ });
+  const forAnother = Metadata({ [callerHeader]: await around.callers.mint(mesh, 'session') });
+  await t.throwsAsync(bare.getJwks({}, { metadata: forAnother }), { message: /UNAUTHENTICATED/ });
+  await t.notThrowsAsync(rpc.getJwks({}, { caller: mesh }));
+});
+
+test('gRPC says what a tenant is, and not found for all that is not there', async (t) => {
+  const unit = await identityUnit(t);
+  const { caller } = await arrive(unit);
+  const tenantId = caller.tenantId;
+  await unit.graph(
+    caller,
+    'mutation { updateTenant(input: { llmProviderOverride: CLOUD_HOSTED_MODELS, llmModelOverride: "m" }) { id } }',
+  );
+
+  t.deepEqual(await unit.rpc.getTenant({ tenantId }, { caller }), {
+    tenantId,
+    plan: 'DEV',
+    suspended: false,
+    deleted: false,
+    llmProviderOverride: 'CLOUD_HOSTED_MODELS',
+    llmModelOverride: 'm',
+  });
+  const passOn = ['notFound' as const];
+  for (const id of [0, -1, tenantId + 1000]) {
+    t.like(await t.throwsAsync(unit.rpc.getTenant({ tenantId: id }, { caller: mesh, passOn })), { kind: 'notFound' });
+  }
+  for (const signInId of ['', 'x', '00000000-0000-0000-0000-000000000000', "' OR 1=1", '\0']) {
+    t.like(await t.throwsAsync(unit.rpc.resolveSignIn({ signInId }, { caller: mesh, passOn })), { kind: 'notFound' });
+  }
+  t.truthy((await unit.rpc.rotateSigningKey({}, { caller: mesh })).kid);
+});
+
+test('gateways hear of changed credentials before the mutation is answered', async (t) => {
+  const unit = await identityUnit(t);
+  const { caller } = await arrive(unit);
+  const heard: CredentialsChanged['whose'][] = [];
+  await unit.around.keyValue.subscribe(signInsChannel, (message) => {
+    heard.push(CredentialsChanged.decode(Buffer.from(message, 'base64')).whose);
+  });
+  await unit.graph(caller, 'mutation { generateApiKey { key } }');
+  t.deepEqual(heard, [{ $case: 'tenantId', value: caller.tenantId }]);
+  await unit.graph(caller, 'mutation { createTenant(input: { name: "Second" }) { id } }');
+  t.deepEqual(heard.at(-1), { $case: 'signInId', value: caller.signInId });
+});
+
+test('the unit says that it is ready, and no longer once its database is closed', async (t) => {
+  const { unit, around } = await identityUnit(t);
+  const ready = async () => (await fetch(`${around.addresses.of('identity', 'ops')}/readyz`)).status;
+  await t.notThrowsAsync(unit.ready());
+  t.is(await ready(), 200);
+  await around.database({ name: 'identity', tables: {}, migrations: [] }).close();
+  t.is(await ready(), 503);
+});
