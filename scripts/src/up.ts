@@ -7,7 +7,6 @@ import { root } from './root.ts';
 import { banner } from './up/banner.ts';
 
 /** Starts the whole mesh in this process, says how to use it, and stops it on Ctrl-C or SIGTERM. */
-const startedAtMs = performance.now();
 const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
 process.env.LOG_FILE ??= join(dataFolder, 'parley.log');
 
@@ -19,7 +18,7 @@ try {
     failed: mesh.failed,
     onReady: async () => {
       await mesh.ready();
-      const seconds = (performance.now() - startedAtMs) / 1000;
+      const seconds = performance.now() / 1000; // since the process began
       process.stdout.write(
         banner(mesh, { seconds, dataFolder: relative(root, dataFolder) || '.', logFile: process.env.LOG_FILE ?? '' }),
       );

@@ -3,8 +3,9 @@ import { agent } from '@parley/agent';
 import { readAgentConfig } from '@parley/agent/config';
 import { createModels, type ModelDescription } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
-import { type Environment, positiveInt, readAll, readSettings, secretKey } from '@parley/chassis/config';
-import { serviceDatabase } from '@parley/chassis/connect';
+import { type Environment, positiveInt, readAll, readSettings, SettingsError, secretKey } from '@parley/chassis/config';
+import { refuseUnservedEngines, serviceDatabase } from '@parley/chassis/connect';
+import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
@@ -22,6 +23,7 @@ import { readIdentityConfig } from '@parley/identity/config';
 import { session } from '@parley/session';
 import { readSessionConfig } from '@parley/session/config';
 import { withKeys } from './keys.ts';
+import { schemas } from './schemas.ts';
 
 /** The whole mesh in one process: every unit with its own servers and wire, on engines of this process. */
 export interface LocalMesh extends Unit {
@@ -58,6 +60,7 @@ export async function localMesh(
     session: () => readSessionConfig(env),
     evaluation: () => readEvaluationConfig(env),
     gateway: () => readGatewayConfig(env),
+    engines: () => readEngines(env),
   });
   const log = createLogger('mesh');
   let embedded: EmbeddedDatabase | undefined;
@@ -74,12 +77,11 @@ export async function localMesh(
     log,
   });
   const surroundings: Surroundings = {
-    database: (schema) =>
-      serviceDatabase(env, schema, env.DATABASE_URL || embedded?.url, configs.mesh.DATABASE_POOL_SIZE),
+    database: (schema) => serviceDatabase(env, schema, configs.mesh.DATABASE_POOL_SIZE, embedded?.url),
     keyValue,
     eventLog,
     eventBus,
-    addresses: createAddresses(env),
+    addresses: createAddresses(env, ['gateway', ...schemas.map(({ name }) => name)]),
     callers: createCallers(configs.mesh.MESH_KEY),
     host: '127.0.0.1',
     migrateOnStart: true,
@@ -90,7 +92,7 @@ export async function localMesh(
   const engines: Part = {
     name: 'engines',
     async start() {
-      if (env.DATABASE_URL) return;
+      if (!configs.engines.embedsDatabase) return;
       embedded = await startEmbeddedDatabase({
         folder: folder === null ? null : join(folder, 'database'),
         ...(databaseSnapshot && { snapshot: databaseSnapshot }),
@@ -111,9 +113,9 @@ export async function localMesh(
     publicUrl: () => surroundings.addresses.of('gateway', 'public'),
     models: () => createModels(configs.agent.models, log).describe(),
     engines: () => ({
-      database: env.DATABASE_URL
-        ? 'PostgreSQL (DATABASE_URL)'
-        : `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`,
+      database: configs.engines.embedsDatabase
+        ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
+        : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': 'in memory',
       'event bus': 'in process, fed by the outboxes',
     }),
@@ -150,6 +152,16 @@ export async function localMesh(
     }
     if (errors.length > 0) throw new AggregateError(errors, 'The mesh did not stop cleanly');
   }
+}
+
+/** In production nothing is replaced by a smaller engine unasked. */
+function readEngines(env: Environment): { embedsDatabase: boolean } {
+  refuseUnservedEngines(env);
+  const embedsDatabase = schemas.some(({ name }) => readDatabaseUrls(env, name).url === undefined);
+  if (embedsDatabase && env.NODE_ENV === 'production') {
+    throw new SettingsError(['DATABASE_URL: is missing, and NODE_ENV is production']);
+  }
+  return { embedsDatabase };
 }
 
 /** Where nothing outlives the process, a dead letter is told and goes with the rest. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createCallers } from './caller.ts';
 import { type Environment, positiveInt, readSettings, SettingsError, secretKey } from './config.ts';
+import { readDatabaseUrls, requireDatabaseUrls } from './database/database-urls.ts';
 import { openDatabase } from './database/open.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
@@ -8,8 +9,6 @@ import { inProcessEventBus } from './events/in-process-event-bus.ts';
 import { memoryKeyValue } from './key-value/memory-key-value.ts';
 import { createAddresses, type Surroundings } from './surroundings.ts';
 import type { Part } from './unit.ts';
-
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' });
 
 /**
  * The surroundings of a unit that runs as a process of its own, from the environment. `DATABASE_URL`, or one per service
@@ -20,11 +19,10 @@ const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'is not a postgr
 export function connectSurroundings(env: Environment): Surroundings & Part {
   const settings = readSettings(env, {
     MESH_KEY: secretKey,
-    DATABASE_URL: postgresUrl.optional(),
     DATABASE_POOL_SIZE: positiveInt.default(4),
     PARLEY_HOST: z.string().default('127.0.0.1'),
   });
-  refuseWhatIsNotServed(env);
+  refuseUnservedEngines(env);
 
   const keyValue = memoryKeyValue();
   const eventLog = memoryEventLog();
@@ -34,7 +32,7 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
 
   return {
     name: 'engines',
-    database: (schema) => serviceDatabase(env, schema, settings.DATABASE_URL, settings.DATABASE_POOL_SIZE),
+    database: (schema) => serviceDatabase(env, schema, settings.DATABASE_POOL_SIZE),
     keyValue,
     eventLog,
     eventBus,
@@ -51,21 +49,27 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
   };
 }
 
-/** One service's database: its own `<SERVICE>_DATABASE_URL`, else the shared one. */
+/**
+ * One service's database: where the settings say, else at `fallbackUrl`.
+ * @throws SettingsError where there is neither.
+ */
 export function serviceDatabase(
   env: Environment,
   schema: SchemaDeclaration,
-  sharedUrl: string | undefined,
   poolSize: number,
+  fallbackUrl?: string,
 ): Database {
-  const name = `${schema.name.toUpperCase()}_DATABASE_URL`;
-  const url = env[name] || sharedUrl;
-  if (!url) throw new SettingsError([`${name} or DATABASE_URL: is missing`]);
-  return openDatabase({ url, schema, poolSize, migrationsUrl: env.MIGRATIONS_DATABASE_URL || undefined });
+  if (fallbackUrl !== undefined && readDatabaseUrls(env, schema.name).url === undefined) {
+    return openDatabase({ url: fallbackUrl, schema, poolSize });
+  }
+  return openDatabase({ ...requireDatabaseUrls(env, schema.name), schema, poolSize });
 }
 
-/** An engine that is asked for and not served would be silently replaced by a smaller one: better not to start. */
-function refuseWhatIsNotServed(env: Environment): void {
+/**
+ * An engine that is asked for and not served would be silently replaced by a smaller one: better not to start.
+ * @throws SettingsError naming each.
+ */
+export function refuseUnservedEngines(env: Environment): void {
   const asked = ['REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT'].filter((name) => env[name]);
   if (asked.length > 0) throw new SettingsError(asked.map((name) => `${name}: this version has no such engine yet`));
 }

@@ -47,12 +47,14 @@ export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, failed, 
     });
   }
 
-  void failed?.then((error) => {
+  const giveUp = async (reason: Promise<Error>): Promise<void> => {
+    const error = await reason;
     if (stopping) return;
     log.error({ err: error }, 'cannot go on');
     process.stderr.write(`${startFailure(error)}\n`);
-    void stop(1);
-  });
+    await stop(1);
+  };
+  if (failed) void giveUp(failed);
 
   try {
     for (const part of parts) {

@@ -10,7 +10,11 @@ export type Door = 'rpc' | 'graph' | 'ops' | 'public';
 
 /** Where the units of the mesh are reached. */
 export interface Addresses {
-  /** `host:port` for `rpc`, a base URL for the others. @throws Error naming the setting that is missing. */
+  /**
+   * `host:port` for `rpc`, a base URL for the others.
+   * @throws NotListeningYetError where a unit of this process is still to start.
+   * @throws Error naming the setting that is missing.
+   */
   of(unit: string, door: Door): string;
   /** A unit tells where it listens, for the others in the same process and for the start-up banner. */
   announce(unit: string, door: Door, address: string): void;
@@ -42,21 +46,32 @@ export interface Surroundings {
 export function databasePart(database: Database, { migrateOnStart }: Pick<Surroundings, 'migrateOnStart'>): Part {
   return {
     name: 'database',
-    start: () => (migrateOnStart ? database.migrate() : database.ping()),
+    async start() {
+      await (migrateOnStart ? database.migrate() : database.ping());
+    },
     stop: () => database.close(),
     ready: () => database.ping(),
   };
 }
 
-/** Addresses as the environment gives them (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`), and those announced in this process first. */
-export function createAddresses(env: Record<string, string | undefined>): Addresses {
+/** A unit of this process has not started yet. */
+export class NotListeningYetError extends Error {
+  override readonly name = 'NotListeningYetError';
+}
+
+/**
+ * Addresses as the environment gives them (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`), and those announced in this process first.
+ * @param units those that run in this process, for which no setting is asked.
+ */
+export function createAddresses(env: Record<string, string | undefined>, units: string[] = []): Addresses {
   const announced = new Map<string, string>();
   return {
     of(unit, door) {
       const name = `${unit.toUpperCase()}_${door.toUpperCase()}_URL`;
       const address = announced.get(`${unit} ${door}`) ?? env[name];
-      if (!address) throw new Error(`${name}: is missing`);
-      return address;
+      if (address) return address;
+      if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet`);
+      throw new Error(`${name}: is missing`);
     },
     announce: (unit, door, address) => void announced.set(`${unit} ${door}`, address),
   };

@@ -24,20 +24,23 @@ const statementTimeoutMs = 15 * 60_000;
  * Everything in one transaction: a schema is at one version or the other. An advisory lock, the same for all schemas
  * since roles belong to the whole server, makes those who come at once wait for each other. Behind the embedded database
  * all connections are one session, whose transactions queue before they reach the lock, so the lock is never waited for.
+ *
+ * Answers the names of the migrations that this call applied, none when the schema was up to date.
  */
-export async function migrateSchema({ url, appUrl, schema, schemaName, log }: MigrateOptions): Promise<void> {
+export async function migrateSchema({ url, appUrl, schema, schemaName, log }: MigrateOptions): Promise<string[]> {
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs, log });
   try {
-    await pool.transaction(async (transaction) => {
+    return await pool.transaction(async (transaction) => {
       await transaction.raw(`SELECT pg_advisory_xact_lock(hashtext('parley migrations'))`);
       await ensureSchema(transaction, schemaName, userOf(appUrl));
       await transaction.raw(`SET LOCAL search_path TO ${schemaName}, public`);
       await ensureClock(transaction, schemaName);
-      await transaction.migrate.latest({
+      const [, applied]: [number, string[]] = await transaction.migrate.latest({
         tableName: bookkeepingTable,
         migrationSource: sourceOf([...plumbingMigrations, ...schema.migrations]),
       });
       await applyTableKinds(transaction, schemaName, tablesOf(schema));
+      return applied;
     });
   } catch (error) {
     throw transactionError(error);

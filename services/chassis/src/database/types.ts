@@ -63,8 +63,11 @@ export interface Database {
   transactShared<T>(work: (db: SharedDb) => Promise<T>): Promise<T>;
   /** Calls `listener` after each commit of this process that woke `what`; returns how to stop that. */
   onWake(what: string, listener: () => void): () => void;
-  /** Brings the schema, its roles, grants and row-level security up to date; safe to run from many processes at once. */
-  migrate(): Promise<void>;
+  /**
+   * Brings the schema, its roles, grants and row-level security up to date; safe to run from many processes at once.
+   * Answers the names of the migrations that this call applied.
+   */
+  migrate(): Promise<string[]>;
   /** Resolves when the database answers, rejects with `unavailable` when it does not within 2 s. */
   ping(): Promise<void>;
   /** Closes the pool once running transactions are done; what begins afterwards is `unavailable`. */

@@ -4,6 +4,7 @@ import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { Metadata } from 'nice-grpc-common';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
+import { NotListeningYetError } from '../surroundings.ts';
 import type { Part } from '../unit.ts';
 import { clientErrors, type PassOn } from './client-errors.ts';
 import { clientTracing } from './tracing.ts';
@@ -22,7 +23,10 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   definition: Definition;
   /** The unit that serves it: whom callers are minted for, and what errors name. */
   unit: string;
-  /** Its address, asked when the client is started. A DNS name with several addresses is balanced round robin. */
+  /**
+   * Its address, asked when the client is started, and with its first call once more where the unit was still to start
+   * in this process. A DNS name with several addresses is balanced round robin.
+   */
   address: () => string;
   callers: Callers;
 }
@@ -38,6 +42,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
   const { definition, unit, address, callers } = options;
+  let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
   let calls: RpcClient<Definition> | undefined;
 
@@ -58,28 +63,39 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
     return yield* call.next(call.request, Number.isFinite(limit) ? { ...rest, deadline: limit } : rest);
   }
 
+  function connect(): RpcClient<Definition> {
+    channel = createChannel(address(), undefined, {
+      'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+      'grpc.max_receive_message_length': 64 * 1024 * 1024,
+      // A peer that comes back is found again within a second rather than after grpc-js's two minutes.
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 1_000,
+    });
+    return createClientFactory()
+      .use(errorDetailsClientMiddleware)
+      .use(clientTracing)
+      .use<{ caller: Caller }>(withCaller)
+      .use(deadlineMiddleware)
+      .use<{ timeoutMs: number }>(withDeadline)
+      .use<PassOn>(clientErrors(unit))
+      .create(definition, channel) as RpcClient<Definition>;
+  }
+
   return {
     name: `${unit} client`,
     get calls() {
-      if (!calls) throw new Error(`The client of ${unit} is used before it was started`);
+      if (!started) throw new Error(`The client of ${unit} is used before it was started`);
+      calls ??= connect();
       return calls;
     },
     async start() {
-      channel = createChannel(address(), undefined, {
-        'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-        'grpc.max_receive_message_length': 64 * 1024 * 1024,
-        // A peer that comes back is found again within a second rather than after grpc-js's two minutes.
-        'grpc.initial_reconnect_backoff_ms': 100,
-        'grpc.max_reconnect_backoff_ms': 1_000,
-      });
-      calls = createClientFactory()
-        .use(errorDetailsClientMiddleware)
-        .use(clientTracing)
-        .use<{ caller: Caller }>(withCaller)
-        .use(deadlineMiddleware)
-        .use<{ timeoutMs: number }>(withDeadline)
-        .use<PassOn>(clientErrors(unit))
-        .create(definition, channel) as RpcClient<Definition>;
+      started = true;
+      try {
+        calls = connect();
+      } catch (error) {
+        // Two units of one process that call each other cannot both come first.
+        if (!(error instanceof NotListeningYetError)) throw error;
+      }
     },
     async stop() {
       channel?.close();

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { type Environment, readSettings, SettingsError } from '../config.ts';
+
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' });
+
+/** Where one service's database is, as far as the environment says. */
+export interface DatabaseUrls {
+  /** The login that the service runs under. */
+  url: string | undefined;
+  /** The login that owns the schema, where that is another one. */
+  migrationsUrl: string | undefined;
+}
+
+/**
+ * Reads `<SERVICE>_DATABASE_URL`, else `DATABASE_URL`, and `<SERVICE>_MIGRATIONS_DATABASE_URL`, else
+ * `MIGRATIONS_DATABASE_URL`. @throws SettingsError where one of them is no PostgreSQL URL.
+ */
+export function readDatabaseUrls(env: Environment, service: string): DatabaseUrls {
+  const own = `${service.toUpperCase()}_DATABASE_URL`;
+  const ownMigrations = `${service.toUpperCase()}_MIGRATIONS_DATABASE_URL`;
+  const names = [own, 'DATABASE_URL', ownMigrations, 'MIGRATIONS_DATABASE_URL'];
+  const read = readSettings(env, Object.fromEntries(names.map((name) => [name, postgresUrl.optional()])));
+  return {
+    url: read[own] ?? read.DATABASE_URL,
+    migrationsUrl: read[ownMigrations] ?? read.MIGRATIONS_DATABASE_URL,
+  };
+}
+
+/** The same where there must be a database. @throws SettingsError also where there is none. */
+export function requireDatabaseUrls(env: Environment, service: string): DatabaseUrls & { url: string } {
+  const { url, migrationsUrl } = readDatabaseUrls(env, service);
+  if (url === undefined) {
+    throw new SettingsError([`DATABASE_URL or ${service.toUpperCase()}_DATABASE_URL: is missing`]);
+  }
+  return { url, migrationsUrl };
+}
