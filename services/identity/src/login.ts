@@ -7,6 +7,7 @@ import { normalEmail } from './email-address.ts';
 import { maxPasswordLength } from './password-rules.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
+import { signInStore } from './sign-in-store.ts';
 import { type Account, userStore } from './user-store.ts';
 
 export interface SignInInput {
@@ -16,8 +17,8 @@ export interface SignInInput {
 }
 
 /**
- * Signs in with a password. An unknown account and a wrong password are answered alike, in like time; that an account is
- * suspended learns only who has its password.
+ * Signs in with a password. An unknown account, a wrong password and a locked door are answered alike, in like time; that an
+ * account is suspended learns only who has its password.
  */
 export async function login(ports: Ports, caller: Caller, input: SignInInput): Promise<AccessToken> {
   const check = inputChecks();
@@ -25,11 +26,23 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
   check.finish();
   if ((input.email == null) === (input.phoneNumber == null)) throw badRequest('Give either email or phoneNumber');
 
-  const account = await ports.database.transactShared((db) => findAccount(userStore(db), input));
-  // What nobody can have as a password is not hashed at its length, but as long as any other.
-  const possible = codePoints(input.password) <= maxPasswordLength;
+  const identifier = identifierOf(input);
+  const ip = caller.ip ?? '';
+  const door = await ports.loginLock.door(identifier, ip);
+  const account = await ports.database.transactShared(async (db) => {
+    const found = await findAccount(userStore(db), input);
+    const barred = door === 'known' && found && !(await signInStore(db).hasBegunFrom(found.userId, ip));
+    return barred ? undefined : found;
+  });
+
+  // Behind a closed door, and for what nobody can have as a password, the same work is done for nothing.
+  const possible = door !== 'closed' && codePoints(input.password) <= maxPasswordLength;
   const right = await ports.passwords.verify(possible ? account?.passwordHash : null, possible ? input.password : '');
-  if (!account?.passwordHash || !right) throw wrongCredentials();
+  if (!account?.passwordHash || !right) {
+    if (door !== 'closed') await ports.loginLock.failed(identifier, ip);
+    throw wrongCredentials();
+  }
+  await ports.loginLock.succeeded(identifier, ip);
   if (account.status === 'SUSPENDED') throw userSuspended();
 
   const { userId, passwordHash } = account;
@@ -45,6 +58,13 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
     });
   });
   return issueTokens(ports, signIn);
+}
+
+/** One spelling for each address or number, so that guessing goes on under the same one. */
+function identifierOf(input: SignInInput): string {
+  if (input.email != null) return normalEmail(input.email);
+  const query = readPhoneQuery(input.phoneNumber ?? '');
+  return query ? Object.values(query).join(' ') : 'no number';
 }
 
 async function findAccount(users: ReturnType<typeof userStore>, input: SignInInput): Promise<Account | undefined> {

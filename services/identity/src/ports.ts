@@ -2,6 +2,7 @@ import type { Database } from '@parley/chassis/database/types';
 import type { SecretBox } from '@parley/chassis/secret-box';
 import type { IdentitySettings } from './config.ts';
 import type { AnnounceCredentials } from './credentials-changed.ts';
+import type { LoginLock } from './login-lock.ts';
 import type { OwnKeys } from './own-keys.ts';
 import type { Passwords } from './passwords.ts';
 
@@ -9,6 +10,7 @@ import type { Passwords } from './passwords.ts';
 export interface Ports {
   database: Database;
   passwords: Passwords;
+  loginLock: LoginLock;
   keys: OwnKeys;
   /** Seals what is stored and must stay secret. */
   box: SecretBox;

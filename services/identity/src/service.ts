@@ -15,6 +15,7 @@ import { announceCredentials } from './credentials-changed.ts';
 import type { IdentityContext } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { identitySchema } from './identity-schema.ts';
+import { loginLock } from './login-lock.ts';
 import { ownKeys } from './own-keys.ts';
 import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
@@ -33,6 +34,7 @@ export function identity(config: IdentityConfig, around: Surroundings): Unit {
     database,
     box,
     passwords: createPasswords({ atOnce: config.hashesAtOnce, queue: config.hashQueue }),
+    loginLock: loginLock(around.keyValue),
     keys: ownKeys(database, box),
     announce: announceCredentials(around.keyValue, log),
     clock: () => new Date(),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { SharedDb } from '@parley/chassis/database/types';
 
 export interface NewSignIn {
@@ -32,7 +33,7 @@ export function signInStore({ knex }: SharedDb) {
         user_id: signIn.userId,
         tenant_id: signIn.tenantId,
         limited_reason: signIn.limitedReason,
-        ip: signIn.ip,
+        ip: signIn.ip !== null && isIP(signIn.ip) ? signIn.ip : null,
         fcm_token_sealed: signIn.fcmTokenSealed,
       });
     },
@@ -51,6 +52,19 @@ export function signInStore({ knex }: SharedDb) {
         [id],
       );
       return rows[0];
+    },
+
+    /** Whether the user has ever signed in from this address, or for IPv6 from its network. */
+    async hasBegunFrom(userId: number, ip: string): Promise<boolean> {
+      if (isIP(ip) === 0) return false;
+      const network = (address: string) =>
+        `network(set_masklen(${address}::inet, CASE family(${address}::inet) WHEN 6 THEN 64 ELSE 32 END))`;
+      const { rows } = await knex.raw(
+        `SELECT EXISTS (SELECT FROM sign_ins s
+           WHERE s.user_id = :userId AND s.ip IS NOT NULL AND ${network('s.ip')} = ${network(':ip')}) AS found`,
+        { userId, ip },
+      );
+      return rows[0].found;
     },
 
     /** False when this sign-in of this user is over. */

@@ -75,7 +75,7 @@ export const people: Migration = {
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         revoked_at timestamptz
       );
-      CREATE INDEX sign_ins_user ON sign_ins (user_id) WHERE revoked_at IS NULL;
+      CREATE INDEX sign_ins_user ON sign_ins (user_id);
       CREATE INDEX sign_ins_tenant ON sign_ins (tenant_id) WHERE tenant_id IS NOT NULL;
 
       CREATE TABLE refresh_tokens (

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@parley/chassis/caller';
 import type { Database } from '@parley/chassis/database/types';
+import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createSecretBox } from '@parley/chassis/secret-box';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
@@ -10,6 +11,7 @@ import type { AccessToken } from '../../src/access-token.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
+import { loginLock } from '../../src/login-lock.ts';
 import { ownKeys } from '../../src/own-keys.ts';
 import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
@@ -27,7 +29,7 @@ export interface IdentityApp {
   database: Database;
   /** Every announcement so far. */
   announced: CredentialsChanged['whose'][];
-  /** Moves the database's clock, from the next transaction on. */
+  /** Moves all clocks; the database's from the next transaction on. */
   advance(ms: number): void;
   /** The same app in another process: its own pool, its own memory. */
   replica(): Promise<App>;
@@ -37,6 +39,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   let offsetMs = 0;
   const clockOffsetMs = () => offsetMs;
   const database = await testSchema(t, identitySchema, { clockOffsetMs });
+  const keyValue = memoryKeyValue({ now: () => performance.now() + offsetMs });
   const announced: CredentialsChanged['whose'][] = [];
   const portsOn = (on: Database): Ports => {
     const box = createSecretBox([secretsKey]);
@@ -44,6 +47,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
       database: on,
       box,
       passwords: createPasswords({ atOnce: 2, queue: 100 }),
+      loginLock: loginLock(keyValue),
       keys: ownKeys(on, box),
       announce: async (whose) => void announced.push(whose),
       clock: () => new Date(Date.now() + offsetMs),
