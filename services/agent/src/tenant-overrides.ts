@@ -23,8 +23,8 @@ const identityTimeoutMs = 1_000;
 const maxTenants = 10_000;
 
 /**
- * Asks identity, at most every 5 s a tenant. When identity does not answer within 1 s, what it said last holds, else there is no
- * override and the platform's default answers.
+ * Asks identity, at most every 5 s a tenant. Where identity does not answer within 1 s, what it said last holds, else there is
+ * no override and the platform's default answers.
  */
 export function tenantOverrides(
   identity: () => Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
@@ -34,22 +34,23 @@ export function tenantOverrides(
   const known = new Map<number, Known>();
   const asking = new Map<number, Promise<TenantOverride>>();
 
+  function remember(tenantId: number, override: TenantOverride): TenantOverride {
+    known.delete(tenantId); // to the end of the map: the longest unread goes first
+    known.set(tenantId, { override, readAtMs: nowMs() });
+    const [oldest] = known.keys();
+    if (known.size > maxTenants && oldest !== undefined) known.delete(oldest);
+    return override;
+  }
+
   async function ask(caller: TenantCaller): Promise<TenantOverride> {
     const { tenantId } = caller;
     try {
       const tenant = await identity().getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
-      const override = { provider: tenant.llmProviderOverride, model: tenant.llmModelOverride };
-      known.delete(tenantId); // to the end of the map: the longest unread goes first
-      known.set(tenantId, { override, readAtMs: nowMs() });
-      const [oldest] = known.keys();
-      if (known.size > maxTenants && oldest !== undefined) known.delete(oldest);
-      return override;
+      return remember(tenantId, { provider: tenant.llmProviderOverride, model: tenant.llmModelOverride });
     } catch (error) {
-      log.warn(
-        { err: error, tenantId },
-        "the tenant's choice of a model is not known; the last known one or the default answers",
-      );
-      return known.get(tenantId)?.override ?? none;
+      log.warn({ err: error, tenantId }, 'what model a tenant wants is not known now');
+      // Remembered as well, so that not every turn waits for an identity that does not answer.
+      return remember(tenantId, known.get(tenantId)?.override ?? none);
     } finally {
       asking.delete(tenantId);
     }

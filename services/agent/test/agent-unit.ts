@@ -33,7 +33,7 @@ export interface AgentUnit {
 export async function agentUnit(t: ExecutionContext, env: Record<string, string> = {}): Promise<AgentUnit> {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // nobody is there
-  const database = await testSchema(t, agentSchema);
+  const database = await testSchema(t, agentSchema, { migrate: false }); // the unit does
   let transactions = 0;
   const counted: Database = {
     ...database,
@@ -50,7 +50,7 @@ export async function agentUnit(t: ExecutionContext, env: Record<string, string>
     addresses,
     callers,
     host: '127.0.0.1',
-    migrateOnStart: false,
+    migrateOnStart: true,
     soleOwner: true,
     development: false,
   };

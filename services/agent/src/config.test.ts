@@ -1,0 +1,20 @@
+import { SettingsError } from '@parley/chassis/config';
+import test from 'ava';
+import { readAgentConfig } from './config.ts';
+
+test('agent starts with nothing set', (t) => {
+  const config = readAgentConfig({});
+  t.like(config, { rpcPort: 0, graphPort: 0, opsPort: 0 });
+  t.is(config.models.hostedSmallModel, undefined);
+});
+
+test('all that is wrong is named at once', (t) => {
+  const error = t.throws(
+    () =>
+      readAgentConfig({ AGENT_RPC_PORT: 'x', AGENT_LIPSYNC_DOCS_URL: 'ftp://a', HOSTED_SMALL_MODEL_URL: 'nowhere' }),
+    { instanceOf: SettingsError },
+  );
+  for (const name of ['AGENT_RPC_PORT', 'AGENT_LIPSYNC_DOCS_URL', 'HOSTED_SMALL_MODEL_URL']) {
+    t.true(error.message.includes(name), name);
+  }
+});

@@ -1,0 +1,72 @@
+import type { TenantCaller } from '@parley/chassis/caller';
+import type { Database } from '@parley/chassis/database/types';
+import { testSchema } from '@parley/chassis/testing/test-schema';
+import type { ExecutionContext } from 'ava';
+import { agentSchema } from '../src/agent-schema.ts';
+import { type App, createApp } from '../src/app.ts';
+import { builtInCatalogue } from '../src/catalogue.ts';
+import { readAgentConfig } from '../src/config.ts';
+import type { NewAgent } from '../src/create-agent.ts';
+import { offlineModel } from '../src/models/offline-model.ts';
+
+export interface AgentApp {
+  app: App;
+  database: Database;
+}
+
+/** The use cases on a schema of the test's own, answered for by the offline model. */
+export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
+  const database = await testSchema(t, agentSchema);
+  const model = offlineModel();
+  const app = createApp({
+    database,
+    chooseModel: async () => model,
+    catalogue: builtInCatalogue,
+    documentation: readAgentConfig({}).documentation,
+  });
+  return { app, database };
+}
+
+/** A user who is in a tenant. */
+export function inTenant(tenantId: number, displayName = 'Grace Hopper'): TenantCaller {
+  return { kind: 'user', tenantId, userId: 70 + tenantId, displayName, signInId: 's', requestId: 'test' };
+}
+
+/** What every agent needs. */
+export const ada = {
+  name: 'Ada',
+  personaPrompt: 'You are Ada, a patient maths tutor.',
+  position: 'Maths tutor',
+} satisfies NewAgent;
+
+/** One value for every field that createAgent takes. */
+export const everything = {
+  ...ada,
+  subject: 'Fractions',
+  openingGreeting: 'Hello, shall we start?',
+  useCase: 'EDUCATION',
+  voiceTier: 'NEURAL2',
+  ttsVoice: 'en-gb+f3',
+  ttsLang: 'en-GB',
+  speakingRate: 1.25,
+  vadThreshold: 0.75,
+  avatarGlb: 'aria.glb',
+  avatarGender: 'F',
+  lipsyncLang: 'en',
+  evaluationPromptTemplate: 'Judge {{ agent.name }} by {{ labels | join: ", " }}.',
+  evaluationRecommendationLabels: ['GO', 'STAY'],
+  externalSyncUrl: 'https://hooks.example.com/parley?team=7',
+  externalSyncOwnerId: 12,
+  externalSyncSchemaConfig: { score: '$.score', 'full name': '$.person.name' },
+  llmProviderOverride: 'CLOUD_HOSTED_MODELS',
+  llmModelOverride: 'large-2',
+  avatarBackend: 'HOSTED_API',
+  avatarBackendConfig: { vendorAvatarId: 'v-1', vendorAvatarModel: 'studio' },
+} as const satisfies Omit<Required<NewAgent>, 'externalSyncSecretRef' | 'evaluationRecommendationLabels'> & {
+  evaluationRecommendationLabels: readonly string[];
+};
+
+/** `everything` as an input that a test may change. */
+export function all(): NewAgent {
+  return { ...everything, evaluationRecommendationLabels: [...everything.evaluationRecommendationLabels] };
+}

@@ -1,0 +1,189 @@
+import { isDomainError } from '@parley/chassis/errors';
+import test from 'ava';
+import { ada, agentApp, all, inTenant } from './agent-app.ts';
+
+test('an agent of which only the needed is said gets the defaults', async (t) => {
+  const { app } = await agentApp(t);
+  const agent = await app.createAgent(inTenant(1), ada);
+
+  t.like(agent, {
+    ...ada,
+    useCase: 'INTERVIEW',
+    voiceTier: 'STANDARD',
+    vadThreshold: 0.5,
+    status: 'ACTIVE',
+    avatarBackend: 'CLIENT_3D',
+    subject: null,
+    openingGreeting: null,
+    workflowId: null,
+    speakingRate: null,
+    evaluationRecommendationLabels: null,
+    llmProviderOverride: null,
+    avatarBackendConfig: null,
+  });
+});
+
+test('null is as good as left out when an agent is made', async (t) => {
+  const { app } = await agentApp(t);
+  const agent = await app.createAgent(inTenant(1), { ...ada, useCase: null, vadThreshold: null, avatarBackend: null });
+  t.like(agent, { useCase: 'INTERVIEW', vadThreshold: 0.5, avatarBackend: 'CLIENT_3D' });
+});
+
+test('every field is kept as it was given', async (t) => {
+  const { app } = await agentApp(t);
+  const { id } = await app.createAgent(inTenant(1), all());
+  t.like(await app.findAgent(inTenant(1), id), all());
+});
+
+test('an agent may want no label at all', async (t) => {
+  const { app } = await agentApp(t);
+  const { id } = await app.createAgent(inTenant(1), { ...ada, evaluationRecommendationLabels: [] });
+  t.deepEqual((await app.findAgent(inTenant(1), id))?.evaluationRecommendationLabels, []);
+});
+
+test('values at the very edge pass', async (t) => {
+  const { app } = await agentApp(t);
+  const emoji = '😀';
+  for (const input of [
+    { speakingRate: 0.25, vadThreshold: 0 },
+    { speakingRate: 4, vadThreshold: 1 },
+    { name: emoji.repeat(200), openingGreeting: emoji.repeat(4_000), personaPrompt: emoji.repeat(20_000) },
+    { externalSyncUrl: 'http://localhost:8080' },
+  ]) {
+    t.like(await app.createAgent(inTenant(1), { ...ada, ...input }), input);
+  }
+});
+
+const refused: [string, Record<string, unknown>, string][] = [
+  ['a blank name', { name: ' \u00a0\n' }, 'input.name'],
+  ['a blank persona', { personaPrompt: '' }, 'input.personaPrompt'],
+  ['a blank position', { position: '\t' }, 'input.position'],
+  ['a blank subject', { subject: '' }, 'input.subject'],
+  ['a blank greeting', { openingGreeting: ' ' }, 'input.openingGreeting'],
+  ['one character too many', { name: '😀'.repeat(201) }, 'input.name'],
+  ['a persona without end', { personaPrompt: 'a'.repeat(20_001) }, 'input.personaPrompt'],
+  ['a voice sensitivity above 1', { vadThreshold: 1.01 }, 'input.vadThreshold'],
+  ['a voice sensitivity below 0', { vadThreshold: -0.01 }, 'input.vadThreshold'],
+  ['a voice sensitivity that is no number', { vadThreshold: Number.NaN }, 'input.vadThreshold'],
+  ['a rate that is too slow', { speakingRate: 0.24 }, 'input.speakingRate'],
+  ['a rate that is too quick', { speakingRate: 4.01 }, 'input.speakingRate'],
+  ['an infinite rate', { speakingRate: Number.POSITIVE_INFINITY }, 'input.speakingRate'],
+  ['a hosted avatar without its config', { avatarBackend: 'HOSTED_API' }, 'input.avatarBackendConfig'],
+  ['half a config', { avatarBackendConfig: { vendorAvatarId: 'a' } }, 'input.avatarBackendConfig.vendorAvatarModel'],
+  [
+    'a config with a blank id',
+    { avatarBackendConfig: { vendorAvatarId: ' ', vendorAvatarModel: 'm' } },
+    'input.avatarBackendConfig.vendorAvatarId',
+  ],
+  [
+    'a config with more in it',
+    { avatarBackendConfig: { vendorAvatarId: 'a', vendorAvatarModel: 'm', apiKey: 'k' } },
+    'input.avatarBackendConfig',
+  ],
+  ['a config that is a list', { avatarBackendConfig: ['a'] }, 'input.avatarBackendConfig'],
+  ['a secret that nobody provisioned', { externalSyncSecretRef: 'hook' }, 'input.externalSyncSecretRef'],
+  ['a URL that is none', { externalSyncUrl: 'hooks.example.com' }, 'input.externalSyncUrl'],
+  ['a file URL', { externalSyncUrl: 'file:///etc/passwd' }, 'input.externalSyncUrl'],
+  ['a script URL', { externalSyncUrl: 'javascript:alert(1)' }, 'input.externalSyncUrl'],
+  ['a URL with a user', { externalSyncUrl: 'https://me:secret@example.com/' }, 'input.externalSyncUrl'],
+  ['a URL with a line break', { externalSyncUrl: 'https://example.com/\na' }, 'input.externalSyncUrl'],
+  ['a URL without end', { externalSyncUrl: `https://example.com/${'a'.repeat(2_048)}` }, 'input.externalSyncUrl'],
+  ['an owner that is none', { externalSyncOwnerId: 0 }, 'input.externalSyncOwnerId'],
+  ['a mapping that is no object', { externalSyncSchemaConfig: '$.score' }, 'input.externalSyncSchemaConfig'],
+  ['a mapping to something else', { externalSyncSchemaConfig: { a: { b: 1 } } }, 'input.externalSyncSchemaConfig.a'],
+  ['a broken template', { evaluationPromptTemplate: 'Judge {{ agent' }, 'input.evaluationPromptTemplate'],
+  ['a template that reads a file', { evaluationPromptTemplate: '{% render "a" %}' }, 'input.evaluationPromptTemplate'],
+  ['a template without end', { evaluationPromptTemplate: 'a'.repeat(20_001) }, 'input.evaluationPromptTemplate'],
+  ['a label twice', { evaluationRecommendationLabels: ['A', 'A'] }, 'input.evaluationRecommendationLabels'],
+  ['a blank label', { evaluationRecommendationLabels: ['A', ' '] }, 'input.evaluationRecommendationLabels.1'],
+  [
+    'too many labels',
+    { evaluationRecommendationLabels: Array.from({ length: 51 }, (_, at) => `L${at}`) },
+    'input.evaluationRecommendationLabels',
+  ],
+];
+
+for (const [what, input, path] of refused) {
+  test(`${what} is refused by name, and stores nothing`, async (t) => {
+    const { app } = await agentApp(t);
+    const error = await t.throwsAsync(app.createAgent(inTenant(1), { ...ada, ...input }));
+
+    t.true(isDomainError(error, 'invalid'));
+    t.true(isDomainError(error) && error.fields.some((field) => field.path === path), error.message);
+    t.is(await app.countAgents(inTenant(1)), 0);
+  });
+}
+
+test('all that is wrong is told at once', async (t) => {
+  const { app } = await agentApp(t);
+  const error = await t.throwsAsync(
+    app.createAgent(inTenant(1), { ...ada, name: '', speakingRate: 9, vadThreshold: 2 }),
+  );
+  t.deepEqual(isDomainError(error) && error.fields.map(({ path }) => path), [
+    'input.name',
+    'input.speakingRate',
+    'input.vadThreshold',
+  ]);
+});
+
+/** The fields that hold any text. */
+const texts = [
+  'name',
+  'personaPrompt',
+  'position',
+  'subject',
+  'openingGreeting',
+  'ttsVoice',
+  'ttsLang',
+  'avatarGlb',
+  'lipsyncLang',
+  'llmModelOverride',
+] as const;
+
+/** Where strings can stand, given one. */
+const places: ((text: string) => Record<string, unknown>)[] = [
+  ...texts.map((field) => (text: string) => ({ [field]: text })),
+  (text) => ({ evaluationPromptTemplate: text }),
+  (text) => ({ externalSyncUrl: `https://example.com/${text}` }),
+  (text) => ({ evaluationRecommendationLabels: [text] }),
+  (text) => ({ externalSyncSchemaConfig: { a: text } }),
+  (text) => ({ externalSyncSchemaConfig: { [text]: '$.a' } }),
+  (text) => ({ avatarBackendConfig: { vendorAvatarId: text, vendorAvatarModel: 'm' } }),
+  (text) => ({ avatarBackendConfig: { vendorAvatarId: 'a', vendorAvatarModel: text } }),
+];
+
+test('what no database can store is refused wherever it stands', async (t) => {
+  const { app } = await agentApp(t);
+  for (const naughty of ['a\0b', '\ud83d', 'a\udc00b', '\udc00\ud800']) {
+    for (const place of places) {
+      const input = place(naughty);
+      const error = await t.throwsAsync(app.createAgent(inTenant(1), { ...ada, ...input }));
+      t.true(isDomainError(error, 'invalid'), `${JSON.stringify(input)}: ${error}`);
+    }
+  }
+  t.is(await app.countAgents(inTenant(1)), 0);
+});
+
+test('odd texts are stored as they are', async (t) => {
+  const { app } = await agentApp(t);
+  const odd = [
+    `' OR 1=1; DROP TABLE agents; --`,
+    '👩‍👩‍👧‍👦 ﷽ \u202eabc\u202c',
+    '<script>alert(1)</script> ${7*7} %s %n \\u0000 \\ "',
+    '\u0001\u001f\u007f\ufeff\uffff a',
+    '__proto__',
+    'NULL',
+    '  spaces around  ',
+  ];
+  for (const text of odd) {
+    const input = {
+      ...Object.fromEntries(texts.map((field) => [field, text])),
+      evaluationRecommendationLabels: [text],
+      externalSyncSchemaConfig: Object.fromEntries([[text, text]]),
+    };
+    const { id } = await app.createAgent(inTenant(1), { ...ada, ...input });
+    const found = await app.findAgent(inTenant(1), id);
+    // As JSON: `like` loses the key `__proto__`.
+    t.is(JSON.stringify({ ...found, ...input }), JSON.stringify(found), text);
+  }
+});

@@ -1,0 +1,90 @@
+import test from 'ava';
+import { ada, agentApp, inTenant } from './agent-app.ts';
+
+const owner = inTenant(1);
+
+test('a deleted agent is neither read, listed nor counted, and cannot be deleted again', async (t) => {
+  const { app } = await agentApp(t);
+  const kept = await app.createAgent(owner, { ...ada, name: 'Kept' });
+  const { id } = await app.createAgent(owner, ada);
+  await app.deleteAgent(owner, id);
+
+  t.is(await app.findAgent(owner, id), undefined);
+  t.deepEqual(await app.listAgents(owner, {}), [kept]);
+  t.is(await app.countAgents(owner), 1);
+  await t.throwsAsync(app.deleteAgent(owner, id), { message: `Agent ${id} not found` });
+});
+
+test('of ten deletions at once exactly one succeeds', async (t) => {
+  const { app } = await agentApp(t);
+  const { id } = await app.createAgent(owner, ada);
+  const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => app.deleteAgent(owner, id)));
+  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('what a deleted agent took part in stays readable: itself by the mesh, and its audit log', async (t) => {
+  const { app } = await agentApp(t);
+  const { id } = await app.createAgent(owner, ada);
+  await app.updateAgent(owner, id, { name: 'Grace' });
+  await app.deleteAgent(owner, id);
+
+  t.like(await app.getAgent(owner, id), { id, name: 'Grace' });
+  t.truthy((await app.getAgent(owner, id)).deletedAt);
+  t.like(await app.agentsByIds(owner, [id]), { 0: { id, name: 'Grace' } });
+  t.is((await app.listAuditLogs(owner, id)).length, 1);
+});
+
+test("another tenant's agents are not there, whatever is asked", async (t) => {
+  const { app } = await agentApp(t);
+  const stranger = inTenant(2);
+  const { id } = await app.createAgent(owner, ada);
+  await app.updateAgent(owner, id, { name: 'Grace' });
+  const notFound = { message: `Agent ${id} not found` };
+
+  t.is(await app.findAgent(stranger, id), undefined);
+  t.deepEqual(await app.listAgents(stranger, {}), []);
+  t.is(await app.countAgents(stranger), 0);
+  t.deepEqual(await app.agentsByIds(stranger, [id]), [undefined]);
+  await t.throwsAsync(app.getAgent(stranger, id), notFound);
+  await t.throwsAsync(app.listAuditLogs(stranger, id), notFound);
+  await t.throwsAsync(app.deleteAgent(stranger, id), notFound);
+  t.is((await app.findAgent(owner, id))?.name, 'Grace');
+});
+
+test('an agent that an embed made is read by its id, and neither listed nor counted', async (t) => {
+  const { app, database } = await agentApp(t);
+  const { id } = await app.createAgent(owner, ada);
+  await database.transact(1, async ({ knex }) => knex('agents').where({ id }).update({ hidden: true }));
+
+  t.like(await app.findAgent(owner, id), { id });
+  t.deepEqual(await app.listAgents(owner, {}), []);
+  t.is(await app.countAgents(owner), 0);
+});
+
+test('agents are listed by id, whole or page by page', async (t) => {
+  const { app } = await agentApp(t);
+  const ids: number[] = [];
+  for (let made = 0; made < 5; made += 1) ids.push((await app.createAgent(owner, ada)).id);
+  await app.updateAgent(owner, ids[0] ?? 0, { name: 'Touched last' });
+  const listed = async (page: { first?: number; after?: number }) =>
+    (await app.listAgents(owner, page)).map(({ id }) => id);
+
+  t.deepEqual(await listed({}), ids);
+  t.deepEqual(await listed({ first: 2 }), ids.slice(0, 2));
+  t.deepEqual(await listed({ first: 2, after: ids[1] ?? 0 }), ids.slice(2, 4));
+  t.deepEqual(await listed({ after: ids[3] ?? 0 }), ids.slice(4));
+  t.deepEqual(await listed({ after: 2_147_483_647 }), []);
+  for (const page of [{ first: 0 }, { first: -1 }, { after: -1 }]) {
+    await t.throwsAsync(app.listAgents(owner, page), { name: 'DomainError' });
+  }
+});
+
+test('the options name models, voices and where to read on', async (t) => {
+  const { app } = await agentApp(t);
+  const { avatarModels, recommendedTtsVoices, ...urls } = await app.configOptions(owner);
+
+  t.is(avatarModels.find(({ gender }) => gender === 'FEMALE')?.filename, 'aria.glb');
+  t.true(recommendedTtsVoices.some(({ languageCode }) => languageCode === 'en-US'));
+  t.deepEqual(Object.keys(urls).sort(), ['lipsyncModuleDocsUrl', 'sttLanguageCatalogUrl', 'ttsVoiceCatalogUrl']);
+  for (const url of Object.values(urls)) t.is(new URL(url).protocol, 'https:');
+});
