@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TenantCaller } from '@parley/chassis/caller';
 import { isForeignKeyViolation } from '@parley/chassis/database/database-errors';
 import type { TenantDb } from '@parley/chassis/database/types';
-import { invalid } from '@parley/chassis/errors';
+import { notFound } from '@parley/chassis/errors';
 import type { Agent, AgentFields, AgentInput, Changes } from './agent.ts';
 import { checkedAgentInput, checkTogether } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
@@ -21,7 +21,8 @@ export async function updateAgent(
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given));
   } catch (error) {
-    if (isForeignKeyViolation(error, 'agents_workflow')) throw noSuchWorkflow();
+    // It was deleted since it was looked for.
+    if (isForeignKeyViolation(error, 'agents_workflow')) throw notFound('Workflow', given.workflowId ?? '');
     throw error;
   }
 }
@@ -33,7 +34,7 @@ async function change(db: TenantDb, caller: TenantCaller, id: number, given: Par
   if (Object.keys(changes).length === 0) return before;
   checkTogether({ ...before, ...given });
   if (changes.workflowId && typeof given.workflowId === 'number') {
-    if (!(await workflowStore(db).exists(given.workflowId))) throw noSuchWorkflow();
+    if (!(await workflowStore(db).exists(given.workflowId))) throw notFound('Workflow', given.workflowId);
   }
   const after = await agents.update(id, given);
   await auditLogStore(db).insert({
@@ -53,8 +54,4 @@ function changesOf(before: Agent, given: Partial<AgentFields>): Changes {
       .filter(([field, to]) => !isDeepStrictEqual(before[field], to))
       .map(([field, to]) => [field, { from: before[field], to }]),
   );
-}
-
-function noSuchWorkflow() {
-  return invalid({ path: 'input.workflowId', message: 'is no workflow of this tenant' });
 }
