@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { z } from 'zod';
+import { ringEntries } from './key-ring.ts';
 
 /** Keeps secrets that are stored: sealed under the first key of the ring, opened with whichever key sealed them. */
 export interface SecretBox {
@@ -17,16 +17,8 @@ export interface SecretBox {
  * (`k2:…,k1:…`). New secrets are sealed under the first; to rotate, put a new one before the others and keep those until
  * everything under them has been sealed anew. The names are for people: a key is known by what it is.
  */
-export const secretKeys = z
-  .string()
-  .refine(
-    (value) => value.split(',').every((key) => keyShape.test(key.trim())),
-    'each key must be base64, or name:base64',
-  )
-  .transform((value) => value.split(',').map((key) => Buffer.from(key.trim().replace(/^.*:/, ''), 'base64')))
-  .refine((keys) => keys.every((key) => key.length >= 32), 'each key must be at least 32 bytes in base64');
+export const secretKeys = ringEntries.transform((entries) => entries.map(({ key }) => key));
 
-const keyShape = /^([\w.-]+:)?[A-Za-z0-9+/_-]+={0,2}$/;
 const version = 1;
 const keyIdLength = 4;
 const nonceLength = 12;

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/** A key, with the name that tells which one of a ring it is. */
+export interface RingKey {
+  id: string;
+  key: Buffer;
+}
+
+/** The first makes what is new; all of them are good for what was made before. Never empty. */
+export type KeyRing = readonly [RingKey, ...RingKey[]];
+
+const entryShape = /^(?:(?<id>[\w.-]+):)?(?<key>[A-Za-z0-9+/_-]+={0,2})$/;
+const idShape = /^[\w-]{1,32}$/;
+const minimumKeyBytes = 32;
+
+/** A setting of keys of at least 32 bytes in base64, separated by commas, each with a name before it if you like. */
+export const ringEntries = z
+  .string()
+  .refine(
+    (value) => value.split(',').every((entry) => entryShape.test(entry.trim())),
+    'each key must be base64, or name:base64',
+  )
+  .transform((value) => value.split(',').map(readEntry))
+  .refine(
+    (entries) => entries.every(({ key }) => key.length >= minimumKeyBytes),
+    `each key must be at least ${minimumKeyBytes} bytes in base64`,
+  );
+
+/**
+ * `k2:…,k1:…`: a ring whose keys are known by their names, of up to 32 letters, digits, `-` and `_`. To rotate, put a new
+ * key before the others and drop the old ones when nothing that they made is in use any more. A name is never given again.
+ */
+export const keyRing = ringEntries
+  .refine(
+    (entries) => entries.every(({ id }) => id !== undefined && idShape.test(id)),
+    'each key must have a name before it, as in k1:base64, of up to 32 letters, digits, - and _',
+  )
+  .refine((entries) => new Set(entries.map(({ id }) => id)).size === entries.length, 'two keys have the same name')
+  .transform((entries, context): KeyRing => {
+    const [first, ...others] = entries.map(({ id = '', key }) => ({ id, key }));
+    if (first) return [first, ...others];
+    context.addIssue('holds no key');
+    return z.NEVER;
+  });
+
+function readEntry(entry: string): { id: string | undefined; key: Buffer } {
+  const { id, key = '' } = entryShape.exec(entry.trim())?.groups ?? {};
+  return { id, key: Buffer.from(key, 'base64') };
+}

@@ -1,0 +1,187 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { type DomainError, unauthenticated } from './errors.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** How every such token begins, so that a bearer can be told from an access token before anything is verified. */
+export const sessionTokenPrefix = 'pst1.';
+
+/** `session`: an embedded conversation, one session. `voice`: speech for a tenant. Neither stands in for the other. */
+export type TokenAudience = 'session' | 'voice';
+
+/** The hosted video avatar that the holder may open, as its agent has it; clients cannot choose another. */
+export interface AvatarBinding {
+  vendorAvatarId: string;
+  vendorAvatarModel: string;
+}
+
+/** What a token of each audience is bound to. */
+export type TokenSubject =
+  | { audience: 'session'; tenantId: number; sessionId: number; avatarBackendConfig?: AvatarBinding | undefined }
+  | { audience: 'voice'; tenantId: number };
+
+/** A verified token. */
+export type TokenClaims<Audience extends TokenAudience = TokenAudience> = Extract<
+  TokenSubject,
+  { audience: Audience }
+> & {
+  /** This token's own name. */
+  tokenId: string;
+  issuedAt: Date;
+  /** The first moment at which it is no longer good. */
+  expiresAt: Date;
+};
+
+export interface MintedToken {
+  token: string;
+  expiresAt: Date;
+  /** How long it is good for from now on. */
+  expiresInMs: number;
+}
+
+export interface SessionTokens {
+  /** A token for `lifetimeMs`, under the first key of the ring. */
+  mint(subject: TokenSubject): MintedToken;
+  /**
+   * What the token is bound to. `graceMs` relaxes its end, and nothing else; default 0. Where several audiences are accepted,
+   * the claims say which one it is of.
+   * @throws DomainError `unauthenticated`, the same for everything that can be wrong with it.
+   */
+  verify<Audience extends TokenAudience>(
+    token: string | null | undefined,
+    audience: Audience | readonly Audience[],
+    options?: { graceMs?: number },
+  ): TokenClaims<Audience>;
+}
+
+export interface SessionTokenOptions {
+  clock?: () => Date;
+  /** Default 1 h. */
+  lifetimeMs?: number;
+}
+
+/** Longer ones are refused unread. The largest subject makes about 3,600 characters. */
+const maxTokenLength = 4_096;
+const macBytes = 32;
+
+/**
+ * Session and voice tokens: `pst1.<key id>.<payload>.<mac>`, the payload JSON in base64url, the mac HMAC-SHA256 over what
+ * stands before it, key id and version included. Not a JWT: nothing in it chooses an algorithm.
+ */
+export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions = {}): SessionTokens {
+  const { clock = () => new Date(), lifetimeMs = 60 * 60 * 1_000 } = options;
+  const keys = new Map(ring.map(({ id, key }) => [id, key]));
+
+  return {
+    mint(subject) {
+      const iat = clock().getTime();
+      const exp = iat + lifetimeMs;
+      const payload = payloadShape.parse({ ...toPayload(subject), iat, exp, jti: randomUUID() });
+      const [{ id, key }] = ring;
+      const signed = `${sessionTokenPrefix}${id}.${Buffer.from(JSON.stringify(payload)).toString('base64url')}`;
+      const token = `${signed}.${macOf(signed, key).toString('base64url')}`;
+      if (token.length > maxTokenLength) throw new RangeError(`A session token would have ${token.length} characters`);
+      return { token, expiresAt: new Date(exp), expiresInMs: lifetimeMs };
+    },
+
+    verify<Audience extends TokenAudience>(
+      token: string | null | undefined,
+      audience: Audience | readonly Audience[],
+      { graceMs = 0 }: { graceMs?: number } = {},
+    ) {
+      const claims = toClaims(readPayload(authentic(token, keys)));
+      const accepted: readonly TokenAudience[] = [audience].flat();
+      if (!isOf<Audience>(claims, accepted)) throw refused();
+      // Asked this way round, what is no number refuses too.
+      if (!(clock().getTime() < claims.expiresAt.getTime() + graceMs)) throw refused();
+      return claims;
+    },
+  };
+}
+
+/** One error for all that can be wrong, so that nobody learns how far a forgery came. */
+function refused(): DomainError {
+  return unauthenticated('Invalid or expired avatar token');
+}
+
+function macOf(signed: string, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(signed).digest();
+}
+
+/** The payload, still encoded, of a token that one of the keys made. Nothing in it is read before that is known. */
+function authentic(token: string | null | undefined, keys: ReadonlyMap<string, Uint8Array>): string {
+  if (!token || token.length > maxTokenLength || !token.startsWith(sessionTokenPrefix)) throw refused();
+  const [, keyId = '', payload = '', mac = '', ...more] = token.split('.');
+  const key = keys.get(keyId);
+  const given = decode(mac);
+  if (!key || more.length > 0 || given?.length !== macBytes) throw refused();
+  if (!timingSafeEqual(given, macOf(token.slice(0, -mac.length - 1), key))) throw refused();
+  return payload;
+}
+
+/** Undefined unless it is written in the one way that base64url has for these bytes: one token has one spelling. */
+function decode(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+const id = z.int().min(1).max(2_147_483_647);
+/** What a Date can hold. */
+const moment = z.int().min(0).max(8_640_000_000_000_000);
+const always = { tenantId: id, iat: moment, exp: moment, jti: z.string().min(1).max(64) };
+
+/** What is signed. `iat` and `exp` are milliseconds since 1970, so that a token ends when `expiresInMs` says. */
+const payloadShape = z.discriminatedUnion('aud', [
+  z.strictObject({
+    aud: z.literal('session'),
+    ...always,
+    sessionId: id,
+    avatar: z.strictObject({ vendorAvatarId: z.string(), vendorAvatarModel: z.string() }).optional(),
+  }),
+  z.strictObject({ aud: z.literal('voice'), ...always }),
+]);
+type Payload = z.infer<typeof payloadShape>;
+
+/** Only those who hold a key can write a payload, but they may be of another version, or have lost the key. */
+function readPayload(encoded: string): Payload {
+  const bytes = decode(encoded);
+  if (!bytes) throw refused();
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw refused();
+  }
+  const { success, data } = payloadShape.safeParse(value);
+  if (!success) throw refused();
+  return data;
+}
+
+function toPayload(subject: TokenSubject): object {
+  const { audience: aud, tenantId } = subject;
+  if (subject.audience === 'voice') return { aud, tenantId };
+  const { sessionId, avatarBackendConfig: avatar } = subject;
+  return { aud, tenantId, sessionId, ...(avatar && { avatar }) };
+}
+
+function toClaims(payload: Payload): TokenClaims {
+  const { tenantId, jti: tokenId } = payload;
+  const times = { issuedAt: new Date(payload.iat), expiresAt: new Date(payload.exp) };
+  if (payload.aud === 'voice') return { audience: 'voice', tenantId, tokenId, ...times };
+  const { sessionId, avatar } = payload;
+  return {
+    audience: 'session',
+    tenantId,
+    sessionId,
+    ...(avatar && { avatarBackendConfig: avatar }),
+    tokenId,
+    ...times,
+  };
+}
+
+function isOf<Audience extends TokenAudience>(
+  claims: TokenClaims,
+  accepted: readonly TokenAudience[],
+): claims is TokenClaims<Audience> {
+  return accepted.includes(claims.audience);
+}
