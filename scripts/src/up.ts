@@ -5,26 +5,37 @@ import { telemetry } from '@parley/chassis/telemetry';
 import { localMesh } from '@parley/local';
 import { root } from './root.ts';
 import { banner } from './up/banner.ts';
+import { prepareDataFolder } from './up/data-folder.ts';
 
 /** Starts the whole mesh in this process, says how to use it, and stops it on Ctrl-C or SIGTERM. */
 const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
-process.env.LOG_FILE ??= join(dataFolder, 'parley.log');
+const logFile = process.env.LOG_FILE || join(dataFolder, 'parley.log');
+process.env.LOG_FILE = logFile; // every unit's logger reads it: the terminal is for the person
+const stopTimeoutMs = 9_000;
+
+// `scripts/dev` has gone without a word, for instance by kill -9.
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 try {
+  prepareDataFolder(dataFolder);
   const mesh = await localMesh(process.env, { dataFolder });
   await run([telemetry(process.env), mesh], {
     log: createLogger('mesh'),
-    stopTimeoutMs: 9_000,
+    stopTimeoutMs,
     failed: mesh.failed,
     onReady: async () => {
       await mesh.ready();
       const seconds = performance.now() / 1000; // since the process began
-      process.stdout.write(
-        banner(mesh, { seconds, dataFolder: relative(root, dataFolder) || '.', logFile: process.env.LOG_FILE ?? '' }),
-      );
+      process.stdout.write(banner(mesh, { seconds, dataFolder: shown(dataFolder), logFile: shown(logFile) }));
     },
   });
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+}
+
+/** Paths inside the checkout are shown from there: that is where people type. */
+function shown(path: string): string {
+  const inside = relative(root, path);
+  return inside.startsWith('..') ? path : inside;
 }

@@ -43,12 +43,21 @@ async function read(file: string): Promise<Keys | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  try {
-    return JSON.parse(text) as Keys;
-  } catch {
+  const keys = parse(text);
+  if (!keys) {
     throw new Error(
       `${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`,
     );
+  }
+  return keys;
+}
+
+function parse(text: string): Keys | undefined {
+  try {
+    const keys: Partial<Keys> = JSON.parse(text) ?? {};
+    return keyNames.every((name) => typeof keys[name] === 'string') ? (keys as Keys) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

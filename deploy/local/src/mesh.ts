@@ -11,7 +11,7 @@ import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger, type Logger } from '@parley/chassis/log';
+import { createLogger, type Logger, logLevel } from '@parley/chassis/log';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part, Unit } from '@parley/chassis/unit';
 import { evaluation } from '@parley/evaluation';
@@ -54,13 +54,15 @@ export async function localMesh(
   const folder = dataFolder === null ? null : resolve(dataFolder);
   const env = folder === null ? given : await withKeys(given, folder);
   const configs = readAll({
-    mesh: () => readSettings(env, { MESH_KEY: secretKey, DATABASE_POOL_SIZE: positiveInt.default(4) }),
+    mesh: () =>
+      readSettings(env, { MESH_KEY: secretKey, DATABASE_POOL_SIZE: positiveInt.default(4), LOG_LEVEL: logLevel }),
     identity: () => readIdentityConfig(env),
     agent: () => readAgentConfig(env),
     session: () => readSessionConfig(env),
     evaluation: () => readEvaluationConfig(env),
     gateway: () => readGatewayConfig(env),
-    engines: () => readEngines(env),
+    database: () => readDatabase(env),
+    others: () => refuseUnservedEngines(env),
   });
   const log = createLogger('mesh');
   let embedded: EmbeddedDatabase | undefined;
@@ -92,7 +94,7 @@ export async function localMesh(
   const engines: Part = {
     name: 'engines',
     async start() {
-      if (!configs.engines.embedsDatabase) return;
+      if (!configs.database.isEmbedded) return;
       embedded = await startEmbeddedDatabase({
         folder: folder === null ? null : join(folder, 'database'),
         ...(databaseSnapshot && { snapshot: databaseSnapshot }),
@@ -113,7 +115,7 @@ export async function localMesh(
     publicUrl: () => surroundings.addresses.of('gateway', 'public'),
     models: () => createModels(configs.agent.models, log).describe(),
     engines: () => ({
-      database: configs.engines.embedsDatabase
+      database: configs.database.isEmbedded
         ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
         : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': 'in memory',
@@ -155,13 +157,13 @@ export async function localMesh(
 }
 
 /** In production nothing is replaced by a smaller engine unasked. */
-function readEngines(env: Environment): { embedsDatabase: boolean } {
-  refuseUnservedEngines(env);
-  const embedsDatabase = schemas.some(({ name }) => readDatabaseUrls(env, name).url === undefined);
-  if (embedsDatabase && env.NODE_ENV === 'production') {
+function readDatabase(env: Environment): { isEmbedded: boolean } {
+  const readers = schemas.map(({ name }) => [name, () => readDatabaseUrls(env, name)] as const);
+  const isEmbedded = Object.values(readAll(Object.fromEntries(readers))).some(({ url }) => url === undefined);
+  if (isEmbedded && env.NODE_ENV === 'production') {
     throw new SettingsError(['DATABASE_URL: is missing, and NODE_ENV is production']);
   }
-  return { embedsDatabase };
+  return { isEmbedded };
 }
 
 /** Where nothing outlives the process, a dead letter is told and goes with the rest. */

@@ -1,6 +1,4 @@
-import { relative } from 'node:path';
 import type { LocalMesh } from '@parley/local';
-import { root } from '../root.ts';
 
 export interface BannerFacts {
   /** How long the start took. */
@@ -20,7 +18,7 @@ export function banner(mesh: Pick<LocalMesh, 'publicUrl' | 'engines' | 'models'>
     ...Object.entries(mesh.engines()),
     ['models', models.map(({ providerId, modelId }) => `${providerId} (${modelId})`).join(', ')],
     ['data', facts.dataFolder],
-    ['log', relative(root, facts.logFile)],
+    ['log', facts.logFile],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const offline = models.every((model) => model.offline)

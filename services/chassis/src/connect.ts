@@ -7,6 +7,7 @@ import type { Database, SchemaDeclaration } from './database/types.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
 import { inProcessEventBus } from './events/in-process-event-bus.ts';
 import { memoryKeyValue } from './key-value/memory-key-value.ts';
+import { logLevel } from './log.ts';
 import { createAddresses, type Surroundings } from './surroundings.ts';
 import type { Part } from './unit.ts';
 
@@ -20,6 +21,7 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
   const settings = readSettings(env, {
     MESH_KEY: secretKey,
     DATABASE_POOL_SIZE: positiveInt.default(4),
+    LOG_LEVEL: logLevel,
     PARLEY_HOST: z.string().default('127.0.0.1'),
   });
   refuseUnservedEngines(env);

@@ -1,17 +1,26 @@
 import { trace } from '@opentelemetry/api';
 import { type Logger, type LoggerOptions, pino } from 'pino';
+import { z } from 'zod';
 import { currentRequestId } from './request-context.ts';
 
 export type { Logger } from 'pino';
+
+/** The setting LOG_LEVEL. */
+export const logLevel = z
+  .enum(
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    'is none of trace, debug, info, warn, error, fatal and silent',
+  )
+  .default('info');
 
 /**
  * JSON lines on standard output, each with the unit's name and, inside a request, its trace and request id.
  * `LOG_LEVEL` sets how much (default `info`), `LOG_FILE` appends them to a file instead. Never log message text, prompts,
  * tokens or secrets.
  */
-export function createLogger(unit: string, { LOG_LEVEL: level = 'info', LOG_FILE: file } = process.env): Logger {
+export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = process.env): Logger {
   const options: LoggerOptions = {
-    level,
+    level: logLevel.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong one is told where settings are read
     base: { unit },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
@@ -30,5 +39,6 @@ export function createLogger(unit: string, { LOG_LEVEL: level = 'info', LOG_FILE
       '*.password',
     ],
   };
-  return file ? pino(options, pino.destination({ dest: file, mkdir: true, mode: 0o600 })) : pino(options);
+  // Written at once: what a process logs just before it is killed matters most.
+  return file ? pino(options, pino.destination({ dest: file, mkdir: true, mode: 0o600, sync: true })) : pino(options);
 }
