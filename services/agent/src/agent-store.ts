@@ -60,12 +60,6 @@ export function agentStore({ knex, tenantId }: TenantDb) {
   const listed = () => live().where({ hidden: false });
 
   return {
-    /** Whether deleted or not. @throws DomainError `notFound` */
-    async get(id: number): Promise<Agent> {
-      const row = await mine().where({ id }).first();
-      if (!row) throw notFound('Agent', id);
-      return fromRow(row);
-    },
     /** Unless it is deleted; hidden ones too. */
     async findLive(id: number): Promise<Agent | undefined> {
       const row = await live().where({ id }).first();

@@ -1,6 +1,5 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import { DomainError, invalid } from '@parley/chassis/errors';
-import { agentStore } from './agent-store.ts';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { Ports } from './ports.ts';
@@ -25,14 +24,14 @@ export interface Generated {
 
 /** One completion for background work, by the model that would answer for the agent. */
 export async function generate(
-  ports: Pick<Ports, 'database' | 'chooseModel'>,
+  ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
   caller: TenantCaller,
   { agentId, system, prompt, jsonSchemaJson }: Generation,
   signal: AbortSignal,
 ): Promise<Generated> {
   if (prompt.trim() === '') throw invalid({ path: 'prompt', message: 'must not be blank' });
   const request: ModelRequest = { system, messages: [{ role: 'user', text: prompt }], ...jsonOf(jsonSchemaJson) };
-  const agent = await ports.database.transact(caller.tenantId, (db) => agentStore(db).get(agentId));
+  const agent = await ports.readAgent(caller.tenantId, agentId);
   const model = await ports.chooseModel(agent, caller);
   const { providerId, modelId, offline } = model;
   if (offline) return { text: '', offline, tokensIn: 0, tokensOut: 0, providerId, modelId };

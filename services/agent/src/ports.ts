@@ -1,4 +1,5 @@
 import type { Database } from '@parley/chassis/database/types';
+import type { AgentReader } from './agent-reader.ts';
 import type { CatalogueSource } from './catalogue.ts';
 import type { DocumentationUrls } from './config-options.ts';
 import type { ModelChooser } from './model-choice.ts';
@@ -6,6 +7,7 @@ import type { ModelChooser } from './model-choice.ts';
 /** What the use cases work with. */
 export interface Ports {
   database: Database;
+  readAgent: AgentReader;
   chooseModel: ModelChooser;
   catalogue: CatalogueSource;
   documentation: DocumentationUrls;

@@ -14,8 +14,8 @@ export function findAgent({ database }: Reads, caller: TenantCaller, id: number)
 }
 
 /** One of the caller's agents, deleted ones included. @throws DomainError `notFound` */
-export function getAgent({ database }: Reads, caller: TenantCaller, id: number): Promise<Agent> {
-  return database.transact(caller.tenantId, (db) => agentStore(db).get(id));
+export function getAgent({ readAgent }: Pick<Ports, 'readAgent'>, caller: TenantCaller, id: number): Promise<Agent> {
+  return readAgent(caller.tenantId, id);
 }
 
 /** For each id its agent, deleted ones included, by one statement. */

@@ -1,6 +1,5 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import { invalid } from '@parley/chassis/errors';
-import { agentStore } from './agent-store.ts';
 import { modelFailure } from './model-failure.ts';
 import type { ModelMessage } from './models/model.ts';
 import type { Ports } from './ports.ts';
@@ -22,14 +21,14 @@ export type TurnEvent =
  * Deleted and inactive agents answer too: running sessions go on.
  */
 export async function* runTurn(
-  ports: Pick<Ports, 'database' | 'chooseModel'>,
+  ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
   caller: TenantCaller,
   { agentId, history }: Turn,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   if (history.at(-1)?.role !== 'user')
     throw invalid({ path: 'history', message: 'must end with the message to answer' });
-  const agent = await ports.database.transact(caller.tenantId, (db) => agentStore(db).get(agentId));
+  const agent = await ports.readAgent(caller.tenantId, agentId);
   const model = await ports.chooseModel(agent, caller);
   try {
     for await (const event of model.stream({ system: systemPrompt(agent), messages: history }, { signal })) {

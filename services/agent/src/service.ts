@@ -9,6 +9,7 @@ import { databasePart, type Surroundings } from '@parley/chassis/surroundings';
 import { type Part, type Unit, unit } from '@parley/chassis/unit';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { agentReader } from './agent-reader.ts';
 import { agentSchema } from './agent-schema.ts';
 import { createApp } from './app.ts';
 import { builtInCatalogue } from './catalogue.ts';
@@ -36,6 +37,7 @@ export function agent(config: AgentConfig, around: Surroundings): Unit {
   const modelsPart: Part = { name: 'models', start: async () => undefined, stop: () => models.close() };
   const app = createApp({
     database,
+    readAgent: agentReader(database),
     chooseModel: modelChooser(
       models,
       tenantOverrides(() => identity.calls, log),

@@ -2,6 +2,7 @@ import type { TenantCaller } from '@parley/chassis/caller';
 import type { Database } from '@parley/chassis/database/types';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import type { ExecutionContext } from 'ava';
+import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
 import { type App, createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
@@ -20,6 +21,7 @@ export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   const model = offlineModel();
   const app = createApp({
     database,
+    readAgent: agentReader(database),
     chooseModel: async () => model,
     catalogue: builtInCatalogue,
     documentation: readAgentConfig({}).documentation,

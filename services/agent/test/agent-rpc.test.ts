@@ -196,7 +196,6 @@ test('a model that does not begin in time has timed out', async (t) => {
   const { texts, error } = await turn(unit, id);
   t.deepEqual(texts, []);
   t.like(error, { kind: 'unavailable', reason: 'TURN_TIMEOUT' });
-  await unit.server.until(({ counts }) => counts.cancelled === 1);
 });
 
 test('cancelling a turn before its first word cancels the request to the model', async (t) => {

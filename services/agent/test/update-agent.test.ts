@@ -3,6 +3,7 @@ import { isDomainError } from '@parley/chassis/errors';
 import { replicaOf } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import type { AgentInput } from '../src/agent.ts';
+import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
 import { createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
@@ -181,8 +182,10 @@ test('the database itself refuses a workflow of another tenant', async (t) => {
 
 test('updates at the same time all take effect, and each is recorded against what it found', async (t) => {
   const { app, database } = await agentApp(t);
+  const replica = await replicaOf(t, database, agentSchema);
   const second = createApp({
-    database: await replicaOf(t, database, agentSchema),
+    database: replica,
+    readAgent: agentReader(replica),
     chooseModel: async () => offlineModel(),
     catalogue: builtInCatalogue,
     documentation: readAgentConfig({}).documentation,

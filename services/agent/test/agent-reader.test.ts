@@ -1,0 +1,82 @@
+import type { Database } from '@parley/chassis/database/types';
+import { unavailable } from '@parley/chassis/errors';
+import { createGate } from '@parley/chassis/testing/gate';
+import test from 'ava';
+import { agentReader } from '../src/agent-reader.ts';
+import { ada, agentApp, inTenant } from './agent-app.ts';
+
+const owner = inTenant(1);
+
+/** The database behind a gate, with every transaction noted. */
+function gated(database: Database) {
+  const gate = createGate();
+  const tenants: number[] = [];
+  const transact: Database['transact'] = async (tenantId, work) => {
+    tenants.push(tenantId);
+    await gate.pass();
+    return database.transact(tenantId, work);
+  };
+  return { gate, tenants, database: { ...database, transact } };
+}
+
+test('what is asked for during a reading is read together after it', async (t) => {
+  const { app, database } = await agentApp(t);
+  const first = await app.createAgent(owner, { ...ada, name: 'First' });
+  const second = await app.createAgent(owner, { ...ada, name: 'Second' });
+  const { gate, tenants, database: slow } = gated(database);
+  const read = agentReader(slow);
+
+  const reads = [read(1, first.id)];
+  await Promise.resolve(); // the first reading has begun
+  for (let turn = 0; turn < 50; turn += 1) reads.push(read(1, turn % 2 ? first.id : second.id));
+  gate.open();
+  const names = (await Promise.all(reads)).map(({ name }) => name);
+  t.deepEqual(names.slice(0, 3), ['First', 'Second', 'First']);
+  t.deepEqual(tenants, [1, 1]);
+});
+
+test('a reading sees what was committed before it was asked for', async (t) => {
+  const { app, database } = await agentApp(t);
+  const { id } = await app.createAgent(owner, ada);
+  const { gate, database: slow } = gated(database);
+  const read = agentReader(slow);
+  const early = read(1, id);
+  await Promise.resolve();
+  gate.release(2);
+  await app.updateAgent(owner, id, { name: 'Grace' });
+  t.is((await read(1, id)).name, 'Grace');
+  t.is((await early).id, id);
+});
+
+test('tenants are read apart, and what one does not own fails for it alone', async (t) => {
+  const { app, database } = await agentApp(t);
+  const { id } = await app.createAgent(owner, ada);
+  const { gate, tenants, database: slow } = gated(database);
+  const read = agentReader(slow);
+  const reads = [read(1, id), read(2, id), read(1, 999)];
+  gate.open();
+  const [mine, foreign, none] = await Promise.allSettled(reads);
+
+  t.like(mine, { status: 'fulfilled', value: { id } });
+  t.like(foreign, { status: 'rejected', reason: { kind: 'notFound', message: `Agent ${id} not found` } });
+  t.like(none, { status: 'rejected', reason: { kind: 'notFound', message: 'Agent 999 not found' } });
+  t.deepEqual(tenants, [1, 2]);
+});
+
+test('after a reading that failed the next one is made', async (t) => {
+  const { app, database } = await agentApp(t);
+  const { id } = await app.createAgent(owner, ada);
+  let away = true;
+  const transact: Database['transact'] = async (tenantId, work) => {
+    if (away) throw unavailable('The database is not available');
+    return database.transact(tenantId, work);
+  };
+  const read = agentReader({ ...database, transact });
+  const failed = await Promise.allSettled([read(1, id), read(1, id)]);
+  t.deepEqual(
+    failed.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  away = false;
+  t.is((await read(1, id)).id, id);
+});
