@@ -6,6 +6,8 @@ export interface SessionSettings {
   historyTokens: number;
   /** How long one attempt at a reply may take, from its claim to its last chunk. */
   turnTimeoutMs: number;
+  /** How long a process may be silent before another takes its turns. */
+  leaseMs: number;
   /** Messages that may wait in one session. */
   queuedPerSession: number;
   /** An ACTIVE session without an event for so long expires. */
@@ -22,8 +24,8 @@ export interface SessionConfig {
   turnsPerTenant: number;
   /** Turns that run at once in this process. */
   turnsAtOnce: number;
-  /** How long this process may be silent before another takes its turns. */
-  leaseMs: number;
+  /** How long running turns may go on when this process stops, before they are handed over. */
+  stopGraceMs: number;
   settings: SessionSettings;
 }
 
@@ -41,6 +43,7 @@ export function readSessionConfig(env: Environment): SessionConfig {
     SESSION_IDLE_HOURS: positiveInt.default(24),
     SESSION_MAX_DAYS: positiveInt.default(30),
     SESSION_LEASE_MS: positiveInt.default(30_000),
+    SESSION_STOP_GRACE_MS: positiveInt.default(15_000),
   });
   return {
     rpcPort: read.SESSION_RPC_PORT,
@@ -48,10 +51,11 @@ export function readSessionConfig(env: Environment): SessionConfig {
     opsPort: read.SESSION_OPS_PORT,
     turnsPerTenant: read.SESSION_TURNS_PER_TENANT,
     turnsAtOnce: read.SESSION_TURNS_AT_ONCE,
-    leaseMs: read.SESSION_LEASE_MS,
+    stopGraceMs: read.SESSION_STOP_GRACE_MS,
     settings: {
       historyTokens: read.SESSION_HISTORY_TOKENS,
       turnTimeoutMs: read.SESSION_TURN_TIMEOUT_MS,
+      leaseMs: read.SESSION_LEASE_MS,
       queuedPerSession: read.SESSION_QUEUED_PER_SESSION,
       idleMs: read.SESSION_IDLE_HOURS * 60 * 60_000,
       maxAgeMs: read.SESSION_MAX_DAYS * 24 * 60 * 60_000,

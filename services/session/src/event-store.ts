@@ -14,8 +14,8 @@ export function eventStore({ knex, tenantId }: TenantDb) {
               message.cost_usd, message.created_at, message.updated_at,
               turn.turn_index, turn.client_turn_id, turn.interrupted, turn.failure_code, turn.failure_message
          FROM events AS event
-         LEFT JOIN messages AS message ON message.id = event.message_id
-         LEFT JOIN turns AS turn ON turn.id = event.turn_id
+         LEFT JOIN messages AS message ON message.tenant_id = event.tenant_id AND message.id = event.message_id
+         LEFT JOIN turns AS turn ON turn.tenant_id = event.tenant_id AND turn.id = event.turn_id
         WHERE event.tenant_id = :tenantId AND ${condition}`,
       { tenantId, ...values },
     );

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { isDomainError } from '@parley/chassis/errors';
 import { compareEventIds, type EventId } from '@parley/chassis/event-log/event-id';
-import { LeaseLost } from '@parley/chassis/jobs/job-signals';
+import { JobHandover, LeaseLost } from '@parley/chassis/jobs/job-signals';
 import type { TenantJob } from '@parley/chassis/jobs/job-types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { concludeSession } from './conclude-session.ts';
@@ -32,6 +32,7 @@ export async function finishTurn(
 ): Promise<void> {
   const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
   const [eventId] = await log.reserve(1, turn.lastEventId, { turnIndex: turn.turnIndex, attempt: run.attempt });
+  const beganMs = performance.now();
   for (;;) {
     try {
       const before = await ports.database.transact(run.tenantId, async (db) => {
@@ -45,8 +46,10 @@ export async function finishTurn(
       if (before) await log.publish([before]);
       return;
     } catch (error) {
-      if (run.signal.reason instanceof LeaseLost || !isDomainError(error, 'unavailable')) throw error;
-      await delay(databasePauseMs);
+      // After so long the lease has run out, since it could not be renewed either: somebody else begins anew.
+      const mayRetry = isDomainError(error, 'unavailable') && performance.now() - beganMs < ports.settings.leaseMs;
+      if (!mayRetry || isGivenUp(run.signal)) throw error;
+      await delay(databasePauseMs, undefined, { ref: false });
     }
   }
 }
@@ -137,6 +140,10 @@ async function usableId(log: SessionLog, session: Session, reserved: EventId | u
   const [eventId] = await log.reserve(1, session.lastEventId);
   if (eventId === undefined) throw new Error('the event log reserved nothing');
   return eventId;
+}
+
+function isGivenUp({ reason }: AbortSignal): boolean {
+  return reason instanceof LeaseLost || reason instanceof JobHandover;
 }
 
 function turnOf({ turnIndex, clientTurnId }: OpenTurn) {

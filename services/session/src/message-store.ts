@@ -42,11 +42,11 @@ export function messageStore({ knex, tenantId }: TenantDb) {
     async insertGreeting(sessionId: number, text: string, tokenEstimate: number): Promise<Message> {
       const { rows } = await knex.raw(
         `WITH session AS (
-           UPDATE sessions SET next_turn_index = 1 WHERE id = :sessionId RETURNING tenant_id, id
+           UPDATE sessions SET next_turn_index = 1 WHERE tenant_id = :tenantId AND id = :sessionId RETURNING tenant_id, id
          )
          INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, token_estimate)
          SELECT tenant_id, id, 'MODEL', :text, 0, 0, :tokenEstimate FROM session RETURNING *`,
-        { sessionId, text, tokenEstimate },
+        { tenantId, sessionId, text, tokenEstimate },
       );
       return messageFromRow(rows[0]);
     },

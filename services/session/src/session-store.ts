@@ -92,21 +92,25 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
     async countInterrupt(id: number): Promise<void> {
       await knex.raw(
         `UPDATE sessions SET interrupt_count = interrupt_count + 1, last_event_at = parley_now(), updated_at = parley_now()
-          WHERE id = :id`,
-        { id },
+          WHERE tenant_id = :tenantId AND id = :id`,
+        { tenantId, id },
       );
     },
 
     /** From now on the session takes nothing more; whoever ends its running turn ends it. */
     async markEnding(id: number, status: EndStatus): Promise<void> {
-      await knex.raw('UPDATE sessions SET ending_as = :status WHERE id = :id', { id, status });
+      await knex.raw('UPDATE sessions SET ending_as = :status WHERE tenant_id = :tenantId AND id = :id', {
+        tenantId,
+        id,
+        status,
+      });
     },
 
     async end(id: number, status: EndStatus): Promise<Session> {
       const { rows } = await knex.raw(
         `UPDATE sessions SET status = :status, ending_as = NULL, ended_at = parley_now(), last_event_at = parley_now(),
-                updated_at = parley_now() WHERE id = :id RETURNING *`,
-        { id, status },
+                updated_at = parley_now() WHERE tenant_id = :tenantId AND id = :id RETURNING *`,
+        { tenantId, id, status },
       );
       return fromRow(rows[0]);
     },
@@ -124,8 +128,8 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
                   coalesce(last_event_at, created_at) + :idleMs * interval '1 millisecond',
                   coalesce(started_at, created_at) + :maxAgeMs * interval '1 millisecond'
                 ) - parley_now()) * 1000 AS float8) AS left
-           FROM sessions WHERE id = :id AND status = 'ACTIVE'`,
-        { id, idleMs, maxAgeMs },
+           FROM sessions WHERE tenant_id = :tenantId AND id = :id AND status = 'ACTIVE'`,
+        { tenantId, id, idleMs, maxAgeMs },
       );
       return rows[0]?.left;
     },
@@ -135,8 +139,8 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
       const { ms, n } = eventIdParts(eventId);
       await knex.raw(
         `UPDATE sessions SET last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
-          WHERE id = :id`,
-        { id, ms, n },
+          WHERE tenant_id = :tenantId AND id = :id`,
+        { tenantId, id, ms, n },
       );
     },
   };

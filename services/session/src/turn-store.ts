@@ -90,7 +90,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             WHERE id = :turnId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') RETURNING *
          )
          SELECT turn.*, session.agent_id, session.last_event_ms, session.last_event_n, history.messages, history.tokens
-           FROM turn JOIN sessions AS session ON session.id = turn.session_id CROSS JOIN LATERAL (
+           FROM turn JOIN sessions AS session ON session.tenant_id = turn.tenant_id AND session.id = turn.session_id
+           CROSS JOIN LATERAL (
              SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
                     cast(sum(token_estimate) AS integer) AS tokens
                FROM (
@@ -98,7 +99,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
                         sum(token_estimate) OVER (ORDER BY exchange_index DESC, role) AS total
                    FROM (
                      SELECT * FROM messages
-                      WHERE messages.session_id = turn.session_id AND exchange_index <= turn.turn_index
+                      WHERE messages.tenant_id = :tenantId AND messages.session_id = turn.session_id
+                        AND exchange_index <= turn.turn_index
                       ORDER BY exchange_index DESC, role LIMIT ${historyMessages}
                    ) AS newest
                ) AS bounded
@@ -124,8 +126,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
     async lock(turnId: number): Promise<{ session: Session; interrupted: boolean; open: boolean } | undefined> {
       const { rows } = await knex.raw(
         `SELECT session.*, turn.state AS turn_state, turn.interrupted FROM sessions AS session
-           JOIN turns AS turn ON turn.session_id = session.id
-          WHERE turn.id = :turnId AND session.tenant_id = :tenantId FOR UPDATE`,
+           JOIN turns AS turn ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
+          WHERE turn.id = :turnId AND turn.tenant_id = :tenantId AND session.tenant_id = :tenantId FOR UPDATE`,
         { tenantId, turnId },
       );
       const row = rows[0];
@@ -146,7 +148,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
     /** Notes on the session's first open turn that somebody wants no more of it. */
     async interruptFirst(sessionId: number): Promise<void> {
       await knex.raw(
-        `UPDATE turns SET interrupted = true WHERE id = (
+        `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND id = (
            SELECT id FROM turns WHERE session_id = :sessionId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING')
             ORDER BY turn_index LIMIT 1)`,
         { tenantId, sessionId },
@@ -169,20 +171,22 @@ export function turnStore({ knex, tenantId }: TenantDb) {
                                  token_estimate)
            SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
                   cast(:costUsdE8 AS numeric) / 100000000, :tokens
-             FROM sessions WHERE id = :sessionId RETURNING *
+             FROM sessions WHERE id = :sessionId AND tenant_id = :tenantId RETURNING *
          ), turn AS (
-           UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now() WHERE id = :turnId
+           UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now()
+            WHERE id = :turnId AND tenant_id = :tenantId
          ), event AS (
            INSERT INTO events (tenant_id, session_id, event_ms, event_n, turn_id, message_id, occurred_at)
            SELECT tenant_id, session_id, :ms, :n, :turnId, id, created_at FROM message
          ), session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, total_tokens_in_context = :contextTokens,
                   last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
-            WHERE id = :sessionId
+            WHERE id = :sessionId AND tenant_id = :tenantId
          )
          SELECT * FROM message`,
         {
           ...eventIdParts(eventId),
+          tenantId,
           sessionId,
           turnId: turn.id,
           turnIndex: turn.turnIndex,
@@ -205,14 +209,14 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       const { rows } = await knex.raw(
         `WITH turn AS (
            UPDATE turns SET state = 'FAILED', failure_code = :code, failure_message = :message, finished_at = parley_now()
-            WHERE id = :turnId RETURNING tenant_id, session_id, id, finished_at
+            WHERE id = :turnId AND tenant_id = :tenantId RETURNING tenant_id, session_id, id, finished_at
          ), session AS (
            UPDATE sessions SET last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
-            WHERE id = :sessionId
+            WHERE id = :sessionId AND tenant_id = :tenantId
          )
          INSERT INTO events (tenant_id, session_id, event_ms, event_n, turn_id, occurred_at)
          SELECT tenant_id, session_id, :ms, :n, id, finished_at FROM turn RETURNING occurred_at`,
-        { ...eventIdParts(eventId), sessionId, turnId, code: failure.code, message: failure.message },
+        { ...eventIdParts(eventId), tenantId, sessionId, turnId, code: failure.code, message: failure.message },
       );
       return rows[0].occurred_at;
     },

@@ -46,8 +46,8 @@ export const finished = (tokensOut = 5): RunTurnResponse => ({
 
 /** Waits for a gate, unless the call is cancelled before. */
 export async function held(gate: Gate, { signal }: TurnCall): Promise<void> {
-  if (signal.aborted) throw signal.reason;
-  await Promise.race([gate.pass(), once(signal, 'abort').then(() => Promise.reject(signal.reason))]);
+  signal.throwIfAborted();
+  await Promise.race([gate.pass(), once(signal, 'abort').then(() => signal.throwIfAborted())]);
 }
 
 /** Says each piece when the gate lets it, and finishes. */
@@ -85,7 +85,7 @@ export async function scriptedAgent(
     unit: 'agent',
     port: 0,
     callers,
-    log: createLogger('agent', 'silent'),
+    log: createLogger('agent', { LOG_LEVEL: 'silent' }),
     metrics: createMetrics('agent'),
     drainTimeoutMs: 200,
     onListening: (address) => addresses.announce('agent', 'rpc', address),

@@ -73,7 +73,7 @@ export async function sessionMesh(
   async function replica(options: ReplicaOptions = {}): Promise<Replica> {
     const own = options.database ?? (await replicaOf(t, database, sessionSchema, offset));
     const eventLog = options.eventLog ?? sharedLog;
-    const config = readSessionConfig({ ...env, ...options.env });
+    const config = readSessionConfig({ SESSION_STOP_GRACE_MS: '100', ...env, ...options.env });
     const around = {
       database: () => own,
       keyValue,
@@ -84,7 +84,12 @@ export async function sessionMesh(
       migrateOnStart: false,
       soleOwner: options.soleOwner ?? false,
     };
-    const { app, parts } = wireSession(config, around, createLogger('session', 'silent'), createMetrics('session'));
+    const { app, parts } = wireSession(
+      config,
+      around,
+      createLogger('session', { LOG_LEVEL: 'silent' }),
+      createMetrics('session'),
+    );
     const running = unit('session', parts);
     await running.start();
     t.teardown(() => running.stop().catch(() => undefined));

@@ -1,6 +1,10 @@
 import type { Migration } from '@parley/chassis/database/types';
 
-/** Sessions, what is said in them, who owes whom a reply, and the events that last. */
+/**
+ * Sessions, what is said in them, who owes whom a reply, and the events that last. Every index begins with `tenant_id`: row-level
+ * security asks for it in each statement, and a planner without statistics (the embedded database gathers none) else goes
+ * through all rows of a tenant.
+ */
 export const conversations: Migration = {
   name: '001-conversations',
   async up(knex) {
@@ -49,11 +53,11 @@ export const conversations: Migration = {
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         updated_at timestamptz NOT NULL DEFAULT parley_now(),
         UNIQUE (tenant_id, id),
-        UNIQUE (session_id, turn_index),
+        UNIQUE (tenant_id, session_id, turn_index),
         FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id)
       );
       -- The history, newest first. Unique: no message is answered twice.
-      CREATE UNIQUE INDEX messages_by_exchange ON messages (session_id, exchange_index DESC, role);
+      CREATE UNIQUE INDEX messages_by_exchange ON messages (tenant_id, session_id, exchange_index DESC, role);
 
       CREATE TABLE turns (
         id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -72,10 +76,10 @@ export const conversations: Migration = {
         created_at timestamptz NOT NULL DEFAULT parley_now(),
         finished_at timestamptz,
         UNIQUE (tenant_id, id),
-        UNIQUE (session_id, turn_index),
+        UNIQUE (tenant_id, session_id, turn_index),
         FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id)
       ) WITH (fillfactor = 80);
-      CREATE INDEX turns_open ON turns (session_id, turn_index) WHERE state IN ('QUEUED', 'RUNNING');
+      CREATE INDEX turns_open ON turns (tenant_id, session_id, turn_index) WHERE state IN ('QUEUED', 'RUNNING');
 
       -- The events that outlive the event log: what ended a turn, what greeted, what changed the status.
       CREATE TABLE events (
@@ -87,13 +91,13 @@ export const conversations: Migration = {
         message_id integer,
         status text,
         occurred_at timestamptz NOT NULL DEFAULT parley_now(),
-        PRIMARY KEY (session_id, event_ms, event_n),
+        PRIMARY KEY (tenant_id, session_id, event_ms, event_n),
         FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id),
         FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id),
         FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id)
       );
       -- A turn ends once.
-      CREATE UNIQUE INDEX events_of_turn ON events (turn_id) WHERE turn_id IS NOT NULL;
+      CREATE UNIQUE INDEX events_of_turn ON events (tenant_id, turn_id) WHERE turn_id IS NOT NULL;
     `);
   },
 };

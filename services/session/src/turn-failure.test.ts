@@ -1,0 +1,15 @@
+import { DomainError, unavailable } from '@parley/chassis/errors';
+import test from 'ava';
+import { failureOf } from './turn-failure.ts';
+
+test('a failed call is told by when it failed, unless the agent says more', (t) => {
+  t.is(failureOf(unavailable('gone'), false).code, 'MODEL_UNAVAILABLE');
+  t.is(failureOf(unavailable('gone'), true).code, 'MODEL_FAILED');
+  const because = (reason: string) => failureOf(new DomainError('internal', 'x', { reason }), true).code;
+  t.is(because('MODEL_FAILED'), 'MODEL_FAILED');
+  t.is(because('TURN_TIMEOUT'), 'TURN_TIMEOUT');
+  t.is(because('SPEND_CAP_REACHED'), 'SPEND_CAP_REACHED');
+  t.is(because('SOMETHING_ELSE'), 'INTERNAL');
+  t.is(failureOf(new Error('a bug with a secret'), false).code, 'INTERNAL');
+  t.false(failureOf(new Error('a bug with a secret'), false).message.includes('secret'));
+});

@@ -1,0 +1,152 @@
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { replicaOf } from '@parley/chassis/testing/test-schema';
+import test from 'ava';
+import { sessionSchema } from '../src/session-schema.ts';
+import { createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
+import {
+  failureIn,
+  inTenant,
+  isChunk,
+  isFailure,
+  isReply,
+  isStatus,
+  joinedChunks,
+  replyIn,
+  sessionMesh,
+  watch,
+} from './session-mesh.ts';
+
+const start = { agentId: 1, clientExternalId: 'visitor' };
+const env = { SESSION_LEASE_MS: '600' };
+
+test('a turn whose process dies is finished by another, as a second attempt, and a watcher sees it once', async (t) => {
+  const { app, agent, database, replica } = await sessionMesh(t, { env });
+  const dyingDatabase = await replicaOf(t, database, sessionSchema);
+  const dying = await replica({ database: dyingDatabase });
+  const gate = createGate();
+  agent.script = async function* (call) {
+    if (agent.calls.length > 1) {
+      yield text('whole reply');
+      yield finished();
+      return;
+    }
+    yield text('half a ');
+    await held(gate, call);
+    yield text('reply');
+    yield finished();
+  };
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after: '0' });
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello', clientTurnId: 'x' });
+  await watching.until('the first piece', isChunk);
+  await dyingDatabase.close(); // from now on this process can renew nothing and store nothing
+  const reply = replyIn(await watching.until('the reply', isReply));
+  gate.open();
+
+  t.deepEqual(reply, { text: 'whole reply', interrupted: false, turnIndex: 0, clientTurnId: 'x', rowIndex: 1 });
+  const attempts = watching.events.flatMap(({ kind }) =>
+    kind?.$case === 'aiResponseChunk' ? [kind.value.attempt] : [],
+  );
+  t.deepEqual(attempts, [1, 2]);
+  t.is(joinedChunks(watching.events, 0), 'whole reply');
+  t.is((await app.getTranscript(inTenant(1), id)).messages.length, 2);
+
+  const resumed = watch(t, app, id, { after: watching.events.find(isChunk)?.eventId ?? t.fail() });
+  await resumed.until('the reply', isReply);
+  t.deepEqual(resumed.events, watching.events.slice(-2));
+});
+
+test('a turn that is lost three times fails', async (t) => {
+  const { app, agent, database, replica } = await sessionMesh(t, { env });
+  agent.script = gatedReply(createGate());
+  const { id } = await app.startSession(inTenant(1), start);
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  await eventually('the call', () => agent.calls.length === 1);
+  // As if the process of the third attempt had died.
+  await database.transactShared(({ knex }) =>
+    knex('jobs')
+      .where({ kind: 'session.turn' })
+      .update({
+        attempt: 3,
+        lease_token: knex.raw('gen_random_uuid()'),
+        lease_until: knex.raw(`parley_now() - interval '1 second'`),
+      }),
+  );
+  const other = await replica();
+  const watching = watch(t, other.app, id, { after: '0' });
+  t.like(failureIn(await watching.until('the failure', isFailure)), { code: 'TURN_LOST', turnIndex: 0 });
+  t.is((await app.getTranscript(inTenant(1), id)).messages.length, 1);
+  agent.script = async function* () {
+    yield text('yes');
+    yield finished();
+  };
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'again' });
+  await watching.until('a reply', isReply);
+});
+
+test('a restart takes over at once what was running, and ids go on from where they were', async (t) => {
+  const { app, agent, unit, replica } = await sessionMesh(t);
+  agent.script = gatedReply(createGate(), 'never');
+  const { id } = await app.startSession(inTenant(1), start);
+  const before = watch(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'and more' });
+  await eventually('the call', () => agent.calls.length === 1);
+  await before.until('the status', isStatus);
+  agent.script = async function* ({ asked }) {
+    yield text(`Re: ${asked}`);
+    yield finished();
+  };
+  const restarted = await replica({ soleOwner: true, eventLog: memoryEventLog() });
+  const watching = watch(t, restarted.app, id, { after: '0' });
+  await watching.until('both replies', isReply, 2);
+  t.deepEqual(
+    watching.events.filter(isReply).map((event) => replyIn(event).text),
+    ['Re: hello', 'Re: and more'],
+  );
+  t.is(watching.events[0]?.eventId, before.events[0]?.eventId);
+  await unit.stop();
+});
+
+test('a replica that stops hands its turn over', async (t) => {
+  const { app, agent, replica } = await sessionMesh(t);
+  const leaving = await replica();
+  agent.script = gatedReply(createGate(), 'never');
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after: '0' });
+  await leaving.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  await eventually('the call', () => agent.calls.length === 1);
+  agent.script = async function* () {
+    yield text('taken over');
+    yield finished();
+  };
+  const stopped = leaving.unit.stop();
+  t.is(replyIn(await watching.until('the reply', isReply, 1)).text, 'taken over');
+  await stopped;
+  t.is(agent.calls[0]?.end, 'cancelled');
+});
+
+test('the end of a session does not wait for a holder that has died', async (t) => {
+  const { app, agent, database, replica, published } = await sessionMesh(t);
+  const dyingDatabase = await replicaOf(t, database, sessionSchema);
+  const dying = await replica({ database: dyingDatabase });
+  const gate = createGate();
+  agent.script = gatedReply(gate, 'so far', 'never');
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after: '0' });
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  gate.release();
+  await watching.until('the first piece', isChunk);
+  await dyingDatabase.close();
+
+  t.is((await app.endSession(inTenant(1), String(id))).status, 'ENDED');
+  await watching.until('ACTIVE, then ENDED', isStatus, 2);
+  t.like(replyIn(watching.events.find(isReply) ?? t.fail()), { text: 'so far', interrupted: true });
+  await eventually('the event', () => published.length === 1);
+  const { messages } = await app.getTranscript(inTenant(1), id);
+  t.deepEqual(
+    messages.map((message) => message.text),
+    ['hello', 'so far'],
+  );
+});

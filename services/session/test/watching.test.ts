@@ -1,0 +1,181 @@
+import { unavailable } from '@parley/chassis/errors';
+import type { EventLog } from '@parley/chassis/event-log/event-log';
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import test from 'ava';
+import { createGate, gatedReply } from './scripted-agent.ts';
+import { inTenant, isChunk, isReply, isStatus, joinedChunks, replyIn, sessionMesh, watch } from './session-mesh.ts';
+
+const start = { agentId: 1, clientExternalId: 'visitor' };
+
+const ids = (events: SessionEvent[]) => events.map(({ eventId }) => eventId);
+
+test('a stream that is cut in a turn and resumed shows every piece once', async (t) => {
+  const { app, agent } = await sessionMesh(t);
+  const gate = createGate();
+  agent.script = gatedReply(gate, 'a ', 'b ', 'c ', 'd');
+  const { id } = await app.startSession(inTenant(1), start);
+  const whole = watch(t, app, id, { after: '0' });
+  const first = watch(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'go' });
+  gate.release();
+  await first.until('the first piece', isChunk);
+  gate.release();
+  await first.until('the second piece', isChunk, 2);
+  await first.stop();
+  gate.release();
+  await whole.until('the third piece', isChunk, 3);
+
+  const resumed = watch(t, app, id, { after: first.events.at(-1)?.eventId ?? t.fail() });
+  gate.open();
+  await resumed.until('the reply', isReply);
+  await whole.until('the reply', isReply);
+  t.deepEqual([...ids(first.events), ...ids(resumed.events)], ids(whole.events));
+  t.is(joinedChunks([...first.events, ...resumed.events], 0), 'a b c d');
+
+  const late = watch(t, app, id, { after: '0' });
+  await late.until('the reply', isReply);
+  t.deepEqual(late.events, whole.events);
+});
+
+test('without a place to begin a watcher sees what comes from now on', async (t) => {
+  const { app } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), { ...start, agentId: 2 });
+  const all = watch(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
+  await all.until('the greeting and a reply', isReply, 2);
+
+  const watching = watch(t, app, id);
+  const ready = watch(t, app, id, { after: all.events.at(-1)?.eventId ?? '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
+  await ready.until('the second reply', isReply);
+  await watching.until('the second reply', isReply);
+  t.deepEqual(
+    watching.events.filter(isReply).map((event) => replyIn(event).text),
+    ['Re: two'],
+  );
+});
+
+test('where the log is lost, what has ended is shown from the database, and then what comes', async (t) => {
+  const { app, replica } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), { ...start, agentId: 2 });
+  const before = watch(t, app, id, { after: '0' });
+  for (const text of ['one', 'two']) {
+    await app.sendMessage(inTenant(1), { sessionId: id, text });
+    await before.until(text, (event) => isReply(event) && replyIn(event).text === `Re: ${text}`);
+  }
+  const restarted = await replica({ eventLog: memoryEventLog() });
+  const lasting = before.events.filter((event) => !isChunk(event));
+  const [, greeting] = lasting;
+  const all = watch(t, restarted.app, id, { after: '0' });
+  const some = watch(t, restarted.app, id, { after: greeting?.eventId ?? t.fail() });
+  await all.until('all replies', isReply, 3);
+  await some.until('the later replies', isReply, 2);
+  t.deepEqual(all.events, lasting);
+  t.deepEqual(some.events, lasting.slice(2));
+
+  await restarted.app.sendMessage(inTenant(1), { sessionId: id, text: 'three' });
+  const reply = await all.until('the next reply', isReply, 4);
+  t.is(replyIn(reply).text, 'Re: three');
+  t.is(joinedChunks(all.events, replyIn(reply).turnIndex), 'Re: three');
+  t.deepEqual(
+    ids(all.events),
+    ids(all.events).toSorted(
+      (a, b) => Number(a.split('-')[0]) - Number(b.split('-')[0]) || Number(a.split('-')[1]) - Number(b.split('-')[1]),
+    ),
+  );
+});
+
+/** A log that takes pieces and reservations, and loses what has been committed: as a process does that dies at that moment. */
+function dyingLog(log: EventLog): EventLog {
+  return {
+    ...log,
+    async append(stream, entries, options) {
+      const isCommitted = entries.some((entry) => {
+        const { kind } = SessionLogEntry.decode(entry);
+        return kind?.$case === 'event' && kind.value.eventId !== '';
+      });
+      if (isCommitted) throw unavailable('The process has died');
+      return log.append(stream, entries, options);
+    },
+  };
+}
+
+test('a reply that was committed and never shown reaches those who watch live, and those who resume', async (t) => {
+  const { app, eventLog, replica } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), start);
+  const dying = await replica({ eventLog: dyingLog(eventLog) });
+  const live = watch(t, app, id, { after: '0' });
+  await live.until('the status', isStatus);
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  await live.until('the last piece', (event) => isChunk(event) && joinedChunks(live.events, 0) === 'Re: hello');
+  const reply = await live.until('the reply', isReply);
+  t.is(replyIn(reply).text, 'Re: hello');
+
+  const resumed = watch(t, app, id, { after: live.events.findLast(isChunk)?.eventId ?? t.fail() });
+  t.deepEqual(await resumed.until('the reply', isReply), reply);
+
+  // Nothing is shown twice or out of order by what comes later.
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'again' });
+  await live.until('the next reply', isReply, 2);
+  t.is(new Set(ids(live.events)).size, live.events.length);
+  t.is(live.events.filter(isReply).length, 2);
+});
+
+test('what comes after a reply that was not shown waits for it', async (t) => {
+  const { app, agent, eventLog, replica } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), start);
+  const dying = await replica({ eventLog: dyingLog(eventLog) });
+  const live = watch(t, app, id, { after: '0' });
+  await live.until('the status', isStatus);
+  const gate = createGate();
+  agent.script = gatedReply(gate, 'said');
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
+  gate.open(); // the second turn begins with the commit of the first
+  await live.until('both replies', isReply, 2);
+  t.deepEqual(
+    live.events.filter((event) => !isStatus(event)).map(({ kind }) => kind?.$case),
+    ['aiResponseChunk', 'aiResponse', 'aiResponseChunk', 'aiResponse'],
+  );
+});
+
+test('while the event log is away, messages are answered and stored all the same', async (t) => {
+  const { app, replica } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), start);
+  const away = memoryEventLog();
+  await away.close();
+  const without = await replica({ eventLog: away });
+  await without.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  const watching = watch(t, app, id, { after: '0' });
+  const { eventually } = await import('@parley/chassis/testing/eventually');
+  await eventually('the reply', async () => (await app.getTranscript(inTenant(1), id)).messages.length === 2);
+  const late = watch(t, app, id, { after: '0' });
+  t.is(replyIn(await late.until('the reply', isReply)).text, 'Re: hello');
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'back' });
+  await late.until('the next reply', isReply, 2);
+  t.is(joinedChunks(late.events, 2), 'Re: back');
+  await watching.stop();
+});
+
+test('a malformed place to begin is refused; a foreign session is not found, another one than the token is for forbidden', async (t) => {
+  const { app } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), start);
+  for (const after of ['', 'x', '1', '-1', '1-', '1-2-3', '01-1']) {
+    await t.throwsAsync(watch(t, app, id, { after }).done, { message: 'after is no event id' }, after);
+  }
+  const foreign = await t.throwsAsync(watch(t, app, id, { caller: inTenant(2) }).done);
+  const absent = await t.throwsAsync(watch(t, app, id + 1000, { caller: inTenant(2) }).done);
+  t.like(foreign, { kind: 'notFound', message: `Session ${id} not found` });
+  t.like(absent, { kind: 'notFound' });
+
+  const other = await app.startSession(inTenant(1), start);
+  const token = { kind: 'session', tenantId: 1, sessionId: other.id, requestId: 'test' } as const;
+  t.like(await t.throwsAsync(watch(t, app, id, { caller: token }).done), { kind: 'forbidden' });
+  t.like(await t.throwsAsync(watch(t, app, id + 1000, { caller: token }).done), { kind: 'forbidden' });
+  t.like(await t.throwsAsync(app.interruptSession(token, String(id))), { kind: 'forbidden' });
+  t.false(await app.interruptSession(token, String(other.id)));
+  const own = watch(t, app, other.id, { caller: token, after: '0' });
+  await own.until('the status', isStatus);
+});
