@@ -1,0 +1,64 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { context, trace } from '@opentelemetry/api';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { startModelServer } from '@parley/chassis/testing/model-server';
+import { Role } from '@parley/protos/parley/agent/v1/agent';
+import test from 'ava';
+import { agentUnit, inTenant, made } from './agent-unit.ts';
+
+const spans = new InMemorySpanExporter();
+
+test('no word of a persona, a conversation or a key stands in logs or spans, whatever fails', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-logs-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  process.env['LOG_FILE'] = join(folder, 'log');
+  process.env['LOG_LEVEL'] = 'trace';
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+  t.teardown(() => {
+    trace.disable();
+    context.disable();
+  });
+
+  const server = await startModelServer({ key: 'canary-key' });
+  t.teardown(() => server.stop());
+  const unit = await agentUnit(t, {
+    HOSTED_SMALL_MODEL_URL: server.url,
+    HOSTED_SMALL_MODEL_MODEL: 'm',
+    HOSTED_SMALL_MODEL_KEY: 'canary-key',
+  });
+  const caller = inTenant(1);
+  const { id } = await made(unit, caller, { personaPrompt: 'You are canary-persona.' });
+  const history = [{ role: Role.ROLE_USER, text: 'canary-question' }];
+  const generation = { system: 'canary-system', prompt: 'canary-prompt', jsonSchemaJson: '' };
+  for (const answer of [
+    {},
+    { ending: 'cut' },
+    { ending: 'error-event' },
+    { ending: 'malformed' },
+    { status: 400 },
+  ] as const) {
+    server.answerWith({ text: 'canary-answer', ...answer });
+    try {
+      for await (const _ of unit.rpc.runTurn({ agentId: id, sessionId: 1, callId: 'c', history }, { caller }));
+      await unit.rpc.generate({ agentId: id, sessionId: 1, operation: 'o', callId: 'c', ...generation }, { caller });
+      t.deepEqual(answer, {});
+    } catch {
+      t.notDeepEqual(answer, {});
+    }
+  }
+  const input = { personaPrompt: 'canary-update', evaluationPromptTemplate: '{{ canary-template' };
+  await unit.graph(caller, `mutation ($input: UpdateAgentInput!) { updateAgent(id: ${id}, input: $input) { id } }`, {
+    input,
+  });
+
+  const logged = readFileSync(process.env['LOG_FILE'], 'utf8');
+  t.regex(logged, /model call failed/);
+  t.notRegex(logged, /canary/);
+  const told = spans
+    .getFinishedSpans()
+    .map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
+  t.true(told.some(({ attributes }) => attributes['gen_ai.request.model'] === 'm'));
+  t.notRegex(JSON.stringify(told), /canary/);
+});
