@@ -4,6 +4,8 @@ import { clipped, isStopword, keywordsOf, sentencesOf } from './offline-text.ts'
 export interface Fact {
   text: string;
   terms: string[];
+  /** What the sentence is about: its terms before `is`, `are` or `means`; undefined where it does not define anything. */
+  defines?: string[];
 }
 
 /** What the offline model makes of a system prompt. */
@@ -21,7 +23,7 @@ const SAID_AT_MOST = 400;
 const IDENTITY = /^(?:you are|you're|you’re|your name is|your role is|act as|you act as|you play)\s/iu;
 /** How to speak, which is no answer to anything. */
 const MANNER =
-  /^(?:always|never|do not|don't|don’t|be|keep|avoid|please|answer|respond|reply|speak|write|use|stay|remain|make sure|remember|if|when|begin|start|end|limit|only|return|output|ask (?:one|only|a single|for))\s/iu;
+  /^(?:always|never|do not|don't|don’t|be|keep|avoid|please|answer|respond|reply|speak|write|use|stay|remain|make sure|remember|begin|start|end|limit|only|return|output|ask (?:one|only|a single|for)|(?:if|when|whenever) (?:you|asked|someone|somebody|they|he|she|the (?:user|person|student|candidate|customer|caller)))\s/iu;
 const TASK =
   /^(ask|help|explain|teach|guide|coach|interview|assess|test|discuss|talk|tell|show|support|recommend|suggest|check|evaluate|practi[cs]e|give|offer|find|introduce|lead|walk|cover|focus|listen|encourage|advise|describe|provide)\s/iu;
 const ASKING = /\b(?:interview\w*|examiner|recruiter|quiz\w*|ask\s+(?:\w+\s+)?(?:\w+\s+)?about)\b/iu;
@@ -43,7 +45,13 @@ export function readPersona(system: string): Persona {
     if (MANNER.test(sentence) || sentence.endsWith(':')) continue;
     const text = inFirstPerson(clipped(sentence, SAID_AT_MOST));
     if (IDENTITY.test(sentence)) identity ??= text;
-    facts.push({ text, terms: keywordsOf(sentence).map(({ term }) => term) });
+    const defined = /^(?:an? |the )?(.{1,80}?)\s(?:is|are|means)\s/iu.exec(sentence)?.[1];
+    const defines = defined === undefined ? [] : keywordsOf(defined).map(({ term }) => term);
+    facts.push({
+      text,
+      terms: keywordsOf(sentence).map(({ term }) => term),
+      ...(defines.length > 0 && !addressesPersona(sentence) && { defines }),
+    });
   }
   return {
     ...(identity !== undefined && { identity }),

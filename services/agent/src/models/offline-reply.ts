@@ -12,6 +12,8 @@ const THANKS = /^\W*(?:thanks|thank you|thx|cheers|merci|danke|gracias)(?![\p{L}
 const FAREWELL = /^\W*(?:bye|goodbye|good night|see you|farewell|that(?:'s| is) all)(?![\p{L}\p{M}])/iu;
 const ABOUT_ITSELF =
   /\b(?:who|what) are you\b|\byour name\b|\bintroduce yourself\b|\babout yourself\b|\bwhat (?:can|do) you do\b|\bcan you help\b/iu;
+/** Asks what something is: the sentence that defines it answers best. */
+const ASKS_MEANING = /^\W*(?:what|who)(?:'s|’s| is| are| does)\b/iu;
 const ASKED = /[?？؟]\s*$|^\W*(?:who|what|when|where|why|which|how|can|could|do|does|did|is|are|should|would|will)\b/iu;
 
 /** An answer that was found, and the word of the question that led to it. */
@@ -62,13 +64,14 @@ function answerTo(question: string, earlier: string[], persona: Persona, said: s
   const rarity = rarityIn(candidates);
 
   const scored = candidates
-    .map(({ text, terms }) => {
+    .map(({ text, terms, defines }) => {
       const matched = asked.filter(({ term }) => terms.includes(term));
       const direct = matched.reduce((sum, { term }) => sum + rarity(term), 0);
       // What was spoken of last gives a bare follow-up (`and why?`) its subject.
       const shared = asked.length === 0 ? terms.filter((term) => before.has(term)) : [];
       const context = shared.reduce((sum, term) => sum + rarity(term), 0);
-      const score = (direct + context) / Math.log2(8 + terms.length);
+      const meant = ASKS_MEANING.test(question) && defines?.every((term) => asked.some((word) => word.term === term));
+      const score = ((direct + context) * (meant ? 3 : 1)) / Math.log2(8 + terms.length);
       const about = matched.toSorted((a, b) => rarity(b.term) - rarity(a.term))[0];
       return { text, about, score: said.includes(text) ? score * 0.3 : score };
     })
