@@ -1,0 +1,52 @@
+import { type ModelScript, type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
+import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import type { ExecutionContext } from 'ava';
+import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
+
+const hello = [{ role: Role.ROLE_USER, text: 'Hello!' }];
+
+/** The unit in front of a scripted model server. */
+export async function unitOn(
+  t: ExecutionContext,
+  script: ModelScript,
+  env: Record<string, string> = {},
+): Promise<AgentUnit & { server: ModelServer }> {
+  const server = await startModelServer({ script });
+  t.teardown(() => server.stop());
+  const models = { HOSTED_SMALL_MODEL_URL: server.url, HOSTED_SMALL_MODEL_MODEL: 'small-1' };
+  return { ...(await agentUnit(t, { ...models, ...env })), server };
+}
+
+export interface Reply {
+  texts: string[];
+  finished?: TurnFinished;
+  error?: unknown;
+}
+
+/** Runs one turn to its end, whatever that is. */
+export async function turn(
+  unit: AgentUnit,
+  agentId: number,
+  { history = hello, caller = inTenant(1), signal, onText }: TurnOptions = {},
+): Promise<Reply> {
+  const reply: Reply = { texts: [] };
+  const call = { caller, passOn: ['notFound', 'invalid'] as ('notFound' | 'invalid')[], ...(signal && { signal }) };
+  try {
+    for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId: 'c', history }, call)) {
+      if (event?.$case === 'finished') reply.finished = event.value;
+      if (event?.$case !== 'text') continue;
+      reply.texts.push(event.value);
+      onText?.(event.value);
+    }
+  } catch (error) {
+    reply.error = error;
+  }
+  return reply;
+}
+
+export interface TurnOptions {
+  history?: { role: Role; text: string }[];
+  caller?: ReturnType<typeof inTenant>;
+  signal?: AbortSignal;
+  onText?: (text: string) => void;
+}
