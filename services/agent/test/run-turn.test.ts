@@ -5,6 +5,7 @@ import { turn, unitOn } from './agent-turns.ts';
 import { ada, agentUnit, inTenant, made } from './agent-unit.ts';
 
 const owner = inTenant(1);
+const hello = [{ role: Role.ROLE_USER, text: 'Hello!' }];
 
 test('a turn streams the words of the offline model and ends with its figures', async (t) => {
   const unit = await agentUnit(t);
