@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
-import type { Api } from './api.ts';
+import { type Api, ApiError } from './api.ts';
 
 /** The events that a person sees something of. */
 export type SessionEvent = { eventId: string; clientTurnId?: string | null } & (
@@ -25,52 +25,82 @@ export interface FollowOptions {
   signal: AbortSignal;
   /** Told when the socket was lost and is opened again. */
   onLost?: (reason: string) => void;
+  /** How long to try to come back before giving up. Default 2 min. */
+  giveUpAfterMs?: number;
 }
 
 /** Waits between attempts to come back, in ms; the last one repeats. */
-const pausesMs = [100, 250, 500, 1_000, 2_000];
+const pausesMs = [0, 100, 250, 500, 1_000, 2_000];
+
+/** What a socket is closed with whose token has ended, as every token does: nothing to tell anybody. */
+const forbiddenCloseCode = 4403;
 
 /**
  * All events of a session from its beginning. A lost socket is opened again, with a fresh token, after the last event seen, so
  * nothing is missed and nothing comes twice.
+ * @throws ApiError when the subscription is refused, Error when the connection does not come back.
  */
 export async function* followSession(
   api: Api,
   sessionId: number,
-  options: FollowOptions,
+  { signal, onLost, giveUpAfterMs = 120_000 }: FollowOptions,
 ): AsyncGenerator<SessionEvent> {
-  const { signal, onLost } = options;
   let after = '0';
   let failures = 0;
+  let lostAtMs: number | undefined;
   while (!signal.aborted) {
-    const client = createClient({
-      url: api.url.replace(/^http/, 'ws'),
-      retryAttempts: 0, // it would send the first variables again, and so the same events
-      connectionParams: () => api.connectionParams(failures > 0),
-    });
-    const leave = () => void client.dispose();
-    signal.addEventListener('abort', leave, { once: true });
+    const connected = () => {
+      lostAtMs = undefined;
+    };
     try {
-      for await (const { data, errors } of client.iterate<{ sessionEvents: RawEvent }>({
-        query,
-        variables: { sessionId, after },
-      })) {
-        if (errors) throw new Error(errors[0]?.message);
-        if (!data) continue;
+      for await (const event of subscribe(api, { sessionId, after }, { fresh: failures > 0, signal, connected })) {
         failures = 0;
-        after = data.sessionEvents.eventId;
-        yield asEvent(data.sessionEvents);
+        after = event.eventId;
+        yield event;
       }
-      if (signal.aborted) return;
     } catch (error) {
       if (signal.aborted) return;
-      failures += 1;
-      onLost?.(reasonOf(error));
-    } finally {
-      signal.removeEventListener('abort', leave);
-      void client.dispose();
+      if (error instanceof ApiError && !isPassing(error)) throw error;
+      if (failures === 0 && !hasTokenEnded(error)) onLost?.(reasonOf(error));
     }
-    await delay(pausesMs[Math.min(failures, pausesMs.length) - 1] ?? 100, undefined, { signal }).catch(() => undefined);
+    lostAtMs ??= performance.now();
+    if (performance.now() - lostAtMs > giveUpAfterMs) throw new Error('The connection was lost and did not come back.');
+    await delay(pausesMs[Math.min(failures, pausesMs.length - 1)], undefined, { signal }).catch(() => undefined);
+    failures += 1;
+  }
+}
+
+interface Connecting {
+  /** Whether a fresh token is asked for. */
+  fresh: boolean;
+  signal: AbortSignal;
+  connected: () => void;
+}
+
+/** One socket with one subscription. @throws what ended it: an ApiError, or whatever closed the socket. */
+async function* subscribe(
+  api: Api,
+  variables: { sessionId: number; after: string },
+  { fresh, signal, connected }: Connecting,
+): AsyncGenerator<SessionEvent> {
+  const client = createClient({
+    url: api.url.replace(/^http/u, 'ws'),
+    retryAttempts: 0, // it would send the first variables again, and so the same events
+    connectionParams: () => api.connectionParams(fresh),
+    on: { connected },
+  });
+  const leave = () => void client.dispose();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    for await (const { data, errors } of client.iterate<{ sessionEvents: RawEvent }>({ query, variables })) {
+      if (errors) throw asApiError(errors);
+      if (data) yield asEvent(data.sessionEvents);
+    }
+  } catch (error) {
+    throw Array.isArray(error) ? asApiError(error) : error;
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
   }
 }
 
@@ -81,7 +111,20 @@ function asEvent({ failure, ...event }: RawEvent): SessionEvent {
   return event.__typename === 'TurnFailedEvent' ? { ...event, message: failure ?? '' } : event;
 }
 
+function asApiError([first]: readonly { message: string; extensions?: { code?: unknown } }[]): ApiError {
+  return new ApiError(first?.message ?? 'The subscription failed', String(first?.extensions?.code ?? 'UNKNOWN'));
+}
+
+/** Whether the same subscription may well succeed later: the mesh is restarting, or the token has ended. */
+function isPassing({ code }: ApiError): boolean {
+  return ['UNREACHABLE', 'UNAUTHENTICATED', 'UNAVAILABLE', 'INTERNAL', 'TOO_MANY_REQUESTS'].includes(code);
+}
+
+function hasTokenEnded(error: unknown): boolean {
+  return error instanceof CloseEvent && error.code === forbiddenCloseCode;
+}
+
 function reasonOf(error: unknown): string {
   if (error instanceof CloseEvent) return `closed with ${error.code}`;
-  return error instanceof Error ? error.message : 'lost';
+  return error instanceof Error ? error.message : 'no reason given';
 }
