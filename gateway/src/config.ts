@@ -1,4 +1,5 @@
-import { type Environment, httpUrl, list, port, positiveInt, readSettings, flag } from '@parley/chassis/config';
+import { type Environment, flag, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
+import proxyAddr from 'proxy-addr';
 
 export interface GatewayConfig {
   /** Where clients reach GraphQL over HTTP and WebSocket. */
@@ -29,7 +30,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_PORT: port.default(4000),
     GATEWAY_OPS_PORT: port.default(0),
     PARLEY_PUBLIC_URL: httpUrl.default('http://localhost:4000'),
-    TRUSTED_PROXIES: list.default([]),
+    TRUSTED_PROXIES: list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
     CORS_ORIGINS: list.default(development ? ['*'] : []),
     INTROSPECTION: flag.default(development),
     GATEWAY_MAX_TOKENS: positiveInt.default(2_000),
@@ -57,4 +58,13 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
       initTimeoutMs: settings.GATEWAY_SOCKET_INIT_TIMEOUT_MS,
     },
   };
+}
+
+function areCidrs(values: string[]): boolean {
+  try {
+    proxyAddr.compile(values);
+    return true;
+  } catch {
+    return false;
+  }
 }

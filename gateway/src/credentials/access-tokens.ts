@@ -20,6 +20,12 @@ export interface AccessTokens {
   jwks(): Promise<JSONWebKeySet>;
 }
 
+interface KeySet {
+  jwks: JSONWebKeySet;
+  find: ReturnType<typeof createLocalJWKSet>;
+  readAtMs: number;
+}
+
 /** How long a key set serves before it is asked for again. An unknown key asks at once, but not more often than each second. */
 const jwksAgeMs = 300_000;
 const unknownKeyPauseMs = 1_000;
@@ -28,39 +34,44 @@ const unknownKeyPauseMs = 1_000;
  * Verifies access tokens against identity's key set. A verified signature is remembered by the token's hash until the token
  * ends; whether its sign-in still lives is asked elsewhere, every time.
  */
-export function accessTokens(identity: () => RpcClient<typeof IdentityServiceDefinition>, issuer: string): AccessTokens {
+export function accessTokens(
+  identity: () => RpcClient<typeof IdentityServiceDefinition>,
+  issuer: string,
+): AccessTokens {
   const verified = new LRUCache<string, AccessToken>({ max: 20_000 });
-  let keySet: { jwks: JSONWebKeySet; readAtMs: number } | undefined;
-  let reading: Promise<JSONWebKeySet> | undefined;
+  let keySet: KeySet | undefined;
+  let reading: Promise<KeySet> | undefined;
 
-  async function jwks(maxAgeMs = jwksAgeMs): Promise<JSONWebKeySet> {
-    if (keySet && performance.now() - keySet.readAtMs < maxAgeMs) return keySet.jwks;
+  async function keys(maxAgeMs = jwksAgeMs): Promise<KeySet> {
+    const kept = keySet;
+    if (kept && performance.now() - kept.readAtMs < maxAgeMs) return kept;
     reading ??= read().finally(() => {
       reading = undefined;
     });
     // An old key set is better than none while identity is away.
-    return keySet ? reading.catch(() => (keySet as { jwks: JSONWebKeySet }).jwks) : reading;
+    return kept ? reading.catch(() => kept) : reading;
   }
 
-  async function read(): Promise<JSONWebKeySet> {
+  async function read(): Promise<KeySet> {
     const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: 'jwks' };
     const { jwksJson } = await identity().getJwks({}, { caller });
-    keySet = { jwks: JSON.parse(jwksJson) as JSONWebKeySet, readAtMs: performance.now() };
-    return keySet.jwks;
+    const jwks = JSON.parse(jwksJson) as JSONWebKeySet;
+    keySet = { jwks, find: createLocalJWKSet(jwks), readAtMs: performance.now() };
+    return keySet;
   }
 
   async function payloadOf(token: string): Promise<JWTPayload> {
     const options = { algorithms: ['ES256'], issuer, audience: issuer, requiredClaims: ['sub', 'sid', 'exp', 'jti'] };
     try {
-      return (await jwtVerify(token, createLocalJWKSet(await jwks()), options)).payload;
+      return (await jwtVerify(token, (await keys()).find, options)).payload;
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      return (await jwtVerify(token, createLocalJWKSet(await jwks(unknownKeyPauseMs)), options)).payload;
+      return (await jwtVerify(token, (await keys(unknownKeyPauseMs)).find, options)).payload;
     }
   }
 
   return {
-    jwks: () => jwks(),
+    jwks: async () => (await keys()).jwks,
     async verify(token) {
       // base64url has several spellings of the same last byte; only the canonical one is a token that identity made.
       if (token.length > 4_096 || !isCanonical(token)) throw unauthenticated('Invalid or expired access token');

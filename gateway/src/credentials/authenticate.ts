@@ -48,13 +48,15 @@ export function createAuthenticate(ports: CredentialPorts): Authenticate {
 }
 
 /**
- * Who a socket belongs to: whatever credential it shows, whichever fields it will ask for. Undefined when it shows none.
+ * Who a socket belongs to, whichever fields it will ask for: every credential that it shows must be good. Undefined when it
+ * shows none.
  * @throws DomainError as `Authenticate`.
  */
 export function createOwnerOf(ports: CredentialPorts) {
   return async (presented: Presented, origin: Origin): Promise<Caller | undefined> => {
-    const [kind] = kindsShown(presented);
-    return kind && asCaller(ports, kind, presented, origin, [{ type: 'Subscription', name: '' }]);
+    const any: RootField[] = [{ type: 'Subscription', name: '' }];
+    const shown = kindsShown(presented).map((kind) => asCaller(ports, kind, presented, origin, any));
+    return (await Promise.all(shown))[0];
   };
 }
 
@@ -72,14 +74,20 @@ function asCaller(
   origin: Origin,
   fields: RootField[],
 ): Promise<Caller> {
-  if (kind === 'JWT') return userCaller(ports, presented.bearer ?? '', origin, fields);
+  if (kind === 'JWT') return userCaller(ports, presented, origin, fields);
   if (kind === 'API_KEY') return apiKeyCaller(ports, presented.apiKey ?? '', origin);
   // No operation hands out session tokens yet; whatever is shown is none of ours.
   return Promise.reject(unauthenticated('Invalid or expired avatar token'));
 }
 
-async function userCaller(ports: CredentialPorts, token: string, origin: Origin, fields: RootField[]): Promise<Caller> {
-  const { signInId } = await ports.accessTokens.verify(token);
+async function userCaller(
+  ports: CredentialPorts,
+  presented: Presented,
+  origin: Origin,
+  fields: RootField[],
+): Promise<Caller> {
+  presented.verified ??= await ports.accessTokens.verify(presented.bearer ?? '');
+  const { signInId } = presented.verified;
   const signIn = await ports.signIns.resolve(signInId, origin.requestId);
   if (signIn.userSuspended) throw forbidden('This account is suspended', 'USER_SUSPENDED');
   if (signIn.limitedReason && !fields.every(openWhileLimited)) {
@@ -100,9 +108,11 @@ async function apiKeyCaller(ports: CredentialPorts, key: string, origin: Origin)
   const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: origin.requestId };
   const keySha256 = createHash('sha256').update(key).digest();
   try {
-    const { apiKeyId, tenantId, tenantSuspended: suspended } = await ports
-      .identity()
-      .resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] });
+    const {
+      apiKeyId,
+      tenantId,
+      tenantSuspended: suspended,
+    } = await ports.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] });
     if (suspended) throw tenantSuspended();
     return { kind: 'apiKey', apiKeyId, tenantId, ...origin };
   } catch (error) {

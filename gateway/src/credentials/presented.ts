@@ -1,8 +1,12 @@
+import type { AccessToken } from './access-tokens.ts';
+
 /** The credentials that a request or a socket shows, unverified. */
 export interface Presented {
   /** What follows `Bearer` in the Authorization header: an access token, or a session token (`pst1.…`). */
   bearer?: string;
   apiKey?: string;
+  /** `bearer`, once it has been verified. What holds on to it lives with the sign-in, not with the token's minutes. */
+  verified?: AccessToken;
 }
 
 /** Reads credentials from HTTP headers or from a socket's connection parameters; names compare without case. */

@@ -1,4 +1,4 @@
-import { type FieldDefinitionNode, Kind, parse, type ValueNode } from 'graphql';
+import { type FieldDefinitionNode, Kind, type ObjectTypeDefinitionNode, parse, type ValueNode } from 'graphql';
 
 /** The kinds of credential that clients can have, by the contract's names. */
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
@@ -30,10 +30,13 @@ export function readFieldRules(supergraphSdl: string): FieldRules {
       const name = `${definition.name.value}.${field.name.value}`;
       const access = directive(field, 'access');
       if (!access) throw new Error(`${name} has no @access`);
+      // A root type of a single subgraph says so itself, in place of its fields.
+      const owner = directive(field, 'join__field') ?? directive(definition, 'join__type');
+      if (!owner?.graph) throw new Error(`${name} is of no subgraph`);
       const throttle = directive(field, 'throttle');
       rules.set(name, {
         by: (access.by ?? []) as CredentialKind[],
-        subgraph: String(directive(field, 'join__field')?.graph ?? '').toLowerCase(),
+        subgraph: String(owner.graph).toLowerCase(),
         ...(throttle && {
           throttle: { requests: Number(throttle.requests), windowSeconds: Number(throttle.windowSeconds) },
         }),
@@ -43,8 +46,10 @@ export function readFieldRules(supergraphSdl: string): FieldRules {
   return rules;
 }
 
-function directive(field: FieldDefinitionNode, name: string): Record<string, unknown> | undefined {
-  const node = field.directives?.find((candidate) => candidate.name.value === name);
+type Annotated = Pick<FieldDefinitionNode | ObjectTypeDefinitionNode, 'directives'>;
+
+function directive({ directives }: Annotated, name: string): Record<string, unknown> | undefined {
+  const node = directives?.find((candidate) => candidate.name.value === name);
   return node && Object.fromEntries((node.arguments ?? []).map(({ name: key, value }) => [key.value, plain(value)]));
 }
 

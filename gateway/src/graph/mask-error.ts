@@ -14,6 +14,7 @@ const apolloCodes = new Set([
   'GRAPHQL_VALIDATION_FAILED',
   'BAD_USER_INPUT',
   'OPERATION_RESOLUTION_FAILURE',
+  'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
 /** The last look at every error: what the contract knows passes with its own extensions, anything else is logged and masked. */
@@ -25,7 +26,12 @@ export function maskError(log: Logger) {
       ...(formatted.locations && { locations: formatted.locations }),
     };
     if (typeof code === 'string' && knownCodes.has(code) && typeof statusCode === 'number') {
-      const extensions = { code, statusCode, ...(reason !== undefined && { reason }), ...(fields !== undefined && { fields }) };
+      const extensions = {
+        code,
+        statusCode,
+        ...(reason !== undefined && { reason }),
+        ...(fields !== undefined && { fields }),
+      };
       return { message: formatted.message, ...place, extensions };
     }
     if (typeof code === 'string' && apolloCodes.has(code)) {

@@ -1,10 +1,12 @@
 import type { ApolloServerPlugin, GraphQLRequestContext } from '@apollo/server';
-import type { Metrics } from '@parley/chassis/metrics';
+import { type DomainError, isDomainError } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
-import { isDomainError } from '@parley/chassis/errors';
+import type { Logger } from '@parley/chassis/log';
+import type { Metrics } from '@parley/chassis/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
 import type { SignIns } from '../credentials/sign-ins.ts';
+import type { FieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { type RootField, rootFields } from './root-fields.ts';
 
@@ -18,22 +20,24 @@ const longBodies = new Set([
 ]);
 
 export interface OperationRulesOptions {
+  rules: FieldRules;
   authenticate: Authenticate;
   signIns: SignIns;
   maxBodyBytes: number;
   metrics: Metrics;
+  log: Logger;
 }
 
 /** What a valid operation must pass before any of it runs: its body's size, then the credentials of all its root fields. */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
-  const { authenticate, signIns, maxBodyBytes, metrics } = options;
+  const { rules, authenticate, signIns, maxBodyBytes, metrics, log } = options;
   return {
     async requestDidStart() {
       const started = performance.now();
       let fields: RootField[] = [];
       return {
         async didResolveOperation({ document, operation, contextValue }) {
-          if (!document || !operation) return; // Apollo refuses it by itself
+          if (!operation) throw noSuchOperation();
           fields = rootFields(document, operation);
           if (operation.operation === 'subscription') throw subscriptionOverHttp();
           if (contextValue.bodyBytes > maxBodyBytes && !fields.some(({ name }) => longBodies.has(name))) {
@@ -43,12 +47,16 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           try {
             contextValue.caller = await authenticate(fields, contextValue.presented, { ip, requestId });
           } catch (error) {
-            throw isDomainError(error) ? graphError(error) : error;
+            if (!isDomainError(error)) throw error;
+            if (error.kind === 'internal' || error.kind === 'unavailable') log.warn({ err: error }, 'no caller known');
+            throw refusal(error);
           }
         },
         async willSendResponse(request) {
-          // What this request changed must hold for this gateway's very next one, announcement or not.
-          if (request.operation?.operation === 'mutation' && request.contextValue.caller.kind === 'user') signIns.forget();
+          // What identity changed must hold for this gateway's very next request, announcement or not.
+          const changes = ({ type, name }: RootField) =>
+            type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity';
+          if (fields.some(changes)) signIns.forget();
           observe(metrics, fields, request, started);
         },
       };
@@ -56,11 +64,29 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
   };
 }
 
-function observe(metrics: Metrics, fields: RootField[], request: GraphQLRequestContext<GatewayContext>, started: number) {
+function observe(
+  metrics: Metrics,
+  fields: RootField[],
+  request: GraphQLRequestContext<GatewayContext>,
+  started: number,
+) {
   const body = request.response.body;
   const failed = body?.kind === 'single' && (body.singleResult.errors?.length ?? 0) > 0;
   const seconds = (performance.now() - started) / 1000;
-  for (const { name } of fields) metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);
+  for (const { name } of fields)
+    metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);
+}
+
+/** An operation that is refused has been answered: HTTP status 200, the error in the body. */
+function refusal(error: DomainError): GraphQLError {
+  const { message, extensions } = graphError(error);
+  return new GraphQLError(message, { extensions: { ...extensions, http: { status: 200 } } });
+}
+
+function noSuchOperation(): GraphQLError {
+  return new GraphQLError('The document holds no such operation; name one with operationName', {
+    extensions: { code: 'OPERATION_RESOLUTION_FAILURE', statusCode: 400, http: { status: 400 } },
+  });
 }
 
 function subscriptionOverHttp(): GraphQLError {

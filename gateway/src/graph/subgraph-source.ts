@@ -3,6 +3,7 @@ import { context as otel, propagation } from '@opentelemetry/api';
 import { type Callers, callerHeader } from '@parley/chassis/caller';
 import { badRequest, DomainError, unavailable } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
+import type { Logger } from '@parley/chassis/log';
 import { errors, Pool } from 'undici';
 import type { GatewayContext } from './gateway-context.ts';
 
@@ -12,6 +13,7 @@ export interface SubgraphSourceOptions {
   url: string;
   callers: Callers;
   maxAnswerBytes: number;
+  log: Logger;
 }
 
 /** A subgraph over pooled HTTP connections: `@apollo/gateway`'s own fetcher is half the cost of a federated query. */
@@ -19,7 +21,7 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   close(): Promise<void>;
 }
 
-export function subgraphSource({ unit, url, callers, maxAnswerBytes }: SubgraphSourceOptions): SubgraphSource {
+export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: SubgraphSourceOptions): SubgraphSource {
   const pool = new Pool(new URL(url).origin, {
     connections: 64,
     connectTimeout: 1_000,
@@ -48,13 +50,25 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes }: SubgraphS
           await body.dump();
           throw new DomainError('internal', `${unit} answered ${statusCode}`);
         }
-        return (await body.json()) as Awaited<ReturnType<GraphQLDataSource['process']>>;
+        const answer = await body.json();
+        if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
+        return answer;
       } catch (error) {
-        throw graphError(asDomainError(unit, error));
+        const known = asDomainError(unit, error);
+        if (known.kind !== 'invalid') log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
+        throw graphError(known);
       }
     },
     close: () => pool.close(),
   };
+}
+
+type GraphAnswer = Awaited<ReturnType<GraphQLDataSource['process']>>;
+
+function isGraphAnswer(answer: unknown): answer is GraphAnswer {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { data, errors }: { data?: unknown; errors?: unknown } = answer;
+  return typeof data === 'object' ? errors === undefined || Array.isArray(errors) : Array.isArray(errors);
 }
 
 function asDomainError(unit: string, error: unknown): DomainError {
@@ -62,5 +76,6 @@ function asDomainError(unit: string, error: unknown): DomainError {
   if (error instanceof errors.ResponseExceededMaxSizeError) {
     return badRequest('The answer is too large; ask for less at a time', 'ANSWER_TOO_LARGE');
   }
-  return unavailable(`${unit} is not available`, error);
+  if (error instanceof SyntaxError) return new DomainError('internal', `${unit} answered no JSON`, { cause: error });
+  return unavailable('A part of the service is not available at the moment', error);
 }

@@ -27,7 +27,12 @@ export function readSupergraph(): Promise<string> {
   return readFile(new URL('../../supergraph.graphql', import.meta.url), 'utf8');
 }
 
-export async function createSupergraph({ callers, addresses, maxAnswerBytes, log }: SupergraphOptions): Promise<Supergraph> {
+export async function createSupergraph({
+  callers,
+  addresses,
+  maxAnswerBytes,
+  log,
+}: SupergraphOptions): Promise<Supergraph> {
   // @apollo/gateway reports its version and platform home unless told not to before it is made.
   process.env.APOLLO_TELEMETRY_DISABLED = 'true';
   const sdl = await readSupergraph();
@@ -37,7 +42,7 @@ export async function createSupergraph({ callers, addresses, maxAnswerBytes, log
     supergraphSdl: sdl,
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
-      const source = subgraphSource({ unit: name, url: addresses.of(name, 'graph'), callers, maxAnswerBytes });
+      const source = subgraphSource({ unit: name, url: addresses.of(name, 'graph'), callers, maxAnswerBytes, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },

@@ -25,7 +25,9 @@ export function httpApp({ config, apollo, accessTokens, log }: HttpAppOptions): 
   const tracer = trace.getTracer('parley.gateway');
   const app = express().disable('x-powered-by').disable('etag').set('trust proxy', config.trustedProxies);
   app.use(helmet());
-  app.use(cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }));
+  app.use(
+    cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
+  );
   app.use((request, response, next) => {
     const requestId = requestIdFrom(request.header('x-request-id'));
     response.locals.requestId = requestId;
@@ -37,12 +39,12 @@ export function httpApp({ config, apollo, accessTokens, log }: HttpAppOptions): 
   });
 
   app.get('/.well-known/jwks.json', async (_request, response) => {
-    response.setHeader('cache-control', 'public, max-age=300');
-    response.json(await accessTokens.jwks());
+    const jwks = await accessTokens.jwks();
+    response.setHeader('cache-control', 'public, max-age=300').json(jwks);
   });
 
   const bodyBytes = new WeakMap<object, number>();
-  app.use(
+  app.all(
     '/graphql',
     postOnly(),
     express.json({

@@ -1,5 +1,7 @@
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { errorTable } from '@parley/chassis/error-table';
+import { isDomainError } from '@parley/chassis/errors';
 import type { Logger } from '@parley/chassis/log';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 
 /** Answers a request that never becomes an operation, in the one error shape. */
 export function refuse(response: Response, status: number, message: string, code = 'BAD_REQUEST'): void {
@@ -36,7 +38,11 @@ export function oneOperation(): RequestHandler {
 export function failedRequests(log: Logger): ErrorRequestHandler {
   return (error: Error & { status?: number; type?: string }, _request, response, _next) => {
     if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is too large');
-    if (error.status && error.status < 500) return refuse(response, error.status, 'The body cannot be read as JSON');
+    if (error.type === 'entity.parse.failed') return refuse(response, 400, 'The body cannot be read as JSON');
+    if (error.status && error.status < 500) return refuse(response, error.status, 'The request cannot be read');
+    if (isDomainError(error, 'unavailable')) {
+      return refuse(response, errorTable.unavailable.http, error.message, errorTable.unavailable.code);
+    }
     log.error({ err: error }, 'request failed');
     refuse(response, 500, 'Something went wrong on our side', 'INTERNAL');
   };

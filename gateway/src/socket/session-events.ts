@@ -1,5 +1,5 @@
-import { badRequest, notFound } from '@parley/chassis/errors';
 import { isAbortError } from '@parley/chassis/abort';
+import { notFound, unavailable } from '@parley/chassis/errors';
 import type { RpcClient } from '@parley/chassis/rpc/client';
 import type { Message, SessionEvent, SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { SubscriptionSource } from './subscriptions.ts';
@@ -8,22 +8,30 @@ import type { SubscriptionSource } from './subscriptions.ts';
 export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefinition>): SubscriptionSource {
   return async function* ({ sessionId, after }, caller, signal) {
     const id = Number(sessionId);
-    if (!/^\d{1,10}$/.test(String(sessionId)) || id < 1 || id > 2_147_483_647) throw notFound('Session', String(sessionId));
-    if (after !== undefined && after !== null && typeof after !== 'string') throw badRequest('after is no event id');
+    if (!/^\d{1,10}$/.test(String(sessionId)) || id < 1 || id > 2_147_483_647) {
+      throw notFound('Session', String(sessionId));
+    }
     try {
       const events = session().watchSession(
-        { sessionId: id, after: after ?? undefined },
+        { sessionId: id, after: typeof after === 'string' ? after : undefined },
         { caller, signal, passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'] },
       );
-      for await (const { event } of events) if (event) yield payloadOf(event);
+      for await (const { event } of events) {
+        const payload = event && payloadOf(event);
+        if (payload) yield payload;
+      }
     } catch (error) {
-      if (!isAbortError(error)) throw error;
+      if (isAbortError(error)) return;
+      throw error;
     }
+    // Events have no end of their own: the replica that sent them is stopping, and another will take the client back.
+    if (!signal.aborted)
+      throw unavailable('The events of this session stopped; subscribe again with the last event id');
   };
 }
 
-/** The event in the shape of the GraphQL type that stands for it. */
-export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): Record<string, unknown> {
+/** The event in the shape of the GraphQL type that stands for it; undefined for a kind that only a newer gateway knows. */
+export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): Record<string, unknown> | undefined {
   const common = { eventId, sessionId, occurredAt: occurredAt?.toISOString() };
   switch (kind?.$case) {
     case 'aiResponseChunk':
@@ -43,7 +51,7 @@ export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent
     case 'sessionStatusChanged':
       return { __typename: 'SessionStatusEvent', ...common, status: kind.value.status };
     default:
-      throw new Error('The session service sent an event of a kind that this gateway does not know');
+      return undefined;
   }
 }
 

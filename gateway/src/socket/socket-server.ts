@@ -1,81 +1,112 @@
 import type { IncomingMessage, Server } from 'node:http';
-import type { Caller } from '@parley/chassis/caller';
+import type { Duplex } from 'node:stream';
 import { DomainError, isDomainError } from '@parley/chassis/errors';
 import { formatGraphError, graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
-import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
+import { type ExecutionArgs, GraphQLError, type GraphQLSchema, subscribe } from 'graphql';
 import type { Context } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
-import { WebSocketServer } from 'ws';
+import { type ServerOptions, WebSocket, WebSocketServer } from 'ws';
 import type { GatewayConfig } from '../config.ts';
 import type { Authenticate, Origin } from '../credentials/authenticate.ts';
-import { type Presented, presentedIn } from '../credentials/presented.ts';
+import { presentedIn } from '../credentials/presented.ts';
 import { rootFields } from '../graph/root-fields.ts';
+import type { OpenSocket, OpenSockets } from './open-sockets.ts';
 import { subscriptionDocuments } from './subscription-documents.ts';
 import type { SubscriptionContext } from './subscriptions.ts';
 
 export interface SocketServerOptions {
   http: Server;
   schema: () => GraphQLSchema;
-  config: GatewayConfig;
+  config: Pick<GatewayConfig, 'socket' | 'maxTokens' | 'introspection'>;
   authenticate: Authenticate;
-  /** Who a socket belongs to, when it is opened and whenever its credential may have changed. */
-  ownerOf: (presented: Presented, origin: Origin) => Promise<Caller | undefined>;
+  open: OpenSockets;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
 }
 
 export interface SocketServer {
-  /** Looks at the credential of every open socket again and closes, with 4403, those that no longer hold. */
-  recheck(): Promise<void>;
-  /** Closes every socket with 1001. */
+  /** Closes every socket with 1001, and cuts those that do not answer in time. */
   close(): Promise<void>;
 }
 
 interface SocketState extends Record<PropertyKey, unknown> {
-  presented: Presented;
-  origin: Origin;
+  held: OpenSocket;
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
 /** A reader that has this much unsent is closed: one slow client must not fill the gateway's memory. */
 const maxUnsentBytes = 1_048_576;
 
+/** How long a client may take to answer a close before its connection is cut. */
+const closeTimeoutMs = 5_000;
+
+/** What a client breaks on its socket ends that socket, which ws sees to; graphql-ws would also write it to the console. */
+class ClientSocket extends WebSocket {
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    return event === 'error' || super.emit(event, ...args);
+  }
+}
+
 /** Subscriptions over graphql-ws, on the path and port of HTTP. */
 export function socketServer(options: SocketServerOptions): SocketServer {
-  const { http, schema, config, authenticate, ownerOf, originOf, log } = options;
-  const sockets = new WebSocketServer({
-    server: http,
-    path: '/graphql',
+  const { http, schema, config, authenticate, open, originOf, log } = options;
+  const serverOptions: ServerOptions<typeof ClientSocket> & { closeTimeout: number } = {
+    WebSocket: ClientSocket,
+    noServer: true,
     maxPayload: config.socket.maxFrameBytes,
     perMessageDeflate: false,
-  });
-  const open = new Set<SocketContext>();
-  const documents = subscriptionDocuments(schema, config.maxTokens);
+    closeTimeout: closeTimeoutMs,
+  };
+  const sockets = new WebSocketServer(serverOptions);
+  const documents = subscriptionDocuments(schema, { maxTokens: config.maxTokens, hints: config.introspection });
   const format = formatGraphError(log);
+
+  http.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    if (request.url?.split('?')[0] === '/graphql') {
+      sockets.handleUpgrade(request, stream, head, (socket) => sockets.emit('connection', socket, request));
+    } else {
+      stream.on('error', () => stream.destroy());
+      stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    }
+  });
 
   const graphqlWs = useServer<Record<string, unknown>, SocketState>(
     {
       schema,
+      isProd: true, // never tells a client what went wrong inside
       connectionInitWaitTimeout: config.socket.initTimeoutMs,
       async onConnect(context) {
         const parameters = context.connectionParams ?? {};
         if (parameters['x-app-platform'] !== 'customer') return false; // graphql-ws closes with 4403
-        const state: SocketState = { presented: presentedIn(parameters), origin: originOf(context.extra.request) };
-        Object.assign(context.extra, state);
-        if (!(await holds(state))) return false;
-        open.add(context);
-        return true;
+        const { socket, request } = context.extra;
+        const held: OpenSocket = {
+          presented: presentedIn(parameters),
+          origin: originOf(request),
+          refuse: () => socket.close(4403, 'Forbidden'),
+        };
+        Object.assign(context.extra, { held });
+        return open.admit(held);
       },
-      onClose: (context) => void open.delete(context),
+      onClose({ extra }) {
+        if (extra.held) open.drop(extra.held);
+      },
 
       async onSubscribe(context, _id, { query, operationName, variables }) {
         try {
           return await argsFor(context, query, operationName, variables);
         } catch (error) {
-          if (isDomainError(error)) return [graphError(error)];
+          if (isDomainError(error) && error.kind !== 'internal') return [graphError(error)];
           log.error({ err: error }, 'subscription failed');
           return [graphError(new DomainError('internal', 'subscription failed'))];
+        }
+      },
+      async subscribe(args) {
+        try {
+          return await subscribe(args);
+        } catch (error) {
+          // What throws here would end the whole socket.
+          return { errors: [new GraphQLError('subscription failed', { originalError: asError(error) })] };
         }
       },
       onOperation(_context, _id, _payload, args, result) {
@@ -105,13 +136,15 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     operationName: string | null | undefined,
     variables: Record<string, unknown> | null | undefined,
   ): Promise<ExecutionArgs | GraphQLError[]> {
-    if (Object.keys(context.subscriptions).length > config.socket.maxSubscriptions) {
-      throw new DomainError('tooManyRequests', `A socket carries at most ${config.socket.maxSubscriptions} subscriptions`);
+    const { maxSubscriptions } = config.socket;
+    if (Object.keys(context.subscriptions).length > maxSubscriptions) {
+      throw new DomainError('tooManyRequests', `A socket carries at most ${maxSubscriptions} subscriptions`);
     }
-    const found = documents(query, operationName);
+    const { held } = context.extra;
+    if (!held) throw new Error('A socket subscribes that was never admitted');
+    const found = documents(query, operationName, variables);
     if (Array.isArray(found)) return found;
-    const { presented = {}, origin = originOf(context.extra.request) } = context.extra;
-    const caller = await authenticate(rootFields(found.document, found.operation), presented, origin);
+    const caller = await authenticate(rootFields(found.document, found.operation), held.presented, held.origin);
     const controller = new AbortController();
     const contextValue: SubscriptionContext & { abort: () => void } = {
       caller,
@@ -127,24 +160,17 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     };
   }
 
-  async function holds({ presented, origin }: SocketState): Promise<boolean> {
-    try {
-      await ownerOf(presented, origin);
-      return true;
-    } catch (error) {
-      // Only a clear refusal ends a socket; while identity is away nobody is thrown out.
-      return !(isDomainError(error, 'unauthenticated') || isDomainError(error, 'forbidden'));
-    }
-  }
-
   return {
-    async recheck() {
-      await Promise.all(
-        [...open].map(async ({ extra }) => {
-          if (!(await holds(extra as SocketState))) extra.socket.close(4403, 'Forbidden');
-        }),
-      );
+    async close() {
+      const cut = setTimeout(() => {
+        for (const socket of sockets.clients) socket.terminate();
+      }, closeTimeoutMs);
+      await graphqlWs.dispose();
+      clearTimeout(cut);
     },
-    close: async () => graphqlWs.dispose(),
   };
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

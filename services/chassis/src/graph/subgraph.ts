@@ -52,7 +52,10 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     name: `${unit} graph`,
     async start() {
       const schema = enforceAccess<Context>(
-        buildSubgraphSchema({ typeDefs: parse(options.typeDefs), resolvers: options.resolvers as GraphQLResolverMap<unknown> }),
+        buildSubgraphSchema({
+          typeDefs: parse(options.typeDefs),
+          resolvers: options.resolvers as GraphQLResolverMap<unknown>,
+        }),
       );
       apollo = new ApolloServer<Context>({
         schema,
@@ -115,12 +118,20 @@ function observed<Context extends GraphContext>(metrics: Metrics) {
     async requestDidStart() {
       const started = performance.now();
       return {
-        async willSendResponse({ operation, response }: import('@apollo/server').GraphQLRequestContextWillSendResponse<Context>) {
+        async willSendResponse({
+          operation,
+          response,
+        }: import('@apollo/server').GraphQLRequestContextWillSendResponse<Context>) {
+          // The gateway reads answers of 200 only: refused variables and documents are told like any other error.
+          response.http.status = 200;
           const failed = response.body.kind === 'single' && (response.body.singleResult.errors?.length ?? 0) > 0;
           const seconds = (performance.now() - started) / 1000;
           for (const selection of operation?.selectionSet.selections ?? []) {
             if (selection.kind !== 'Field') continue;
-            metrics.graphDuration.observe({ operation: selection.name.value, outcome: failed ? 'error' : 'ok' }, seconds);
+            metrics.graphDuration.observe(
+              { operation: selection.name.value, outcome: failed ? 'error' : 'ok' },
+              seconds,
+            );
           }
         },
       };

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { notFound, unauthenticated, unavailable } from '@parley/chassis/errors';
+import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
+import test from 'ava';
+import type { FieldRules } from '../graph/field-rules.ts';
+import { createAuthenticate, createOwnerOf } from './authenticate.ts';
+
+const origin = { ip: '192.0.2.1', requestId: 'r-1' };
+const rules: FieldRules = new Map([
+  ['Query.open', { by: [], subgraph: 'a' }],
+  ['Query.jwt', { by: ['JWT'], subgraph: 'a' }],
+  ['Query.key', { by: ['API_KEY'], subgraph: 'a' }],
+  ['Query.either', { by: ['JWT', 'API_KEY'], subgraph: 'a' }],
+]);
+const fields = (...names: string[]) => names.map((name) => ({ type: 'Query' as const, name }));
+
+function setup(apiKey: () => ResolveApiKeyResponse) {
+  const asked: string[] = [];
+  const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {
+    async resolveApiKey({ keySha256 }) {
+      asked.push(Buffer.from(keySha256 ?? []).toString('hex'));
+      return apiKey();
+    },
+  };
+  const ports = {
+    rules,
+    accessTokens: {
+      jwks: async () => ({ keys: [] }),
+      async verify(token: string) {
+        if (token !== 'good') throw unauthenticated('Invalid or expired access token');
+        return { signInId: 's-1', endsAtMs: 0 };
+      },
+    },
+    signIns: {
+      forget: () => undefined,
+      resolve: async () => ({
+        userId: 1,
+        displayName: 'Ada',
+        tenantId: 3,
+        tenantSuspended: false,
+        limitedReason: '',
+        userSuspended: false,
+      }),
+    },
+    identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
+  };
+  return { authenticate: createAuthenticate(ports), ownerOf: createOwnerOf(ports), asked };
+}
+
+const live = () => ({ apiKeyId: 5, tenantId: 3, tenantSuspended: false });
+
+test('an API key makes the caller that key, in its tenant; only its hash leaves the gateway, each time', async (t) => {
+  const { authenticate, asked } = setup(live);
+  for (let i = 0; i < 2; i += 1) {
+    t.deepEqual(await authenticate(fields('open', 'key'), { apiKey: 'sk_1' }, origin), {
+      kind: 'apiKey',
+      apiKeyId: 5,
+      tenantId: 3,
+      ...origin,
+    });
+  }
+  const hash = createHash('sha256').update('sk_1').digest('hex');
+  t.deepEqual(asked, [hash, hash]);
+});
+
+test('an API key that is none, or of a suspended tenant, is refused; one that cannot be asked about is not called wrong', async (t) => {
+  const key = { apiKey: 'sk_1' };
+  const absent = setup(() => {
+    throw notFound('ApiKey', 'shown');
+  });
+  t.like(await t.throwsAsync(absent.authenticate(fields('key'), key, origin)), { kind: 'unauthenticated' });
+  const suspended = setup(() => ({ ...live(), tenantSuspended: true }));
+  t.like(await t.throwsAsync(suspended.authenticate(fields('key'), key, origin)), { reason: 'TENANT_SUSPENDED' });
+  const away = setup(() => {
+    throw unavailable('identity is not available');
+  });
+  t.like(await t.throwsAsync(away.authenticate(fields('key'), key, origin)), { kind: 'unavailable' });
+});
+
+test('with both credentials the operation takes one that all its fields accept', async (t) => {
+  const { authenticate } = setup(live);
+  const both = () => ({ bearer: 'good', apiKey: 'sk_1' });
+  t.is((await authenticate(fields('jwt', 'either'), both(), origin)).kind, 'user');
+  t.is((await authenticate(fields('key', 'either'), both(), origin)).kind, 'apiKey');
+  t.is((await authenticate(fields('either'), { apiKey: 'sk_1' }, origin)).kind, 'apiKey');
+  t.like(await t.throwsAsync(authenticate(fields('jwt', 'key'), both(), origin)), { kind: 'unauthenticated' });
+  t.is((await authenticate(fields('open'), { bearer: 'bad' }, origin)).kind, 'anonymous');
+});
+
+test('a field that nobody knows is refused', async (t) => {
+  const { authenticate } = setup(live);
+  t.like(await t.throwsAsync(authenticate(fields('nothing'), { bearer: 'good' }, origin)), {
+    kind: 'unauthenticated',
+  });
+});
+
+test('a socket belongs to whom all its credentials say; to nobody when it shows none', async (t) => {
+  const { ownerOf } = setup(live);
+  t.is(await ownerOf({}, origin), undefined);
+  t.is((await ownerOf({ bearer: 'good', apiKey: 'sk_1' }, origin))?.kind, 'user');
+  t.is((await ownerOf({ apiKey: 'sk_1' }, origin))?.kind, 'apiKey');
+  t.like(await t.throwsAsync(ownerOf({ bearer: 'bad', apiKey: 'sk_1' }, origin)), { kind: 'unauthenticated' });
+});

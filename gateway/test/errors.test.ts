@@ -1,0 +1,216 @@
+import { conflict, DomainError, forbidden, invalid, notFound, unavailable } from '@parley/chassis/errors';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { GraphQLError } from 'graphql';
+import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
+import { rawServer } from './support/raw-server.ts';
+
+const count = '{ agentCount }';
+const masked = { message: 'Something went wrong on our side', extensions: { code: 'INTERNAL', statusCode: 500 } };
+
+test('what a subgraph refuses reaches the client as it is, with HTTP status 200', async (t) => {
+  let thrown: Error = new Error('unset');
+  const fail = () => {
+    throw thrown;
+  };
+  const { ask, identity } = await gatewayMesh(t, {
+    resolvers: { agent: { Query: { agentCount: fail, agent: fail }, Mutation: { deleteAgent: fail } } },
+  });
+  const token = await identity.signIn('s-1');
+  const problem = { path: 'input.name', message: 'must not be blank' };
+  const cases: [Error, Record<string, unknown>][] = [
+    [invalid(problem), { code: 'BAD_REQUEST', statusCode: 400, fields: [problem] }],
+    [notFound('Agent', 9), { code: 'NOT_FOUND', statusCode: 404 }],
+    [forbidden('Owners only', 'OWNER_ONLY'), { code: 'FORBIDDEN', statusCode: 403, reason: 'OWNER_ONLY' }],
+    [conflict('Taken'), { code: 'CONFLICT', statusCode: 409 }],
+    [new DomainError('tooManyRequests', 'Too many wait'), { code: 'TOO_MANY_REQUESTS', statusCode: 429 }],
+    [new DomainError('notImplemented', 'Not yet'), { code: 'NOT_IMPLEMENTED', statusCode: 501 }],
+    [unavailable('No model answers'), { code: 'UNAVAILABLE', statusCode: 503 }],
+  ];
+  for (const [error, extensions] of cases) {
+    thrown = error;
+    const answer = await ask('mutation { deleteAgent(id: 9) }', { token });
+    t.is(answer.status, 200, error.message);
+    t.deepEqual(answer.errors, [{ message: error.message, path: ['deleteAgent'], extensions }]);
+  }
+  thrown = notFound('Agent', 9);
+  const partial = await ask('{ __typename a: agent(id: 9) { id } b: agent(id: 8) { id } }', { token });
+  t.is(partial.status, 200);
+  t.deepEqual(partial.data, { __typename: 'Query', a: null, b: null });
+  t.deepEqual(codesOf(partial), ['NOT_FOUND', 'NOT_FOUND']);
+});
+
+test('what a subgraph throws by mistake is masked, and nothing of it leaks', async (t) => {
+  let thrown: unknown;
+  const { ask, identity } = await gatewayMesh(t, {
+    resolvers: {
+      agent: {
+        Query: {
+          agentCount: () => {
+            throw thrown;
+          },
+        },
+      },
+    },
+  });
+  const token = await identity.signIn('s-1');
+  const secret = 'select * from users at 10.0.0.7:5432';
+  const mistakes = [
+    new Error(secret),
+    new TypeError(secret),
+    { odd: secret },
+    new DomainError('internal', secret, { cause: new Error(secret) }),
+    new GraphQLError(secret, { extensions: { code: 'SECRET', detail: secret, http: { status: 500 } } }),
+  ];
+  for (thrown of mistakes) {
+    const answer = await ask(count, { token });
+    t.is(answer.status, 200);
+    t.like(answer.errors, [masked]);
+    t.false(answer.text.includes('10.0.0.7'), answer.text);
+    t.deepEqual(Object.keys(answer.errors?.[0]?.extensions ?? {}), ['code', 'statusCode']);
+  }
+});
+
+test('a subgraph that is down is unavailable, tells no address, and is found again when it is back', async (t) => {
+  const { ask, identity, parts, stop, restartGraph } = await gatewayMesh(t, {
+    resolvers: { agent: { Query: { agentCount: () => 2 } }, session: { Query: { sessionCount: () => 3 } } },
+  });
+  const token = await identity.signIn('s-1');
+  t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
+  await stop(parts['agent graph']);
+  const answer = await ask('{ agentCount }', { token });
+  t.is(answer.status, 200);
+  t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE', statusCode: 503 } }]);
+  t.notRegex(answer.text, /127\.0\.0\.1|ECONN|http:/);
+  t.deepEqual((await ask('{ sessionCount }', { token })).data, { sessionCount: 3 }, 'the others serve');
+  await restartGraph('agent');
+  await eventually('it answers', async () => (await ask(count, { token })).data);
+});
+
+test('answers of a subgraph that are none are masked', async (t) => {
+  let status = 500;
+  let body = '';
+  const agent = await rawServer(t, (request, response) => {
+    request.resume();
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
+  const token = await identity.signIn('s-1');
+  for ([status, body] of [
+    [500, '{"errors":[{"message":"secret"}]}'],
+    [400, '{"data":{"agentCount":1}}'],
+    [401, 'secret'],
+    [302, ''],
+    [200, '{"data":{"agentCount":'],
+    [200, '<html>secret</html>'],
+    [200, ''],
+    [200, 'null'],
+    [200, '[]'],
+    [200, '{"errors":"secret"}'],
+    [
+      200,
+      '{"data":{"agentCount":null},"errors":[{"message":"secret http://10.0.0.7","extensions":{"code":"ECONNREFUSED"}}]}',
+    ],
+  ] as const) {
+    const answer = await ask(count, { token });
+    t.is(answer.status, 200, body);
+    t.like(answer.errors, [masked], `${status} ${body}`);
+    t.notRegex(answer.text, /secret|10\.0\.0\.7|127\.0\.0\.1/, body);
+  }
+});
+
+test('a subgraph that hangs up is unavailable, and the gateway lives', async (t) => {
+  const agent = await rawServer(t, (request) => request.socket.destroy());
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
+  const token = await identity.signIn('s-1');
+  const answer = await ask(count, { token });
+  t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
+  t.notRegex(answer.text, /socket|127/);
+});
+
+test('an answer that is too large is refused with its reason', async (t) => {
+  const { ask, identity } = await gatewayMesh(t, {
+    env: { GATEWAY_MAX_ANSWER_BYTES: '10000' },
+    resolvers: { agent: { Query: { agentConfigOptions: () => ({ ttsVoiceCatalogUrl: 'x'.repeat(20_000) }) } } },
+  });
+  const token = await identity.signIn('s-1');
+  const { errors } = await ask('{ agentConfigOptions { ttsVoiceCatalogUrl } }', { token });
+  t.like(errors, [{ extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' } }]);
+});
+
+test("syntax, validation and variables keep Apollo's codes and are HTTP 400", async (t) => {
+  const { ask, identity, reached, post } = await gatewayMesh(t);
+  const token = await identity.signIn('s-1');
+  const cases: [string, Record<string, unknown>, string][] = [
+    ['{ agentCount', {}, 'GRAPHQL_PARSE_FAILED'],
+    ['{ nothing }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['{ agent(id: {}) { id } }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['{ agents(first: 99999999999) { id } }', {}, 'GRAPHQL_VALIDATION_FAILED'],
+    ['query ($id: ID!) { agent(id: $id) { id } }', {}, 'BAD_USER_INPUT'],
+    ['query ($first: Int) { agents(first: $first) { id } }', { first: 'many' }, 'BAD_USER_INPUT'],
+    [
+      'mutation ($input: CreateTenantInput!) { createTenant(input: $input) { id } }',
+      { input: { no: 1 } },
+      'BAD_USER_INPUT',
+    ],
+  ];
+  for (const [query, variables, code] of cases) {
+    const answer = await ask(query, { token, variables });
+    t.is(answer.status, 400, query);
+    for (const { extensions } of answer.errors ?? []) t.deepEqual(extensions, { code, statusCode: 400 }, query);
+    t.true((answer.errors ?? []).length > 0);
+  }
+  const unnamed = await post(JSON.stringify({ query: 'query a { __typename } query b { __typename }' }));
+  t.is(unnamed.status, 400);
+  t.deepEqual(codesOf(unnamed), ['OPERATION_RESOLUTION_FAILURE']);
+  t.is(reached.length, 0);
+});
+
+test("input that only the subgraph's own schema refuses is told as any other", async (t) => {
+  const { ask, identity } = await gatewayMesh(t, {
+    resolvers: {
+      agent: {
+        Query: {
+          agentCount: () => {
+            throw new GraphQLError('Variable "$x" got invalid value', { extensions: { code: 'BAD_USER_INPUT' } });
+          },
+        },
+      },
+    },
+  });
+  const token = await identity.signIn('s-1');
+  const answer = await ask(count, { token });
+  t.is(answer.status, 200);
+  t.like(answer.errors, [{ extensions: { code: 'BAD_USER_INPUT', statusCode: 400 } }]);
+});
+
+test('a document of more tokens than the lexer reads is refused', async (t) => {
+  const { ask } = await gatewayMesh(t);
+  const answer = await ask(`{ ${'__typename '.repeat(2_000)} }`);
+  t.is(answer.status, 400);
+  t.deepEqual(codesOf(answer), ['GRAPHQL_PARSE_FAILED']);
+});
+
+test('subscriptions by POST are told where they are served', async (t) => {
+  const { ask, identity } = await gatewayMesh(t);
+  const token = await identity.signIn('s-1');
+  const answer = await ask('subscription { sessionEvents(sessionId: 1) { eventId } }', { token });
+  t.is(answer.status, 400);
+  t.like(answer.errors, [{ extensions: { code: 'BAD_REQUEST', statusCode: 400 } }]);
+  t.regex(answer.errors?.[0]?.message ?? '', /WebSocket/);
+});
+
+test('introspection is a setting; without it errors do not give names away', async (t) => {
+  const open = await gatewayMesh(t);
+  const query = '{ __type(name: "Query") { name } }';
+  t.deepEqual((await open.ask(query)).data, { __type: { name: 'Query' } });
+  t.regex((await open.ask('{ agentCoun }')).text, /agentCount/);
+
+  const closed = await gatewayMesh(t, { env: { NODE_ENV: 'production' } });
+  const refused = await closed.ask(query);
+  t.is(refused.status, 400);
+  t.deepEqual(codesOf(refused), ['GRAPHQL_VALIDATION_FAILED']);
+  t.notRegex((await closed.ask('{ agentCoun }')).text, /agentCount/);
+  const forced = await gatewayMesh(t, { env: { NODE_ENV: 'production', INTROSPECTION: 'true' } });
+  t.is((await forced.ask(query)).status, 200);
+});

@@ -1,0 +1,246 @@
+import { DomainError, forbidden, invalid, notFound } from '@parley/chassis/errors';
+import { eventually } from '@parley/chassis/testing/eventually';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import test, { type ExecutionContext } from 'ava';
+import { gatewayMesh } from './support/gateway-mesh.ts';
+import { openSocket, sessionEventsQuery } from './support/socket.ts';
+
+const occurredAt = new Date('2026-01-02T03:04:05.678Z');
+
+function event(n: number, kind: NonNullable<SessionEvent['kind']>): SessionEvent {
+  return { eventId: `1700000000000-${n}`, sessionId: 7, occurredAt, kind };
+}
+
+function chunk(n: number, text: string): SessionEvent {
+  return event(n, { $case: 'aiResponseChunk', value: { clientTurnId: 'c-1', turnIndex: 0, attempt: 1, text } });
+}
+
+async function subscribedMesh(t: ExecutionContext) {
+  const mesh = await gatewayMesh(t);
+  const token = await mesh.identity.signIn('s-1', { tenantId: 42 });
+  const open = () => openSocket(t, mesh.url, { 'x-app-platform': 'customer', authorization: `Bearer ${token}` });
+  return { ...mesh, openSocket: open, socket: open() };
+}
+
+test('events arrive typed, whole and in order', async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  const { results } = socket.subscribe(sessionEventsQuery, { sessionId: '7', after: '0' });
+  await eventually('it is subscribed', () => session.open() === 1);
+  t.deepEqual(session.opened[0]?.request, { sessionId: 7, after: '0' });
+  t.like(session.opened[0]?.caller, { kind: 'user', userId: 1, tenantId: 42, signInId: 's-1' });
+
+  const structuredContent = { kind: 'card', title: 'Ü🦜', buttons: [{ label: 'a', value: 'b' }] };
+  session.send(
+    chunk(1, 'Hello '),
+    chunk(2, '🦜'),
+    event(3, {
+      $case: 'aiResponse',
+      value: {
+        clientTurnId: 'c-1',
+        turnIndex: 0,
+        interrupted: false,
+        message: {
+          id: 12,
+          sessionId: 7,
+          role: 'MODEL',
+          text: 'Hello 🦜',
+          turnIndex: 1,
+          tokensIn: 10,
+          tokensOut: 2,
+          costUsdE8: 123_456_789n,
+          structuredContentJson: JSON.stringify(structuredContent),
+          createdAt: occurredAt,
+          updatedAt: occurredAt,
+        },
+      },
+    }),
+    { ...event(4, { $case: 'sessionStatusChanged', value: { status: 'ENDED' } }), kind: undefined },
+    event(5, {
+      $case: 'turnFailed',
+      value: { turnIndex: 2, code: 'MODEL_FAILED', message: 'The model failed', clientTurnId: undefined },
+    }),
+    event(6, { $case: 'sessionStatusChanged', value: { status: 'ENDED' } }),
+  );
+  await eventually('all have arrived', () => results.length >= 5);
+  const common = { sessionId: 7, occurredAt: '2026-01-02T03:04:05.678Z' };
+  const piece = { __typename: 'AiResponseChunkEvent', ...common, clientTurnId: 'c-1', turnIndex: 0, attempt: 1 };
+  t.deepEqual(
+    results.map(({ data }) => data?.sessionEvents),
+    [
+      { ...piece, eventId: '1700000000000-1', text: 'Hello ' },
+      { ...piece, eventId: '1700000000000-2', text: '🦜' },
+      {
+        __typename: 'AiResponseEvent',
+        ...common,
+        eventId: '1700000000000-3',
+        clientTurnId: 'c-1',
+        turnIndex: 0,
+        text: 'Hello 🦜',
+        interrupted: false,
+        message: {
+          id: 12,
+          sessionId: 7,
+          role: 'MODEL',
+          text: 'Hello 🦜',
+          turnIndex: 1,
+          tokensIn: 10,
+          tokensOut: 2,
+          costUsd: 1.23456789,
+          structuredContent,
+          createdAt: '2026-01-02T03:04:05.678Z',
+          updatedAt: '2026-01-02T03:04:05.678Z',
+        },
+      },
+      {
+        __typename: 'TurnFailedEvent',
+        ...common,
+        eventId: '1700000000000-5',
+        clientTurnId: null,
+        turnIndex: 2,
+        code: 'MODEL_FAILED',
+        failure: 'The model failed',
+      },
+      { __typename: 'SessionStatusEvent', ...common, eventId: '1700000000000-6', status: 'ENDED' },
+    ],
+    'an event of a kind that this gateway does not know is passed over',
+  );
+  t.true(results.every(({ errors }) => errors === undefined));
+});
+
+test('fragments on the interface and on types, aliases and __typename resolve from the event', async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  const { results } = socket.subscribe(`
+    subscription { e: sessionEvents(sessionId: 7) { ...common ... on SessionStatusEvent { now: status } } }
+    fragment common on SessionEvent { kind: __typename id: eventId }`);
+  await eventually('it is subscribed', () => session.open() === 1);
+  t.deepEqual(session.opened[0]?.request, { sessionId: 7, after: undefined });
+  session.send(event(1, { $case: 'sessionStatusChanged', value: { status: 'EXPIRED' } }));
+  await eventually('it has arrived', () => results.length === 1);
+  t.deepEqual(results[0]?.data, { e: { kind: 'SessionStatusEvent', id: '1700000000000-1', now: 'EXPIRED' } });
+});
+
+test('leaving cancels the stream at once, also while it waits for an event', async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  const first = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  const second = socket.subscribe(sessionEventsQuery, { sessionId: 8 });
+  await eventually('both are open', () => session.open() === 2);
+  first.leave();
+  await eventually('the one left is cancelled', () => session.open() === 1);
+  session.send(chunk(1, 'still here'));
+  await eventually('the other goes on', () => second.results.length === 1);
+  t.is(first.results.length, 0);
+  second.leave();
+  await eventually('so is the other', () => session.open() === 0);
+  t.is(socket.closed(), undefined);
+});
+
+test('closing the socket cancels all its streams, and nobody else notices', async (t) => {
+  const { socket, session, openSocket: another } = await subscribedMesh(t);
+  socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  socket.subscribe(sessionEventsQuery, { sessionId: 8 });
+  const other = another().subscribe(sessionEventsQuery, { sessionId: 7 });
+  await eventually('all are open', () => session.open() === 3);
+  session.send(chunk(1, 'a'));
+  await eventually('events flow', () => other.results.length === 1);
+  socket.client.terminate();
+  await eventually('its streams are cancelled', () => session.open() === 1);
+  session.send(chunk(2, 'b'));
+  await eventually('the other goes on', () => other.results.length === 2);
+  t.is(other.ended(), undefined);
+});
+
+test("refusals of the session service reach the client in the contract's shape", async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  let refusal: Error | undefined;
+  session.onOpen = () => {
+    if (refusal) throw refusal;
+  };
+  const problem = { path: 'after', message: 'is no event id' };
+  const cases: [Error, object][] = [
+    [notFound('Session', 9), { message: 'Session 9 not found', extensions: { code: 'NOT_FOUND', statusCode: 404 } }],
+    [
+      forbidden('No', 'OTHER_SESSION'),
+      { message: 'No', extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'OTHER_SESSION' } },
+    ],
+    [
+      invalid(problem),
+      {
+        message: 'after is no event id',
+        extensions: { code: 'BAD_REQUEST', statusCode: 400, fields: [problem] },
+      },
+    ],
+    [
+      new DomainError('unavailable', 'too slow at 10.0.0.7', { reason: 'SLOW_READER' }),
+      { message: 'session is not available', extensions: { code: 'UNAVAILABLE', reason: 'SLOW_READER' } },
+    ],
+    [
+      new Error('secret'),
+      { message: 'Something went wrong on our side', extensions: { code: 'INTERNAL', statusCode: 500 } },
+    ],
+  ];
+  for (const [error, told] of cases) {
+    refusal = error;
+    const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 9 });
+    t.like(await eventually(error.message, ended), [told]);
+  }
+  refusal = undefined;
+  const { results } = socket.subscribe(sessionEventsQuery, { sessionId: 9 });
+  await eventually('the socket still serves', () => session.open() === 1);
+  session.send(chunk(1, 'a'));
+  await eventually('and streams', () => results.length === 1);
+});
+
+test('an error in mid-stream ends the subscription after what came before it', async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  const { results, ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  await eventually('it is open', () => session.open() === 1);
+  session.send(chunk(1, 'a'), chunk(2, 'b'));
+  await eventually('both have arrived', () => results.length === 2);
+  session.end(new Error('secret'));
+  t.like(await eventually('it has ended', ended), [{ extensions: { code: 'INTERNAL', statusCode: 500 } }]);
+  t.is(socket.closed(), undefined);
+});
+
+test('an id that no session can have is one that is not there', async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  for (const sessionId of ['abc', 0, -1, '99999999999', '1.5', '', ' 1', '1e3', '٣']) {
+    const { ended } = socket.subscribe(sessionEventsQuery, { sessionId });
+    t.like(await eventually(`${sessionId} is refused`, ended), [
+      { message: `Session ${sessionId} not found`, extensions: { code: 'NOT_FOUND', statusCode: 404 } },
+    ]);
+  }
+  t.is(session.opened.length, 0);
+});
+
+test('a session service that restarts ends its streams as unavailable; the gateway lives and finds it again', async (t) => {
+  const { socket, session, parts, stop, restartRpc } = await subscribedMesh(t);
+  const first = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  await eventually('it is open', () => session.open() === 1);
+  await stop(parts['session rpc']);
+  t.like(await eventually('it has ended', first.ended), [{ extensions: { code: 'UNAVAILABLE', statusCode: 503 } }]);
+  const meanwhile = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  t.like(await eventually('nobody is there', meanwhile.ended), [{ extensions: { code: 'UNAVAILABLE' } }]);
+
+  await restartRpc('session');
+  const again = await eventually('it is found again', async () => {
+    const { ended, results, leave } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+    await eventually('an answer', () => session.open() === 1 || ended());
+    if (ended()) leave();
+    return ended() ? undefined : { results };
+  });
+  session.send(chunk(1, 'back'));
+  await eventually('events flow again', () => again.results.length === 1);
+  t.is(socket.closed(), undefined);
+});
+
+test('a suspended tenant and a limited sign-in may not subscribe', async (t) => {
+  const { socket, session, identity, announce } = await subscribedMesh(t);
+  await socket.settled();
+  await identity.signIn('s-1', { tenantId: 42, limitedReason: 'TWO_FACTOR_REQUIRED' });
+  await announce({ $case: 'signInId', value: 'somebody else' });
+  const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  t.like(await eventually('it is refused', ended), [
+    { extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } },
+  ]);
+  t.is(session.opened.length, 0);
+});

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import type { Environment } from '@parley/chassis/config';
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { type GraphContext, subgraph } from '@parley/chassis/graph/subgraph';
+import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { createLogger } from '@parley/chassis/log';
+import { createMetrics } from '@parley/chassis/metrics';
+import { rpcServer } from '@parley/chassis/rpc/server';
+import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
+import type { Part } from '@parley/chassis/unit';
+import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { ExecutionContext } from 'ava';
+import { readGatewayConfig } from '../../src/config.ts';
+import { gateway } from '../../src/service.ts';
+import { identityScript, publicUrl } from './identity-script.ts';
+import { sessionScript } from './session-script.ts';
+
+export type SubgraphName = 'identity' | 'agent' | 'session';
+export type Resolvers = GraphQLResolverMap<GraphContext>;
+
+export interface GatewayMeshOptions {
+  /** The gateway's settings. */
+  env?: Environment;
+  /** What the subgraphs answer; a root field without a resolver answers null. */
+  resolvers?: Partial<Record<SubgraphName, Resolvers>>;
+  /** A server of the test's own in a subgraph's place. */
+  graphUrls?: Partial<Record<SubgraphName, string>>;
+}
+
+export interface Asked {
+  /** What goes beside the contract's x-app-platform; undefined leaves that out. */
+  headers?: Record<string, string>;
+  token?: string;
+  apiKey?: string;
+  variables?: Record<string, unknown>;
+}
+
+export interface GraphAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  data: Record<string, unknown> | null | undefined;
+  errors: { message: string; path?: (string | number)[]; extensions: Record<string, unknown> }[] | undefined;
+}
+
+export type GatewayMesh = Awaited<ReturnType<typeof gatewayMesh>>;
+
+/** A gateway on free ports in front of scripted subgraphs and gRPC services, over the real wire. */
+export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptions = {}) {
+  const log = createLogger('test');
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({});
+  const keyValue = memoryKeyValue();
+  const identity = await identityScript();
+  const session = sessionScript();
+  /** Requests that reached a subgraph, in order. */
+  const reached: { subgraph: SubgraphName; caller: Caller }[] = [];
+  const around: Surroundings = {
+    database: () => {
+      throw new Error('the gateway has no database');
+    },
+    keyValue,
+    eventLog: memoryEventLog(),
+    eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
+    addresses,
+    callers,
+    host: '127.0.0.1',
+    migrateOnStart: false,
+    soleOwner: true,
+    development: true,
+  };
+
+  const running = new Set<Part>();
+  async function start(part: Part): Promise<Part> {
+    await part.start();
+    running.add(part);
+    return part;
+  }
+  async function stop(part: Part): Promise<void> {
+    if (running.delete(part)) await part.stop();
+  }
+  t.teardown(async () => {
+    for (const part of [...running].toReversed()) await stop(part);
+  });
+
+  function subgraphOf(name: SubgraphName, port = 0): Part {
+    return subgraph<GraphContext>({
+      unit: name,
+      port,
+      typeDefs: readFileSync(new URL(`../../../services/${name}/src/schema.graphql`, import.meta.url), 'utf8'),
+      resolvers: options.resolvers?.[name] ?? {},
+      context: (caller) => {
+        reached.push({ subgraph: name, caller });
+        return { caller };
+      },
+      callers,
+      log,
+      metrics: createMetrics(name),
+      onListening: (url) => addresses.announce(name, 'graph', options.graphUrls?.[name] ?? url),
+    });
+  }
+  function rpcOf(name: 'identity' | 'session', port = 0): Part {
+    return rpcServer({
+      unit: name,
+      port,
+      callers,
+      log,
+      metrics: createMetrics(name),
+      drainTimeoutMs: 1_000,
+      services: (server) =>
+        name === 'identity'
+          ? server.add(IdentityServiceDefinition, identity.rpc)
+          : server.add(SessionServiceDefinition, session.rpc),
+      onListening: (address) => addresses.announce(name, 'rpc', address),
+    });
+  }
+
+  const parts = {
+    'identity graph': await start(subgraphOf('identity')),
+    'agent graph': await start(subgraphOf('agent')),
+    'session graph': await start(subgraphOf('session')),
+    'identity rpc': await start(rpcOf('identity')),
+    'session rpc': await start(rpcOf('session')),
+  };
+  const config = { GATEWAY_PORT: '0', PARLEY_PUBLIC_URL: publicUrl, ...options.env };
+  const self = await start(gateway(readGatewayConfig(config), around));
+  const base = addresses.of('gateway', 'public');
+
+  async function post(body: string, headers: Record<string, string> = {}): Promise<GraphAnswer> {
+    const response = await fetch(`${base}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-app-platform': 'customer', ...headers },
+      body,
+    });
+    const text = await response.text();
+    const { data, errors } = JSON.parse(text) as GraphAnswer;
+    return { status: response.status, headers: response.headers, text, data, errors };
+  }
+
+  return {
+    base,
+    url: `${base}/graphql`,
+    identity,
+    session,
+    reached,
+    callers,
+    keyValue,
+    addresses,
+    parts,
+    /** Stops the gateway or one of its neighbours. */
+    stop: (part: Part = self) => stop(part),
+    /** Brings a stopped gRPC neighbour back on its old address. */
+    restartRpc: (name: 'identity' | 'session') => start(rpcOf(name, portOf(addresses.of(name, 'rpc')))),
+    restartGraph: (name: SubgraphName) => start(subgraphOf(name, portOf(addresses.of(name, 'graph')))),
+    post,
+    /** Sends one operation. */
+    ask: (query: string, { variables, token, apiKey, headers = {} }: Asked = {}) =>
+      post(JSON.stringify({ query, variables }), {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+        ...headers,
+      }),
+    /** Tells the gateways as identity does. */
+    announce: (whose: NonNullable<CredentialsChanged['whose']>) =>
+      keyValue.publish(
+        'parley:sign-ins',
+        Buffer.from(CredentialsChanged.encode({ whose }).finish()).toString('base64'),
+      ),
+  };
+}
+
+function portOf(address: string): number {
+  return Number(/:(\d+)\/?$/.exec(address)?.[1]);
+}
+
+/** The codes of an answer's errors. */
+export function codesOf({ errors }: GraphAnswer): unknown[] {
+  return (errors ?? []).map(({ extensions }) => extensions.code);
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { notFound, unavailable } from '@parley/chassis/errors';
+import type { MeshContext } from '@parley/chassis/rpc/server';
+import type {
+  IdentityServiceImplementation,
+  ResolveApiKeyResponse,
+  ResolveSignInResponse,
+} from '@parley/protos/parley/identity/v1/identity';
+import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
+
+/** What the gateways of tests take their access tokens to be issued by and for. */
+export const publicUrl = 'http://parley.test';
+
+export interface SigningKey {
+  kid: string;
+  publicJwk: JWK;
+  /** An access token; `claims` and `header` replace what a right one says. */
+  token(signInId: string, claims?: Record<string, unknown>, header?: Partial<JWTHeaderParameters>): Promise<string>;
+}
+
+export async function signingKey(kid: string): Promise<SigningKey> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const publicJwk: JWK = { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' };
+  return {
+    kid,
+    publicJwk,
+    token(signInId, claims = {}, header = {}) {
+      const now = Math.floor(Date.now() / 1000);
+      const right = { iss: publicUrl, aud: publicUrl, sub: '1', sid: signInId, iat: now, exp: now + 900, jti: 'j-1' };
+      return new SignJWT({ ...right, ...claims }).setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(privateKey);
+    },
+  };
+}
+
+/** An identity service whose answers the test writes down. */
+export interface IdentityScript {
+  rpc: IdentityServiceImplementation<MeshContext>;
+  key: SigningKey;
+  jwks: { keys: JWK[] };
+  /** Sign-ins by `sid`; what is not here is revoked or was never there. */
+  signIns: Map<string, ResolveSignInResponse>;
+  /** While true every call fails as unavailable. */
+  away: boolean;
+  /** What it was asked, in order: `jwks`, `signIn <sid>`, `apiKey`. */
+  asked: string[];
+  /** Signs somebody in and answers the access token. Default: user 1 of tenant 1. */
+  signIn(sid: string, facts?: Partial<ResolveSignInResponse>): Promise<string>;
+  addApiKey(key: string, facts: ResolveApiKeyResponse): void;
+}
+
+export async function identityScript(): Promise<IdentityScript> {
+  const key = await signingKey('key-1');
+  const apiKeys = new Map<string, ResolveApiKeyResponse>();
+
+  function answer(question: string): void {
+    script.asked.push(question);
+    if (script.away) throw unavailable('identity is away');
+  }
+
+  const script: IdentityScript = {
+    key,
+    jwks: { keys: [key.publicJwk] },
+    signIns: new Map(),
+    away: false,
+    asked: [],
+    async signIn(sid, facts = {}) {
+      const person = { userId: 1, displayName: 'Ada', tenantId: 1, tenantSuspended: false };
+      script.signIns.set(sid, { ...person, limitedReason: '', userSuspended: false, ...facts });
+      return key.token(sid);
+    },
+    addApiKey: (apiKey, facts) => void apiKeys.set(createHash('sha256').update(apiKey).digest('hex'), facts),
+    rpc: {
+      async getJwks() {
+        answer('jwks');
+        return { jwksJson: JSON.stringify(script.jwks) };
+      },
+      async resolveSignIn({ signInId }) {
+        answer(`signIn ${signInId}`);
+        const found = script.signIns.get(signInId);
+        if (!found) throw notFound('SignIn', signInId);
+        return found;
+      },
+      async resolveApiKey({ keySha256 }) {
+        answer('apiKey');
+        const found = apiKeys.get(Buffer.from(keySha256).toString('hex'));
+        if (!found) throw notFound('ApiKey', 'shown');
+        return found;
+      },
+      getTenant: () => Promise.reject(new Error('the gateway does not ask this')),
+      rotateSigningKey: () => Promise.reject(new Error('the gateway does not ask this')),
+    },
+  };
+  return script;
+}

@@ -1,0 +1,74 @@
+import type { Caller } from '@parley/chassis/caller';
+import type { MeshContext } from '@parley/chassis/rpc/server';
+import type {
+  SessionEvent,
+  SessionServiceImplementation,
+  WatchSessionRequest,
+} from '@parley/protos/parley/session/v1/session';
+
+/** A session service whose event streams the test feeds. */
+export interface SessionScript {
+  rpc: SessionServiceImplementation<MeshContext>;
+  /** The streams that were opened, in order. */
+  opened: { request: WatchSessionRequest; caller: Caller }[];
+  /** Streams that are open now. */
+  open(): number;
+  /** Sends to every open stream. */
+  send(...events: SessionEvent[]): void;
+  /** Ends every open stream, with an error if one is given. */
+  end(error?: Error): void;
+  /** Called when a stream opens, before its first event; what it throws is the stream's error. */
+  onOpen: (request: WatchSessionRequest) => void;
+}
+
+interface Stream {
+  events: SessionEvent[];
+  ended?: { error: Error | undefined };
+  wake: () => void;
+}
+
+export function sessionScript(): SessionScript {
+  const streams = new Set<Stream>();
+  const script: SessionScript = {
+    opened: [],
+    open: () => streams.size,
+    send(...events) {
+      for (const stream of streams) {
+        stream.events.push(...events);
+        stream.wake();
+      }
+    },
+    end(error) {
+      for (const stream of streams) {
+        stream.ended = { error };
+        stream.wake();
+      }
+    },
+    onOpen: () => undefined,
+    rpc: {
+      getTranscript: () => Promise.reject(new Error('the gateway does not ask this')),
+      async *watchSession(request, { caller, signal, draining }) {
+        const stream: Stream = { events: [], wake: () => undefined };
+        script.opened.push({ request, caller });
+        streams.add(stream);
+        try {
+          script.onOpen(request);
+          while (!signal.aborted && !draining.aborted) {
+            for (const event of stream.events.splice(0)) yield { event };
+            if (stream.ended?.error) throw stream.ended.error;
+            if (stream.ended) return;
+            await new Promise<void>((resolve) => {
+              stream.wake = resolve;
+              signal.addEventListener('abort', () => resolve(), { once: true });
+              draining.addEventListener('abort', () => resolve(), { once: true });
+              if (stream.events.length > 0 || stream.ended) resolve();
+            });
+          }
+        } finally {
+          streams.delete(stream);
+        }
+      },
+    },
+  };
+  return script;
+}

@@ -1,0 +1,84 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import type { ExecutionContext } from 'ava';
+import { type Client, createClient, type FormattedExecutionResult } from 'graphql-ws';
+
+export interface Subscribed {
+  /** What has arrived so far. */
+  results: FormattedExecutionResult[];
+  /** How it ended: `complete`, or what the client was told; undefined while it goes on. */
+  ended: () => unknown;
+  leave: () => void;
+}
+
+export interface TestSocket {
+  client: Client;
+  /** The code that the socket was closed with, once it was. */
+  closed: () => number | undefined;
+  /** Resolves when the socket has been acknowledged, or closed. */
+  settled: () => Promise<unknown>;
+  subscribe(query: string, variables?: Record<string, unknown>): Subscribed;
+}
+
+/** A graphql-ws client of the gateway that opens one socket and does not come back by itself. */
+export function openSocket(
+  t: ExecutionContext,
+  httpUrl: string,
+  connectionParams: Record<string, unknown>,
+): TestSocket {
+  let closed: number | undefined;
+  let acknowledged = false;
+  const client = createClient({
+    url: httpUrl.replace('http', 'ws'),
+    connectionParams,
+    retryAttempts: 0,
+    lazy: false,
+    onNonLazyError: () => undefined,
+    on: {
+      connected: () => {
+        acknowledged = true;
+      },
+      closed: (event) => {
+        closed = (event as CloseEvent).code;
+      },
+    },
+  });
+  t.teardown(() => client.dispose());
+  return {
+    client,
+    closed: () => closed,
+    settled: () => eventually('the socket is settled', () => acknowledged || closed !== undefined),
+    subscribe(query, variables) {
+      const results: Subscribed['results'] = [];
+      let ended: unknown;
+      const leave = client.subscribe<Record<string, unknown>, Record<string, unknown>>(
+        { query, variables },
+        {
+          next: (result) => void results.push(result),
+          error: (error) => {
+            ended = error;
+          },
+          complete: () => {
+            ended = 'complete';
+          },
+        },
+      );
+      return { results, ended: () => ended, leave };
+    },
+  };
+}
+
+export const sessionEventsQuery = `subscription ($sessionId: ID!, $after: String) {
+  sessionEvents(sessionId: $sessionId, after: $after) {
+    __typename
+    eventId
+    sessionId
+    occurredAt
+    ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
+    ... on AiResponseEvent {
+      clientTurnId turnIndex text interrupted
+      message { id sessionId role text turnIndex tokensIn tokensOut costUsd structuredContent createdAt updatedAt }
+    }
+    ... on TurnFailedEvent { clientTurnId turnIndex code failure: message }
+    ... on SessionStatusEvent { status }
+  }
+}`;
