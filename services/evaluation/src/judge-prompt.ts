@@ -1,9 +1,8 @@
+import { templateEngine } from '@parley/chassis/template-engine';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
-import { Liquid } from 'liquidjs';
 import type { TranscriptLine } from './transcript.ts';
 
-/** Bounds on what a tenant's own template may cost: time, loops and the size of what it makes. */
-const liquid = new Liquid({ renderLimit: 500, parseLimit: 200_000, memoryLimit: 5_000_000, ownPropertyOnly: true });
+const templates = templateEngine();
 
 export interface JudgePrompt {
   system: string;
@@ -23,7 +22,7 @@ async function instructions(agent: Agent, transcript: TranscriptLine[], labels: 
   const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate } = agent;
   if (evaluationPromptTemplate) {
     const scope = { agent: { name, personaPrompt, position, subject, useCase }, transcript, labels };
-    return String(await liquid.parseAndRender(evaluationPromptTemplate, scope));
+    return String(await templates.parseAndRender(evaluationPromptTemplate, scope));
   }
   return [
     `You evaluate a finished conversation between a person (USER) and an AI agent (MODEL), and judge how the person did.`,
