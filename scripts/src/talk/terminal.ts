@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import type { Screen } from './conversation.ts';
 
 /** The person's terminal, or a pipe and a file in its place. */
@@ -19,6 +19,7 @@ export function openTerminal(): Terminal {
     for (const listener of listeners) listener();
   };
   let midLine = false;
+  let asking: Interface | undefined;
 
   // Whoever read along has gone, as `head` does.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
@@ -30,23 +31,35 @@ export function openTerminal(): Terminal {
     midLine = !text.endsWith('\n');
   }
 
+  function ask(reader: Interface): void {
+    if (!interactive) return;
+    reader.prompt(true);
+    asking = reader;
+    midLine = true;
+  }
+
   return {
     say: (text) => write(printable(text)),
-    note: (text) => write(`${midLine ? '\n' : ''}${printable(text)}\n`),
+    note(text) {
+      write(`${midLine ? '\n' : ''}${printable(text)}\n`);
+      if (asking) ask(asking); // with what was typed so far
+    },
     onInterrupt: (listener) => void listeners.push(listener),
     async *lines() {
       // Made only now: lines that come before somebody reads them would be lost.
       const reader = createInterface({ input: stdin, output: stdout, terminal: interactive, prompt });
       reader.on('SIGINT', interrupt); // in a terminal it swallows the signal
       try {
-        if (interactive) reader.prompt();
+        ask(reader);
         for await (const line of reader) {
           if (!interactive && line.trim() !== '') write(`${prompt}${line}\n`);
+          asking = undefined;
           midLine = false;
           yield line;
-          if (interactive) reader.prompt();
+          ask(reader);
         }
       } finally {
+        asking = undefined;
         reader.close();
       }
     },
