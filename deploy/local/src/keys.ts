@@ -3,6 +3,9 @@ import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import type { Environment } from '@parley/chassis/config';
 
+/** In the data folder: the keys that its mesh has made for itself. */
+export const keysFile = 'keys.json';
+
 /** The keys that a mesh cannot do without, by the names of the settings that give them. */
 const keyNames = ['MESH_KEY', 'OPERATOR_KEY', 'SECRETS_KEYS', 'AVATAR_TOKEN_KEYS'] as const;
 type Keys = Record<(typeof keyNames)[number], string>;
@@ -18,7 +21,7 @@ export async function withKeys(env: Environment, dataFolder: string): Promise<En
 }
 
 async function keptKeys(dataFolder: string): Promise<Keys> {
-  const file = join(dataFolder, 'keys.json');
+  const file = join(dataFolder, keysFile);
   const found = await read(file);
   if (found) return found;
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });

@@ -22,6 +22,7 @@ import { identity } from '@parley/identity';
 import { readIdentityConfig } from '@parley/identity/config';
 import { session } from '@parley/session';
 import { readSessionConfig } from '@parley/session/config';
+import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { schemas } from './schemas.ts';
 
@@ -131,6 +132,7 @@ export async function localMesh(
         await startPart(evaluation(configs.evaluation, surroundings));
         await startPart(session(configs.session, surroundings));
         await startPart(gateway(configs.gateway, surroundings));
+        if (folder !== null) await startPart(tellAddresses(folder, surroundings.addresses));
       } catch (error) {
         await stop();
         throw error;

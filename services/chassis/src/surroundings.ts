@@ -18,6 +18,8 @@ export interface Addresses {
   of(unit: string, door: Door): string;
   /** A unit tells where it listens, for the others in the same process and for the start-up banner. */
   announce(unit: string, door: Door, address: string): void;
+  /** All that was announced in this process so far, by unit. */
+  announced(): Record<string, Partial<Record<Door, string>>>;
 }
 
 /**
@@ -74,5 +76,13 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
       throw new Error(`${name}: is missing`);
     },
     announce: (unit, door, address) => void announced.set(`${unit} ${door}`, address),
+    announced() {
+      const units: Record<string, Partial<Record<Door, string>>> = {};
+      for (const [key, address] of announced) {
+        const [unit, door] = key.split(' ') as [string, Door];
+        units[unit] = { ...units[unit], [door]: address };
+      }
+      return units;
+    },
   };
 }
