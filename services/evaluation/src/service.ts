@@ -51,6 +51,8 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     leaseMs: config.leaseMs,
     // Session or agent being away is no fault of the session's: it stays due until they are back.
     maxAttempts: 1_000,
+    // Nobody follows a judgement: whoever starts next makes it anew, so a stop need not wait for a slow model.
+    stopGraceMs: 1_000,
     soleOwner: around.soleOwner,
     handler: (job) => judgeSession(ports, job),
     log,
