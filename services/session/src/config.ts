@@ -43,7 +43,7 @@ export function readSessionConfig(env: Environment): SessionConfig {
     SESSION_IDLE_HOURS: positiveInt.default(24),
     SESSION_MAX_DAYS: positiveInt.default(30),
     SESSION_LEASE_MS: positiveInt.default(30_000),
-    SESSION_STOP_GRACE_MS: positiveInt.default(15_000),
+    SESSION_STOP_GRACE_MS: positiveInt.default(5_000),
   });
   return {
     rpcPort: read.SESSION_RPC_PORT,

@@ -1,6 +1,6 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { DomainError, notFound } from '@parley/chassis/errors';
-import { inputChecks } from '@parley/chassis/input-checks';
+import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import type { Ports } from './ports.ts';
 import { assertActive, type Session } from './session.ts';
@@ -29,7 +29,7 @@ export async function sendMessage(ports: Ports, caller: Caller, input: SendMessa
   const checks = inputChecks();
   checks.text('input.text', input.text, { max: maxTextLength });
   checks.storable('input.clientTurnId', input.clientTurnId);
-  if ((input.clientTurnId?.length ?? 0) > maxClientTurnIdLength) {
+  if (codePoints(input.clientTurnId ?? '') > maxClientTurnIdLength) {
     checks.refuse('input.clientTurnId', `must have at most ${maxClientTurnIdLength} characters`);
   }
   checks.finish();

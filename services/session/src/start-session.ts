@@ -1,6 +1,6 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { badRequest, isDomainError, notFound } from '@parley/chassis/errors';
-import { inputChecks, whyUnstorable } from '@parley/chassis/input-checks';
+import { codePoints, inputChecks, whyUnstorable } from '@parley/chassis/input-checks';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
@@ -59,7 +59,7 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
 function checkInput({ clientExternalId, metadata }: StartSession): void {
   const checks = inputChecks();
   checks.storable('input.clientExternalId', clientExternalId);
-  if (clientExternalId.length > maxExternalIdLength) {
+  if (codePoints(clientExternalId) > maxExternalIdLength) {
     checks.refuse('input.clientExternalId', `must have at most ${maxExternalIdLength} characters`);
   }
   const why = whyUnstorable(metadata);

@@ -90,6 +90,7 @@ export function wireSession(
     concurrency: 8,
     // Whatever was in the way may be gone tomorrow; an idle session must not live for ever for it.
     maxAttempts: 1_000_000,
+    stopGraceMs: config.stopGraceMs,
     soleOwner,
     log,
     handler: (run) => expireSession(ports, run),

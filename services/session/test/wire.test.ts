@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller';
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { createLogger } from '@parley/chassis/log';
+import { createMetrics } from '@parley/chassis/metrics';
+import { rpcClient } from '@parley/chassis/rpc/client';
+import { rpcServer } from '@parley/chassis/rpc/server';
+import { createAddresses } from '@parley/chassis/surroundings';
+import { testSchema } from '@parley/chassis/testing/test-schema';
+import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import test, { type ExecutionContext } from 'ava';
+import { readSessionConfig } from '../src/config.ts';
+import { session } from '../src/service.ts';
+import { sessionSchema } from '../src/session-schema.ts';
+import { createGate, gatedReply, scriptedAgent } from './scripted-agent.ts';
+import { inTenant } from './session-mesh.ts';
+
+const user = inTenant(1);
+
+/** The whole unit on its own ports, with its neighbours played by the test. */
+async function sessionUnit(t: ExecutionContext) {
+  const database = await testSchema(t, sessionSchema);
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({});
+  const agent = await scriptedAgent(t, callers, addresses);
+  const evaluation = rpcServer({
+    unit: 'evaluation',
+    port: 0,
+    callers,
+    log: createLogger('evaluation', { LOG_LEVEL: 'silent' }),
+    metrics: createMetrics('evaluation'),
+    onListening: (address) => addresses.announce('evaluation', 'rpc', address),
+    services: (server) =>
+      server.add(EvaluationServiceDefinition, {
+        getEvaluation: async ({ sessionId }) => ({
+          evaluation: {
+            id: 7,
+            sessionId,
+            score: 80,
+            summary: 'Well done',
+            strengths: ['clear'],
+            weaknesses: [],
+            recommendation: 'GOOD',
+            transcriptJson: '[{"role":"USER"}]',
+            generatedAt: new Date(0),
+            createdAt: new Date(0),
+            updatedAt: new Date(0),
+          },
+        }),
+      }),
+  });
+  await evaluation.start();
+  t.teardown(() => evaluation.stop());
+
+  const unit = session(readSessionConfig({ SESSION_STOP_GRACE_MS: '100' }), {
+    database: () => database,
+    keyValue: memoryKeyValue(),
+    eventLog: memoryEventLog(),
+    eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
+    addresses,
+    callers,
+    host: '127.0.0.1',
+    migrateOnStart: false,
+    soleOwner: true,
+    development: true,
+  });
+  await unit.start();
+  t.teardown(() => unit.stop());
+
+  const client = rpcClient({
+    definition: SessionServiceDefinition,
+    unit: 'session',
+    address: () => addresses.of('session', 'rpc'),
+    callers,
+  });
+  await client.start();
+  t.teardown(() => client.stop());
+
+  async function query(document: string, variables: object = {}, caller: Caller = user) {
+    const response = await fetch(addresses.of('session', 'graph'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', [callerHeader]: await callers.mint(caller, 'session') },
+      body: JSON.stringify({ query: document, variables }),
+    });
+    return response.json();
+  }
+
+  return { agent, unit, query, client, ops: addresses.of('session', 'ops') };
+}
+
+const startSession = `mutation ($input: StartSessionInput!) { startSession(input: $input) { id status clientExternalId metadata } }`;
+const sendMessage = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id status } }`;
+
+test('a conversation over GraphQL and gRPC, from its start to its evaluation', async (t) => {
+  const { query, client, ops } = await sessionUnit(t);
+  const input = { agentId: 2, clientExternalId: 'me', metadata: { a: [1] } };
+  const { data } = await query(startSession, { input });
+  t.like(data.startSession, { status: 'ACTIVE', clientExternalId: 'me', metadata: { a: [1] } });
+  const sessionId: number = data.startSession.id;
+  t.deepEqual(await query(`query ($id: Int!) { evaluation(sessionId: $id) { score } }`, { id: sessionId }), {
+    data: { evaluation: null },
+  });
+
+  await query(sendMessage, { input: { sessionId, text: 'Hi', clientTurnId: 'c' } });
+  const kinds: string[] = [];
+  for await (const { event } of client.calls.watchSession({ sessionId, after: '0' }, { caller: user })) {
+    if (event?.kind?.$case !== 'aiResponseChunk') kinds.push(event?.kind?.$case ?? 'none');
+    if (kinds.length === 3)
+      await query(`mutation ($id: ID!) { endSession(sessionId: $id) { status } }`, { id: sessionId });
+    if (kinds.length === 4) break;
+  }
+  t.deepEqual(kinds, ['sessionStatusChanged', 'aiResponse', 'aiResponse', 'sessionStatusChanged']);
+
+  const whole = await query(
+    `query ($id: ID!, $number: Int!) {
+       session(id: $id) { id agentId agent { id } status interruptCount totalTokensInContext startedAt endedAt lastEventAt
+         messages { role text turnIndex tokensIn tokensOut costUsd structuredContent sessionId }
+         tail: messages(first: 1, after: 1) { turnIndex } }
+       sessions(agentId: 2, first: 5) { id messages { id } }
+       sessionCount
+       evaluation(sessionId: $number) { score transcript generatedAt }
+     }`,
+    { id: String(sessionId), number: sessionId },
+  );
+  t.is(whole.errors, undefined);
+  t.like(whole.data.session, { agentId: 2, agent: { id: 2 }, status: 'ENDED', totalTokensInContext: 25 });
+  t.like(whole.data.session.messages, [
+    { role: 'MODEL', text: 'Hello there', turnIndex: 0, costUsd: 0 },
+    { role: 'USER', text: 'Hi', turnIndex: 1 },
+    { role: 'MODEL', text: 'Re: Hi', turnIndex: 2, structuredContent: null, sessionId },
+  ]);
+  t.regex(whole.data.session.endedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.deepEqual(whole.data.session.tail, [{ turnIndex: 1 }]);
+  t.is(whole.data.sessions[0].messages.length, 3);
+  t.is(whole.data.sessionCount, 1);
+  t.like(whole.data.evaluation, { score: 80, transcript: [{ role: 'USER' }], generatedAt: '1970-01-01T00:00:00.000Z' });
+
+  const transcript = await client.calls.getTranscript({ sessionId }, { caller: user });
+  t.like(transcript, { agentId: 2, status: 'ENDED' });
+  t.deepEqual(
+    transcript.messages.map(({ text, costUsdE8 }) => [text, costUsdE8]),
+    [
+      ['Hello there', 0n],
+      ['Hi', 0n],
+      ['Re: Hi', 150n],
+    ],
+  );
+  const metrics = await (await fetch(`${ops}/metrics`)).text();
+  t.regex(metrics, /parley_session_first_chunk_seconds_count\{unit="session"\} 1/);
+  t.regex(metrics, /parley_session_turns_running\{unit="session"\} 0/);
+  t.regex(metrics, /parley_session_turns_waiting\{unit="session"\} 0/);
+});
+
+test('errors have the one shape, and null is the answer for what is not there', async (t) => {
+  const { query } = await sessionUnit(t);
+  t.deepEqual(await query(`{ a: session(id: "abc") { id } b: session(id: "99") { id } }`), {
+    data: { a: null, b: null },
+  });
+  const refused = await query(sendMessage, { input: { sessionId: 5, text: ' ' } });
+  t.like(refused.errors[0], {
+    message: 'input.text must not be blank',
+    extensions: {
+      code: 'BAD_REQUEST',
+      statusCode: 400,
+      fields: [{ path: 'input.text', message: 'must not be blank' }],
+    },
+  });
+  const absent = await query(sendMessage, { input: { sessionId: 5, text: 'hello' } });
+  t.like(absent.errors[0], { message: 'Session 5 not found', extensions: { code: 'NOT_FOUND', statusCode: 404 } });
+  const asToken = await query(`{ sessionCount }`, {}, { kind: 'session', tenantId: 1, sessionId: 1, requestId: 'r' });
+  t.like(asToken.errors[0], { extensions: { code: 'UNAUTHENTICATED' } });
+});
+
+test('a watcher that leaves cancels nothing, and a stopping server ends streams cleanly', async (t) => {
+  const { query, client, agent, unit } = await sessionUnit(t);
+  const gate = createGate();
+  agent.script = gatedReply(gate, 'one ', 'two');
+  const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
+  const sessionId: number = data.startSession.id;
+  await query(sendMessage, { input: { sessionId, text: 'Hi' } });
+  gate.release();
+  for await (const { event } of client.calls.watchSession({ sessionId, after: '0' }, { caller: user })) {
+    if (event?.kind?.$case === 'aiResponseChunk') break;
+  }
+  t.is(agent.calls[0]?.end, undefined);
+
+  const seen: string[] = [];
+  const rest = (async () => {
+    for await (const { event } of client.calls.watchSession({ sessionId, after: '0' }, { caller: user })) {
+      seen.push(event?.kind?.$case ?? 'none');
+      if (seen.length === 2) gate.open();
+      if (event?.kind?.$case === 'aiResponse') void unit.stop();
+    }
+  })();
+  await t.notThrowsAsync(rest);
+  t.is(seen.at(-1), 'aiResponse');
+});
