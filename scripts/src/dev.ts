@@ -1,0 +1,29 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { stepsFor } from './dev/preparation.ts';
+import { isSource } from './dev/source-files.ts';
+import { supervise } from './dev/supervise.ts';
+import { watchTrees } from './dev/watch-trees.ts';
+import { root } from './root.ts';
+
+/**
+ * `scripts/up`, started again whenever a source file changes. The supergraph is composed anew and the protos' code
+ * generated anew first; while that fails, the mesh that runs goes on.
+ */
+const folders = ['gateway/src', 'services/*/src', 'protos/parley', 'protos/gen', 'deploy/local/src', 'scripts/src/up'];
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+
+const say = (text: string) => void process.stdout.write(`parley: ${text}\n`);
+const changes = watchTrees(globSync(folders, { cwd: root }).toSorted(), { root, isWanted: isSource });
+say('starting; a changed source file starts it again, Ctrl-C ends it');
+
+process.exitCode = await supervise({
+  command: [process.execPath, join(root, 'scripts/src/up.ts')],
+  changes,
+  initial: globSync(['protos/parley/**/*.proto', 'services/*/src/schema.graphql'], { cwd: root }),
+  stepsFor,
+  say,
+  signal: stopping.signal,
+});
+changes.close();

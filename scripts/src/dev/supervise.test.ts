@@ -1,0 +1,130 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test, { type ExecutionContext } from 'ava';
+import type { Step } from './preparation.ts';
+import { supervise } from './supervise.ts';
+
+/** A process that holds a lock while it lives, takes a moment to stop, and writes down what happens to it. */
+const worker = (folder: string) => `
+  import { appendFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+  const [lock, log] = ['lock', 'log'].map((name) => ${JSON.stringify(folder)} + '/' + name);
+  if (existsSync(lock)) appendFileSync(log, 'two at once\\n');
+  writeFileSync(lock, String(process.pid));
+  appendFileSync(log, 'started\\n');
+  let end = () => setTimeout(() => { appendFileSync(log, 'stopped\\n'); rmSync(lock); process.exit(0); }, 50);
+  process.once('SIGTERM', () => end());
+  process.once('disconnect', () => end());
+`;
+
+function supervised(t: ExecutionContext, { failing = false } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-dev-'));
+  const [log, bad] = [join(folder, 'log'), join(folder, 'bad')];
+  writeFileSync(log, '');
+  if (failing) writeFileSync(bad, '');
+  const told: string[] = [];
+  const stop = new AbortController();
+  const pending: string[] = [];
+  let wake = () => {};
+  const step: Step = {
+    name: 'compose',
+    command: [process.execPath, '-e', `process.exit(require('fs').existsSync(${JSON.stringify(bad)}) ? 1 : 0)`],
+  };
+  const code = supervise({
+    command: [process.execPath, '--input-type=module', '-e', worker(folder)],
+    initial: ['schema.graphql'],
+    changes: {
+      async next() {
+        while (pending.length === 0) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+        return pending.splice(0);
+      },
+      forget: () => undefined,
+    },
+    stepsFor: (paths) => ([...paths].some((path) => path.endsWith('.graphql')) ? [step] : []),
+    say: (text) => told.push(text),
+    signal: stop.signal,
+  });
+  t.teardown(async () => {
+    stop.abort();
+    await code;
+    rmSync(folder, { recursive: true });
+  });
+
+  const lines = () => readFileSync(log, 'utf8').trim().split('\n').filter(Boolean);
+  return {
+    told,
+    lines,
+    code,
+    bad,
+    lock: join(folder, 'lock'),
+    stop: () => stop.abort(),
+    change(...paths: string[]) {
+      pending.push(...paths);
+      wake();
+    },
+    starts: (count: number) =>
+      eventually(`start ${count}`, () => lines().filter((line) => line === 'started').length === count),
+    says: (pattern: RegExp) => eventually(String(pattern), () => told.some((line) => pattern.test(line))),
+  };
+}
+
+test('a change starts it anew, once the old one has gone', async (t) => {
+  const dev = supervised(t);
+  await dev.starts(1);
+  dev.change('a.ts', 'b.ts');
+  await dev.starts(2);
+
+  t.deepEqual(dev.lines(), ['started', 'stopped', 'started']);
+  t.deepEqual(dev.told, ['a.ts and 1 more changed, starting anew']);
+});
+
+test('a step that fails leaves the old one running, and is tried again with the next change', async (t) => {
+  const dev = supervised(t);
+  await dev.starts(1);
+  writeFileSync(dev.bad, '');
+  dev.change('schema.graphql');
+  await dev.says(/compose failed; the mesh goes on/u);
+  dev.change('a.ts');
+  await eventually('a second failure', () => dev.told.length === 2);
+  t.deepEqual(dev.lines(), ['started']);
+
+  rmSync(dev.bad);
+  dev.change('a.ts');
+  await dev.starts(2);
+  t.deepEqual(dev.lines(), ['started', 'stopped', 'started']);
+});
+
+test('a step that fails before the first start waits for a change', async (t) => {
+  const dev = supervised(t, { failing: true });
+  await dev.says(/compose failed; waiting for a change/u);
+  t.deepEqual(dev.lines(), []);
+  rmSync(dev.bad);
+  dev.change('schema.graphql');
+  await dev.starts(1);
+});
+
+test('one that ends by itself is told, and the next change starts it again', async (t) => {
+  const dev = supervised(t);
+  await dev.starts(1);
+  process.kill(Number(readFileSync(dev.lock, 'utf8')), 'SIGKILL');
+  await dev.says(/has ended \(SIGKILL\); waiting for a change/u);
+  rmSync(dev.lock);
+  dev.change('a.ts');
+  await dev.starts(2);
+  t.deepEqual(dev.lines(), ['started', 'started']);
+});
+
+test('the end waits for the process, whose exit code it takes', async (t) => {
+  const dev = supervised(t);
+  await dev.starts(1);
+  dev.stop();
+
+  t.is(await dev.code, 0);
+  t.deepEqual(dev.lines(), ['started', 'stopped']);
+  t.false(existsSync(dev.lock));
+});
