@@ -1,0 +1,142 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { SessionEvents, type SessionEventsOptions } from './session-events.ts';
+
+export interface GraphError {
+  message: string;
+  path?: (string | number)[];
+  extensions: {
+    code: string;
+    statusCode: number;
+    reason?: string;
+    fields?: { path: string; message: string }[];
+  };
+}
+
+/** What the public endpoint answered to one request. */
+export interface Answer<Data> {
+  status: number;
+  headers: Headers;
+  /** The body as it came. */
+  text: string;
+  data?: Data | null;
+  errors?: GraphError[];
+}
+
+export interface Tokens {
+  accessToken: string;
+  expiresIn: number;
+  refreshToken: string;
+  refreshExpiresIn: number;
+}
+
+export interface Account {
+  email: string;
+  password: string;
+  fullname: string;
+  phoneCode: string;
+  phoneNumber: string;
+}
+
+export const tokenFields = 'accessToken expiresIn refreshToken refreshExpiresIn';
+
+/** A client of the public API, as anybody could write one: `fetch` and graphql-ws. */
+export class Client {
+  readonly url: string;
+  /** The address that it comes from, as the proxy in front of the gateway tells it. */
+  readonly ip = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
+  tokens: Tokens | undefined;
+  account: Account | undefined;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  /** Sends a document and answers whatever comes. */
+  async send<Data = Record<string, unknown>>(
+    query: string,
+    variables: object = {},
+    headers: Record<string, string> = {},
+  ): Promise<Answer<Data>> {
+    const response = await fetch(this.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...this.#credentials(), ...headers },
+      body: JSON.stringify({ query, variables }),
+    });
+    const text = await response.text();
+    const body = JSON.parse(text) as Pick<Answer<Data>, 'data' | 'errors'>;
+    return { status: response.status, headers: response.headers, text, ...body };
+  }
+
+  /** The data of an operation that must succeed. */
+  async query<Data = Record<string, unknown>>(query: string, variables: object = {}): Promise<Data> {
+    const { data, errors } = await this.send<Data>(query, variables);
+    if (errors || !data) throw new Error(`refused: ${JSON.stringify(errors)}\n${query}`);
+    return data;
+  }
+
+  /** The one error of an operation that must be refused. */
+  async refusal(query: string, variables: object = {}): Promise<GraphError> {
+    const { data, errors } = await this.send(query, variables);
+    const [error, ...others] = errors ?? [];
+    if (!error || others.length > 0) throw new Error(`not refused once: ${JSON.stringify({ data, errors })}\n${query}`);
+    return error;
+  }
+
+  /** Follows a session on a socket of its own. */
+  subscribe(sessionId: number | string, options: Omit<SessionEventsOptions, 'url' | 'headers' | 'credentials'> = {}) {
+    const credentials = this.#credentials();
+    return new SessionEvents(sessionId, { url: this.url, credentials, ...options });
+  }
+
+  /** Makes an account, and is it from then on. */
+  async register(given: Partial<Account> & Record<string, unknown> = {}): Promise<Account> {
+    const input = { ...newAccount(), ...given };
+    const { register } = await this.query<{ register: Tokens }>(
+      `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`,
+      { input },
+    );
+    this.tokens = register;
+    this.account = input;
+    return input;
+  }
+
+  /** Signs in and is that person from then on. */
+  async login(input: { email?: string; phoneNumber?: string; password: string }): Promise<Tokens> {
+    const { login } = await this.query<{ login: Tokens }>(
+      `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`,
+      { input },
+    );
+    this.tokens = login;
+    return login;
+  }
+
+  /** The same person on another device: a sign-in of its own. */
+  async elsewhere(): Promise<Client> {
+    if (!this.account) throw new Error('This client has no account');
+    const other = new Client(this.url);
+    other.account = this.account;
+    await other.login({ email: this.account.email, password: this.account.password });
+    return other;
+  }
+
+  #credentials(): Record<string, string> {
+    return {
+      'x-app-platform': 'customer',
+      'x-forwarded-for': this.ip,
+      ...(this.tokens && { authorization: `Bearer ${this.tokens.accessToken}` }),
+    };
+  }
+}
+
+/** An account that nobody has yet. */
+export function newAccount(): Account {
+  const name = randomUUID();
+  return {
+    email: `${name}@example.com`,
+    password: `${name} passphrase`,
+    fullname: 'Ada Lovelace',
+    phoneCode: '+44',
+    // Mobile numbers of the United Kingdom: 7, then nine digits.
+    phoneNumber: `7${randomInt(100_000_000, 1_000_000_000)}`,
+  };
+}

@@ -1,0 +1,147 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import type { ExecutionContext } from 'ava';
+import type { Client } from './client.ts';
+import type { SessionEvents } from './session-events.ts';
+
+export interface Message {
+  id: number;
+  sessionId: number;
+  role: 'USER' | 'MODEL';
+  text: string;
+  turnIndex: number;
+  tokensIn: number;
+  tokensOut: number;
+  costUsd: number;
+  createdAt: string;
+}
+
+export interface Session {
+  id: number;
+  agentId: number;
+  status: 'PENDING' | 'ACTIVE' | 'ENDED' | 'EXPIRED';
+  clientExternalId: string;
+  metadata: unknown;
+  interruptCount: number;
+  totalTokensInContext: number;
+  startedAt: string | null;
+  endedAt: string | null;
+  lastEventAt: string | null;
+  agent: { id: number; name: string } | null;
+  messages: Message[];
+}
+
+export interface Evaluation {
+  id: number;
+  sessionId: number;
+  score: number;
+  summary: string;
+  strengths: string[];
+  weaknesses: string[];
+  recommendation: string;
+  transcript: { role: string; text: string; turnIndex: number; createdAt: string }[];
+  generatedAt: string | null;
+}
+
+export const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
+  lastEventAt agent { id name }
+  messages { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }`;
+
+const persona = {
+  name: 'Maya',
+  personaPrompt:
+    'You are Maya, a patient interviewer for backend engineering. You ask about queues, leases and databases.',
+  position: 'Backend engineer',
+  useCase: 'INTERVIEW',
+};
+
+export async function createAgent(client: Client, input: object = {}): Promise<number> {
+  const { createAgent } = await client.query<{ createAgent: { id: number } }>(
+    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }',
+    { input: { ...persona, ...input } },
+  );
+  return createAgent.id;
+}
+
+export async function startSession(client: Client, agentId: number): Promise<Session> {
+  const { startSession } = await client.query<{ startSession: Session }>(
+    `mutation ($agentId: Int!) {
+      startSession(input: { agentId: $agentId, clientExternalId: "customer-1", metadata: { from: "test" } }) { ${sessionFields} }
+    }`,
+    { agentId },
+  );
+  return startSession;
+}
+
+/** A session of a new agent, followed from its first event. */
+export async function converse(t: ExecutionContext, client: Client, agent: object = {}) {
+  const agentId = await createAgent(client, agent);
+  const session = await startSession(client, agentId);
+  const events = follow(t, client, session.id);
+  await events.opened();
+  return { agentId, sessionId: session.id, session, events };
+}
+
+/** Subscribes from the first event on, and closes with the test. */
+export function follow(t: ExecutionContext, client: Client, sessionId: number, after = '0'): SessionEvents {
+  const events = client.subscribe(sessionId, { after });
+  t.teardown(() => events.close());
+  return events;
+}
+
+export async function sendMessage(
+  client: Client,
+  sessionId: number,
+  text: string,
+  clientTurnId?: string,
+): Promise<void> {
+  await client.query('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }', {
+    input: { sessionId, text, ...(clientTurnId !== undefined && { clientTurnId }) },
+  });
+}
+
+export async function interruptSession(client: Client, sessionId: number): Promise<boolean> {
+  const { interruptSession } = await client.query<{ interruptSession: boolean }>(
+    'mutation ($sessionId: ID!) { interruptSession(sessionId: $sessionId) }',
+    { sessionId },
+  );
+  return interruptSession;
+}
+
+export async function endSession(client: Client, sessionId: number): Promise<Session> {
+  const { endSession } = await client.query<{ endSession: Session }>(
+    `mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { ${sessionFields} } }`,
+    { sessionId },
+  );
+  return endSession;
+}
+
+export async function readSession(client: Client, id: number): Promise<Session> {
+  const { session } = await client.query<{ session: Session | null }>(
+    `query ($id: ID!) { session(id: $id) { ${sessionFields} } }`,
+    { id },
+  );
+  if (!session) throw new Error(`Session ${id} is not there`);
+  return session;
+}
+
+export async function findEvaluation(client: Client, sessionId: number): Promise<Evaluation | null> {
+  const { evaluation } = await client.query<{ evaluation: Evaluation | null }>(
+    `query ($sessionId: Int!) {
+      evaluation(sessionId: $sessionId) {
+        id sessionId score summary strengths weaknesses recommendation transcript generatedAt
+      }
+    }`,
+    { sessionId },
+  );
+  return evaluation;
+}
+
+/** Waits for the evaluation of an ended session; `timeoutMs` is how long that may take. */
+export function evaluated(client: Client, sessionId: number, timeoutMs = 5_000): Promise<Evaluation> {
+  return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId), { timeoutMs });
+}
+
+/** Whether rows count from 0 without gap. */
+export function turnIndexesOf(messages: readonly Message[]): number[] {
+  return messages.map(({ turnIndex }) => turnIndex);
+}

@@ -1,0 +1,73 @@
+import type { Environment } from '@parley/chassis/config';
+import {
+  type ChatRequestBody,
+  type ModelAnswer,
+  type ModelServer,
+  type ReceivedRequest,
+  startModelServer,
+} from '@parley/chassis/testing/model-server';
+import type { TestFn } from 'ava';
+
+/** A judgement as the scripted model gives it. */
+export const judgement = {
+  score: 83,
+  summary: 'The scripted model judged this conversation.',
+  strengths: ['Said what was scripted'],
+  weaknesses: ['Said nothing else'],
+  recommendation: 'HIRE',
+};
+
+/** A model server that all tests of a file share: each says how its own messages are answered. */
+export interface ScriptedModel {
+  /** How the turn is answered whose message is exactly `text`. Others get an ordinary short answer. */
+  answer(text: string, answer: ModelAnswer): void;
+  /** How judgements are answered of conversations in which `text` was said. Default: `judgement`. */
+  judge(text: string, answer: ModelAnswer): void;
+  /** The requests for replies to this message, in order. */
+  requestsFor(text: string): ReceivedRequest[];
+  server: ModelServer;
+  /** Settings of a mesh that asks this model. */
+  env: Environment;
+}
+
+export async function startScriptedModel(): Promise<ScriptedModel> {
+  const turns = new Map<string, ModelAnswer>();
+  const judgements = new Map<string, ModelAnswer>();
+  const server = await startModelServer({
+    script(body) {
+      if (!body.response_format) return turns.get(messageOf(body)) ?? {};
+      const about = JSON.stringify(body.messages);
+      const scripted = [...judgements].find(([text]) => about.includes(text));
+      return scripted?.[1] ?? { json: judgement };
+    },
+  });
+  return {
+    answer: (text, answer) => void turns.set(text, answer),
+    judge: (text, answer) => void judgements.set(text, answer),
+    requestsFor: (text) => server.requests.filter(({ body }) => !body.response_format && messageOf(body) === text),
+    server,
+    env: {
+      HOSTED_SMALL_MODEL_URL: server.url,
+      HOSTED_SMALL_MODEL_MODEL: 'test-model',
+      HOSTED_SMALL_MODEL_KEY: 'test-key',
+    },
+  };
+}
+
+/** One scripted model for all tests of a file. */
+export function sharedModel(test: TestFn): () => Promise<ScriptedModel> {
+  let started: Promise<ScriptedModel> | undefined;
+  test.after.always('the model server stops', async () => (await started)?.server.stop());
+  return () => {
+    started ??= startScriptedModel();
+    return started;
+  };
+}
+
+/** The message that is to be answered: the last one of the history. */
+export function messageOf({ messages }: ChatRequestBody): string {
+  const content = messages.at(-1)?.content;
+  if (typeof content === 'string') return content;
+  const parts = Array.isArray(content) ? (content as { text?: string }[]) : [];
+  return parts.map(({ text }) => text ?? '').join('');
+}

@@ -1,0 +1,202 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createClient } from 'graphql-ws';
+import { WebSocket } from 'ws';
+import type { GraphError } from './client.ts';
+import type { Message } from './conversation.ts';
+
+interface AnyEvent {
+  eventId: string;
+  sessionId: number;
+  occurredAt: string;
+}
+interface TurnEvent extends AnyEvent {
+  clientTurnId: string | null;
+  /** Of the USER message that is answered. */
+  turnIndex: number;
+}
+export interface Chunk extends TurnEvent {
+  __typename: 'AiResponseChunkEvent';
+  attempt: number;
+  text: string;
+}
+export interface Reply extends TurnEvent {
+  __typename: 'AiResponseEvent';
+  text: string;
+  interrupted: boolean;
+  message: Message;
+}
+export interface TurnFailed extends TurnEvent {
+  __typename: 'TurnFailedEvent';
+  code: string;
+  failure: string;
+}
+export interface StatusChanged extends AnyEvent {
+  __typename: 'SessionStatusEvent';
+  status: string;
+}
+export type SessionEvent = Chunk | Reply | TurnFailed | StatusChanged;
+
+const document = `subscription ($sessionId: ID!, $after: String) {
+  sessionEvents(sessionId: $sessionId, after: $after) {
+    __typename eventId sessionId occurredAt
+    ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
+    ... on AiResponseEvent {
+      clientTurnId turnIndex text interrupted
+      message { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }
+    }
+    ... on TurnFailedEvent { clientTurnId turnIndex code failure: message }
+    ... on SessionStatusEvent { status }
+  }
+}`;
+
+export interface SessionEventsOptions {
+  url: string;
+  /** Sent as connectionParams; the client's address also as a header. */
+  credentials: Record<string, string>;
+  after?: string;
+  /** How long `until` waits for each of its conditions, in ms. Default 20,000. */
+  timeoutMs?: number;
+}
+
+/** An open subscription of one session on a socket of its own, with all that arrived on it. */
+export class SessionEvents {
+  readonly all: SessionEvent[] = [];
+  /** Errors that ended the subscription. */
+  errors: GraphError[] | undefined;
+  /** How the server, or a cut, closed the socket. */
+  closed: { code: number; reason: string } | undefined;
+  /** The server completed the subscription. */
+  completed = false;
+  readonly #timeoutMs: number;
+  readonly #client: ReturnType<typeof createClient>;
+  #socket: WebSocket | undefined;
+
+  constructor(sessionId: number | string, { url, credentials, after, timeoutMs = 20_000 }: SessionEventsOptions) {
+    this.#timeoutMs = timeoutMs;
+    const opened = (socket: WebSocket) => {
+      this.#socket = socket;
+    };
+    this.#client = createClient({
+      url: url.replace(/^http/, 'ws'),
+      retryAttempts: 0,
+      lazy: false, // the socket stays open when the subscription ends, and shows who closes it
+      onNonLazyError: () => undefined,
+      connectionParams: credentials,
+      webSocketImpl: class extends WebSocket {
+        constructor(address: string, protocols: string[]) {
+          super(address, protocols, { headers: { 'x-forwarded-for': credentials['x-forwarded-for'] ?? '' } });
+          opened(this);
+        }
+      },
+      on: {
+        closed: (event) => {
+          const { code, reason } = event as { code: number; reason: string };
+          this.closed ??= { code, reason };
+        },
+      },
+    });
+    this.#client.subscribe<{ sessionEvents: SessionEvent }>(
+      { query: document, variables: { sessionId: String(sessionId), ...(after !== undefined && { after }) } },
+      {
+        next: ({ data, errors }) => {
+          if (errors) this.errors = errors as unknown as GraphError[];
+          if (data) this.all.push(data.sessionEvents);
+        },
+        error: (error) => {
+          if (Array.isArray(error)) this.errors = error as GraphError[];
+        },
+        complete: () => {
+          this.completed = true;
+        },
+      },
+    );
+  }
+
+  /** Waits until `check` answers something truthy, and answers that. */
+  until<T>(what: string, check: (events: SessionEvents) => T) {
+    return eventually(what, () => check(this), { timeoutMs: this.#timeoutMs }).catch((error: unknown) => {
+      const { all, errors, closed } = this;
+      throw new Error(`${what}: not seen in ${JSON.stringify({ all: all.slice(-20), errors, closed })}`, {
+        cause: error,
+      });
+    });
+  }
+
+  /** Waits until the server is known to send: every session's log begins with its becoming ACTIVE. */
+  opened() {
+    return this.until('the first event', ({ all }) => all.length > 0);
+  }
+
+  /** Waits for the end of as many turns, and answers their replies and failures. */
+  turns(count: number): Promise<(Reply | TurnFailed)[]> {
+    return this.until(`the end of ${count} turns`, ({ ended }) => ended.length >= count && ended);
+  }
+
+  /** Waits for the session's end. */
+  sessionEnded() {
+    return this.until('the end of the session', ({ all }) =>
+      all.find((event) => event.__typename === 'SessionStatusEvent' && event.status !== 'ACTIVE'),
+    );
+  }
+
+  get chunks(): Chunk[] {
+    return this.all.filter((event) => event.__typename === 'AiResponseChunkEvent');
+  }
+
+  /** Terminal events of turns; a greeting answers nobody and is none. */
+  get ended(): (Reply | TurnFailed)[] {
+    return this.all.filter(endsTurn);
+  }
+
+  get replies(): Reply[] {
+    return this.ended.filter((event) => event.__typename === 'AiResponseEvent');
+  }
+
+  get failures(): TurnFailed[] {
+    return this.ended.filter((event) => event.__typename === 'TurnFailedEvent');
+  }
+
+  get lastEventId(): string {
+    const last = this.all.at(-1);
+    if (!last) throw new Error('No event has arrived');
+    return last.eventId;
+  }
+
+  /** The chunks of a turn's last attempt, joined. */
+  streamed(turnIndex: number): string {
+    const chunks = this.chunks.filter((chunk) => chunk.turnIndex === turnIndex);
+    const last = Math.max(...chunks.map(({ attempt }) => attempt));
+    return chunks
+      .filter(({ attempt }) => attempt === last)
+      .map(({ text }) => text)
+      .join('');
+  }
+
+  /** Destroys the socket, as a network does that goes away, without any goodbye. */
+  cut(): void {
+    this.#socket?.terminate();
+  }
+
+  async close(): Promise<void> {
+    await this.#client.dispose();
+  }
+}
+
+function endsTurn(event: SessionEvent): event is Reply | TurnFailed {
+  if (event.__typename === 'TurnFailedEvent') return true;
+  return event.__typename === 'AiResponseEvent' && event.message.turnIndex !== event.turnIndex;
+}
+
+/** Compares two event ids, `<ms>-<n>`. */
+export function compareIds(one: string, other: string): number {
+  const [a, b] = [one, other].map((id) => id.split('-').map(Number));
+  return (a?.[0] ?? 0) - (b?.[0] ?? 0) || (a?.[1] ?? 0) - (b?.[1] ?? 0);
+}
+
+/** Whether ids grow from each event to the next, so that none comes twice. */
+export function idsGrow(events: readonly { eventId: string }[]): boolean {
+  return events.every(({ eventId }, n) => {
+    const before = events[n - 1];
+    return /^\d+-\d+$/.test(eventId) && (!before || compareIds(before.eventId, eventId) < 0);
+  });
+}
