@@ -70,14 +70,19 @@ export function evaluationStore({ knex, tenantId }: TenantDb) {
   };
 }
 
-function fromRow({
-  tenant_id,
-  session_id,
-  judged_by,
-  generated_at,
-  created_at,
-  updated_at,
-  ...same
-}: EvaluationRow): Evaluation {
-  return { ...same, sessionId: session_id, generatedAt: generated_at, createdAt: created_at, updatedAt: updated_at };
+function fromRow(row: EvaluationRow): Evaluation {
+  const { id, score, summary, strengths, weaknesses, recommendation, transcript } = row;
+  return {
+    id,
+    sessionId: row.session_id,
+    score,
+    summary,
+    strengths,
+    weaknesses,
+    recommendation,
+    transcript,
+    generatedAt: row.generated_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
 }

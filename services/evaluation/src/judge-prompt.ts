@@ -9,7 +9,10 @@ export interface JudgePrompt {
   prompt: string;
 }
 
-/** Says what is to be judged and how. The agent's own template, if it has one, takes the place of the default instructions. */
+/**
+ * Says what is to be judged and how. The agent's own template, if it has one, takes the place of the default instructions.
+ * @throws Error when that template cannot be rendered, or costs too much.
+ */
 export async function judgePrompt(agent: Agent, transcript: TranscriptLine[], labels: string[]): Promise<JudgePrompt> {
   return {
     system: `${await instructions(agent, transcript, labels)}\n\n${answerForm(labels)}`,

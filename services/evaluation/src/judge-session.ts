@@ -1,14 +1,14 @@
 import { serviceCaller, type TenantCaller } from '@parley/chassis/caller';
-import { isDomainError } from '@parley/chassis/errors';
+import { type DomainError, isDomainError } from '@parley/chassis/errors';
 import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import { evaluationStore } from './evaluation-store.ts';
-import { judgePrompt } from './judge-prompt.ts';
+import { type JudgePrompt, judgePrompt } from './judge-prompt.ts';
 import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';
 import { labelsOf } from './labels.ts';
 import { judgeOffline } from './offline-judge.ts';
 import type { Ports } from './ports.ts';
-import { type TranscriptLine, transcriptOf } from './transcript.ts';
+import { storable, type TranscriptLine, transcriptOf } from './transcript.ts';
 
 /** The job that a session's end leaves behind. */
 export interface JudgeSession {
@@ -20,6 +20,9 @@ export const judgeKind = 'evaluation.judge';
 
 /** A judgement that does not fit the schema is asked for twice more before the offline judge takes over. */
 const maxAsks = 3;
+
+/** How many attempts at the job an agent service has that answers for its agents and not for its models. */
+const maxAttemptsAtModels = 3;
 
 /** Judges one ended session and stores exactly one evaluation of it. */
 export async function judgeSession(
@@ -39,14 +42,14 @@ export async function judgeSession(
   const transcript = transcriptOf(messages);
   const labels = labelsOf(agent);
   const asked = await askModel(ports, { agent, transcript, labels, sessionId, caller, signal, attempt: job.attempt });
-  const judgement = asked?.judgement ?? judgeOffline(agent, transcript, labels);
+  const judgement = asked?.judgement ?? (await judgeOffline(agent, transcript, labels));
 
   await ports.database.transact(tenantId, async (db) => {
     await evaluationStore(db).insertOnce({
       ...judgement,
       sessionId,
       transcript,
-      judgedBy: asked?.modelId ?? 'OFFLINE',
+      judgedBy: storable(asked?.modelId ?? 'OFFLINE'),
     });
     await lease.complete(db);
   });
@@ -69,13 +72,7 @@ async function askModel(
 ): Promise<{ judgement: Judgement; modelId: string } | undefined> {
   const { agent, transcript, labels, sessionId, caller, signal, attempt } = question;
   if (transcript.every(({ role }) => role === 'MODEL')) return undefined; // the person said nothing: nothing to ask about
-  let prompt: Awaited<ReturnType<typeof judgePrompt>>;
-  try {
-    prompt = await judgePrompt(agent, transcript, labels);
-  } catch (error) {
-    ports.log.warn({ err: error, agentId: agent.id, sessionId }, "the agent's evaluation template failed");
-    return undefined;
-  }
+  const prompt = await promptFor(ports, question);
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   for (let ask = 1; ask <= maxAsks; ask += 1) {
     const callId = `evaluation-${sessionId}-${attempt}-${ask}`;
@@ -87,11 +84,28 @@ async function askModel(
       if (judgement) return { judgement, modelId: answer.modelId };
       ports.log.info({ sessionId, ask }, 'a judgement did not fit its schema');
     } catch (error) {
+      if (!isDomainError(error) || mayComeBack(error, attempt)) throw error;
       // No model answers: better a judgement by counting now than none. The agent service has tried its fallbacks.
-      if (!isDomainError(error)) throw error;
       ports.log.warn({ err: error, sessionId }, 'no model judged the session');
       return undefined;
     }
   }
   return undefined;
+}
+
+/** Whether it is the agent service that is away, rather than its models: then the job waits for it, within reason. */
+function mayComeBack(error: DomainError, attempt: number): boolean {
+  return error.kind === 'unavailable' && error.reason !== 'MODEL_UNAVAILABLE' && attempt < maxAttemptsAtModels;
+}
+
+/** A template that fails was right when it was saved, so the judgement must not fail with it: the default takes its place. */
+async function promptFor(ports: Ports, { agent, transcript, labels, sessionId }: Question): Promise<JudgePrompt> {
+  try {
+    return await judgePrompt(agent, transcript, labels);
+  } catch (error) {
+    // Only the kind of failure is logged: Liquid quotes the template in its messages.
+    const problem = error instanceof Error ? error.name : 'unknown';
+    ports.log.warn({ problem, agentId: agent.id, sessionId }, "the agent's evaluation template failed");
+    return judgePrompt({ ...agent, evaluationPromptTemplate: '' }, transcript, labels);
+  }
 }

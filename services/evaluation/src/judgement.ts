@@ -1,3 +1,4 @@
+import { whyUnstorable } from '@parley/chassis/input-checks';
 import { z } from 'zod';
 
 /** What a judge says of a session. */
@@ -29,7 +30,10 @@ export function judgementSchema(labels: string[]): Record<string, unknown> {
   return z.toJSONSchema(shapeFor(labels), { target: 'draft-7' });
 }
 
-/** A model's answer as a judgement; undefined when it does not fit. A fence around the JSON is forgiven. */
+/**
+ * A model's answer as a judgement; undefined when it does not fit, or holds what cannot be stored. A fence around the JSON is
+ * forgiven.
+ */
 export function readJudgement(text: string, labels: string[]): Judgement | undefined {
   const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;
   let value: unknown;
@@ -39,10 +43,5 @@ export function readJudgement(text: string, labels: string[]): Judgement | undef
     return undefined;
   }
   const read = shapeFor(labels).safeParse(value);
-  return read.success && isStorable(JSON.stringify(read.data)) ? read.data : undefined;
-}
-
-/** PostgreSQL keeps no NUL and no half of a surrogate pair. */
-function isStorable(json: string): boolean {
-  return !json.includes('\\u0000') && !/\\ud[89ab]|\\ud[c-f]/i.test(json);
+  return read.success && !whyUnstorable(read.data) ? read.data : undefined;
 }

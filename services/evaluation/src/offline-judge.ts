@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import type { Judgement } from './judgement.ts';
 import type { TranscriptLine } from './transcript.ts';
@@ -20,8 +21,8 @@ export interface Figures {
  * Judges by counting: length, balance, answered questions, terms of the persona's subject. It understands nothing and says so
  * in its summary. The same conversation always gets the same judgement.
  */
-export function judgeOffline(agent: Agent, transcript: TranscriptLine[], labels: string[]): Judgement {
-  const figures = figuresOf(agent, transcript);
+export async function judgeOffline(agent: Agent, transcript: TranscriptLine[], labels: string[]): Promise<Judgement> {
+  const figures = await figuresOf(agent, transcript);
   const score = scoreOf(figures);
   return {
     score,
@@ -32,26 +33,35 @@ export function judgeOffline(agent: Agent, transcript: TranscriptLine[], labels:
   };
 }
 
-export function figuresOf(agent: Agent, transcript: TranscriptLine[]): Figures {
-  const said = (role: TranscriptLine['role']) =>
-    transcript.filter((line) => line.role === role && line.text.trim() !== '');
-  const user = said('USER');
-  const model = said('MODEL');
-  const usedWords = new Set(user.flatMap(({ text }) => wordsOf(text)));
+/** How many characters are counted at a stretch before other work has its turn. */
+const charactersAtOnce = 20_000;
+
+export async function figuresOf(agent: Agent, transcript: TranscriptLine[]): Promise<Figures> {
   const terms = termsOf(agent);
-  const questions = transcript.flatMap((line, index) =>
-    line.role === 'MODEL' && /[?？؟]/u.test(line.text) ? [transcript[index + 1]] : [],
-  );
-  return {
-    userMessages: user.length,
-    modelMessages: model.length,
-    userWords: countWords(user),
-    modelWords: countWords(model),
-    asked: questions.length,
-    answered: questions.filter((next) => next?.role === 'USER' && wordsOf(next.text).length > 3).length,
-    terms,
-    termsUsed: terms.filter((term) => usedWords.has(term)),
-  };
+  const used = new Set<string>();
+  const figures = { userMessages: 0, modelMessages: 0, userWords: 0, modelWords: 0, asked: 0, answered: 0 };
+  let open = false; // the message before asked something
+  let characters = 0;
+  for (const { role, text } of transcript) {
+    characters += text.length;
+    if (characters > charactersAtOnce) {
+      characters = 0;
+      await otherWork();
+    }
+    const said = wordsOf(text);
+    if (role === 'USER') {
+      if (open && said.length > 3) figures.answered += 1;
+      if (text.trim() !== '') figures.userMessages += 1;
+      figures.userWords += said.length;
+      for (const word of said) used.add(word);
+    } else {
+      if (text.trim() !== '') figures.modelMessages += 1;
+      figures.modelWords += said.length;
+    }
+    open = role === 'MODEL' && /[?？؟]/u.test(text);
+    if (open) figures.asked += 1;
+  }
+  return { ...figures, terms, termsUsed: terms.filter((term) => used.has(term)) };
 }
 
 /** Four equal parts: how much the person said, how evenly the two spoke, how many questions were answered, how near the subject. */
@@ -69,11 +79,11 @@ function summaryOf(figures: Figures, score: number): string {
   const { userMessages, modelMessages, userWords, modelWords, asked, answered, terms, termsUsed } = figures;
   return [
     'Judged offline, by counting and without a language model, so it says nothing about how right or fitting the answers were.',
-    `The person sent ${userMessages} messages (${userWords} words), the agent ${modelMessages} (${modelWords} words).`,
+    `The person sent ${count(userMessages, 'message')} (${count(userWords, 'word')}), the agent ${modelMessages} (${count(modelWords, 'word')}).`,
     asked > 0
-      ? `The agent asked ${asked} times and got ${answered} answers of more than three words.`
+      ? `The agent asked ${count(asked, 'time')} and got ${count(answered, 'answer')} of more than three words.`
       : 'The agent asked nothing.',
-    terms.length > 0 ? `Of ${terms.length} terms of its subject the person used ${termsUsed.length}.` : '',
+    terms.length > 0 ? `Of ${count(terms.length, 'term')} of its subject the person used ${termsUsed.length}.` : '',
     `The figures together give ${score} of 100.`,
   ]
     .filter(Boolean)
@@ -96,9 +106,15 @@ function weaknessesOf({ userWords, userMessages, asked, answered, terms, termsUs
     userMessages === 0 ? 'Said nothing' : '',
     userMessages > 0 && userMessages < 3 ? 'The conversation was too short to say much' : '',
     userMessages > 0 && userWords / userMessages < 5 ? 'Answers were a few words only' : '',
-    answered < asked ? `Left ${asked - answered} of ${asked} questions without an answer of more than three words` : '',
+    answered < asked
+      ? `Left ${asked - answered} of ${count(asked, 'question')} without an answer of more than three words`
+      : '',
     terms.length > 0 && termsUsed.length === 0 && userMessages > 0 ? 'Used none of the terms of the subject' : '',
   ].filter(Boolean);
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** Labels stand best first: the score chooses among them in equal steps. */
@@ -107,11 +123,8 @@ function labelFor(score: number, labels: string[]): string {
   return labels[step] ?? '';
 }
 
-function countWords(lines: TranscriptLine[]): number {
-  return lines.reduce((sum, { text }) => sum + wordsOf(text).length, 0);
-}
-
-const words = new Intl.Segmenter(undefined, { granularity: 'word' });
+// A fixed locale: the same conversation is judged alike on every machine.
+const words = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** Lower-cased words of any script. */
 function wordsOf(text: string): string[] {

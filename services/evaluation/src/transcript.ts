@@ -10,10 +10,15 @@ export interface TranscriptLine {
   createdAt: string;
 }
 
+/** Text that PostgreSQL can keep: NUL and halves of surrogate pairs become U+FFFD. */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
 export function transcriptOf(messages: Message[]): TranscriptLine[] {
   return messages.map(({ role, text, turnIndex, createdAt }) => ({
     role: role === 'USER' ? 'USER' : 'MODEL',
-    text,
+    text: storable(text),
     turnIndex,
     createdAt: (createdAt ?? new Date(0)).toISOString(),
   }));

@@ -1,0 +1,161 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import type { Database } from '@parley/chassis/database/types';
+import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import type { Envelope } from '@parley/chassis/events/envelope';
+import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { createLogger } from '@parley/chassis/log';
+import { createMetrics } from '@parley/chassis/metrics';
+import { rpcClient } from '@parley/chassis/rpc/client';
+import { rpcServer } from '@parley/chassis/rpc/server';
+import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
+import type { Part } from '@parley/chassis/unit';
+import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
+import { type Evaluation, EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { SessionEnded } from '@parley/protos/parley/session/v1/events';
+import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { ExecutionContext } from 'ava';
+import { readEvaluationConfig } from '../src/config.ts';
+import { evaluationSchema } from '../src/evaluation-schema.ts';
+import { evaluation } from '../src/service.ts';
+import { type Neighbours, neighbours } from './neighbours.ts';
+
+/** One process of evaluation, with an event bus of its own. */
+export interface Replica {
+  /** Resolves when the event has taken effect. */
+  deliver(...events: Envelope[]): Promise<void>;
+  /** Cuts it off from the database, as if it had died in its work. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface EvaluationMesh extends Replica, Neighbours {
+  database: Database;
+  replica(): Promise<Replica>;
+  /** Stops a neighbour; what comes back brings it back on its old address. */
+  takeAway(name: 'agent' | 'session'): Promise<() => Promise<void>>;
+  /** What gRPC answers, by default to tenant 1 for session 1. */
+  find(sessionId?: number, tenantId?: number): Promise<Evaluation | undefined>;
+  /** Waits for it. */
+  evaluationOf(sessionId?: number): Promise<Evaluation>;
+  /** How many evaluations and jobs there are. */
+  counts(): Promise<{ evaluations: number; jobs: number }>;
+}
+
+/** Evaluation on a schema of its own and real loopback servers, beside scripted neighbours. */
+export async function evaluationMesh(t: ExecutionContext, env: Record<string, string> = {}): Promise<EvaluationMesh> {
+  const database = await testSchema(t, evaluationSchema, { migrate: false }); // the unit does
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({});
+  const script = neighbours();
+  const servers = { agent: neighbour('agent', 0), session: neighbour('session', 0) };
+  await Promise.all([servers.agent.start(), servers.session.start()]);
+  t.teardown(() => Promise.all([servers.agent.stop(), servers.session.stop()]));
+
+  function neighbour(unit: 'agent' | 'session', port: number): Part {
+    return rpcServer({
+      unit,
+      port,
+      callers,
+      log: createLogger(unit),
+      metrics: createMetrics(unit),
+      drainTimeoutMs: 200,
+      services: (server) =>
+        unit === 'agent'
+          ? server.add(AgentServiceDefinition, script.agentRpc)
+          : server.add(SessionServiceDefinition, script.sessionRpc),
+      onListening: (address) => addresses.announce(unit, 'rpc', address),
+    });
+  }
+
+  async function replica(): Promise<Replica> {
+    const own = await replicaOf(t, database, evaluationSchema);
+    const eventBus = inProcessEventBus({
+      deadLetters: { append: () => Promise.reject(new Error('none is expected')) },
+    });
+    const around: Surroundings = {
+      database: () => own,
+      keyValue: memoryKeyValue(),
+      eventLog: memoryEventLog(),
+      eventBus,
+      addresses,
+      callers,
+      host: '127.0.0.1',
+      migrateOnStart: true,
+      soleOwner: false,
+      development: true,
+    };
+    const unit = evaluation(readEvaluationConfig(env), around);
+    await unit.start();
+    let stopped: Promise<void> | undefined;
+    const stop = () => {
+      stopped ??= unit.stop().catch(() => undefined);
+      return stopped;
+    };
+    t.teardown(stop);
+    return { deliver: (...events) => eventBus.publish(events), kill: () => own.close(), stop };
+  }
+
+  const first = await replica();
+  /** Asks the replica that started last. */
+  async function find(sessionId = 1, tenantId = 1): Promise<Evaluation | undefined> {
+    const client = rpcClient({
+      definition: EvaluationServiceDefinition,
+      unit: 'evaluation',
+      address: () => addresses.of('evaluation', 'rpc'),
+      callers,
+    });
+    await client.start();
+    try {
+      const caller: Caller = { kind: 'service', service: 'session', tenantId, requestId: 'test' };
+      return (await client.calls.getEvaluation({ sessionId }, { caller })).evaluation;
+    } finally {
+      await client.stop();
+    }
+  }
+
+  return {
+    ...first,
+    ...script,
+    database,
+    replica,
+    find,
+    evaluationOf: (sessionId) => eventually('the evaluation is there', () => find(sessionId), { timeoutMs: 30_000 }),
+    async takeAway(name) {
+      const port = Number(addresses.of(name, 'rpc').split(':')[1]);
+      await servers[name].stop();
+      return async () => {
+        servers[name] = neighbour(name, port);
+        await servers[name].start();
+      };
+    },
+    async counts() {
+      const [{ evaluations = 0 } = {}] = (
+        await database.transact(1, ({ knex }) => knex.raw('select count(*)::int as evaluations from evaluations'))
+      ).rows;
+      const [{ jobs = 0 } = {}] = (
+        await database.transactShared(({ knex }) => knex.raw('select count(*)::int as jobs from jobs'))
+      ).rows;
+      return { evaluations, jobs };
+    },
+  };
+}
+
+/** That a session of tenant 1 has ended. */
+export function sessionEnded(sessionId = 1, rest: Partial<Envelope & { agentId: number }> = {}): Envelope {
+  const { agentId = 5, ...envelope } = rest;
+  return {
+    id: randomUUID(),
+    topic: 'session-ended',
+    type: 'session.ended.v1',
+    source: 'session',
+    key: String(sessionId),
+    tenantId: 1,
+    time: new Date(),
+    data: SessionEnded.encode({ sessionId, agentId, status: 'ENDED', endedAt: new Date() }).finish(),
+    ...envelope,
+  };
+}

@@ -1,0 +1,182 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
+import { answering, conversation, failing, interviewer, modelJudgement, offlineOnly, usual } from './neighbours.ts';
+
+test('an ended session is judged by the model, and its judgement is stored whole', async (t) => {
+  const { deliver, evaluationOf, asked } = await evaluationMesh(t);
+  await deliver(sessionEnded());
+  const evaluation = await evaluationOf();
+  t.like(evaluation, { sessionId: 1, ...modelJudgement });
+  t.deepEqual(JSON.parse(evaluation.transcriptJson), [
+    { role: 'MODEL', text: 'What is an index?', turnIndex: 0, createdAt: '2026-01-02T03:04:05.678Z' },
+    {
+      role: 'USER',
+      text: 'A structure that makes lookups fast in databases',
+      turnIndex: 1,
+      createdAt: '2026-01-02T03:04:05.678Z',
+    },
+  ]);
+  for (const time of [evaluation.generatedAt, evaluation.createdAt, evaluation.updatedAt]) {
+    t.true(Math.abs((time?.getTime() ?? 0) - Date.now()) < 60_000);
+  }
+  t.is(asked.length, 1);
+  t.like(asked[0], { agentId: 5, sessionId: 1, operation: 'evaluation' });
+  t.regex(asked[0]?.system ?? '', /Ivy.*Recruiter.*Databases.*INTERVIEW[\s\S]*STRONG_HIRE, HIRE, HOLD, NO_HIRE/);
+  t.regex(asked[0]?.prompt ?? '', /A structure that makes lookups fast/);
+  t.deepEqual(JSON.parse(asked[0]?.jsonSchemaJson ?? '').properties.recommendation.enum, [
+    'STRONG_HIRE',
+    'HIRE',
+    'HOLD',
+    'NO_HIRE',
+  ]);
+});
+
+test('an event makes one job and one evaluation, however often and however parallel it comes', async (t) => {
+  const { deliver, replica, evaluationOf, counts, asked } = await evaluationMesh(t);
+  const other = await replica();
+  const event = sessionEnded();
+  await Promise.all(Array.from({ length: 5 }, () => [deliver(event), other.deliver(event)]).flat());
+  await evaluationOf();
+  await deliver(event, event);
+  await other.deliver(event);
+  await eventually('no job is left', async () => (await counts()).jobs === 0);
+  t.deepEqual(await counts(), { evaluations: 1, jobs: 0 });
+  t.is(asked.length, 1);
+});
+
+test('a session that is told to have ended twice is judged once', async (t) => {
+  const { deliver, replica, evaluationOf, counts, asked } = await evaluationMesh(t);
+  const other = await replica();
+  await Promise.all([deliver(sessionEnded(), sessionEnded()), other.deliver(sessionEnded(), sessionEnded())]);
+  await evaluationOf();
+  await eventually('no job is left', async () => (await counts()).jobs === 0);
+  t.deepEqual(await counts(), { evaluations: 1, jobs: 0 });
+  t.is(asked.length, 1);
+});
+
+test('what does not fit is asked for again, with an id of its own each time', async (t) => {
+  const mesh = await evaluationMesh(t);
+  mesh.answers.unshift(answering('I would say 87.'), answering({ ...modelJudgement, score: 101 }));
+  await mesh.deliver(sessionEnded());
+  t.like(await mesh.evaluationOf(), modelJudgement);
+  t.is(mesh.asked.length, 3);
+  t.is(new Set(mesh.asked.map(({ callId }) => callId)).size, 3);
+});
+
+test('what never fits leaves the judgement to the offline judge', async (t) => {
+  const mesh = await evaluationMesh(t);
+  mesh.answers.splice(0, 1, answering({ ...modelJudgement, recommendation: 'PROMOTE' }));
+  await mesh.deliver(sessionEnded());
+  const { summary, recommendation } = await mesh.evaluationOf();
+  t.regex(summary, /^Judged offline/);
+  t.true(['STRONG_HIRE', 'HIRE', 'HOLD', 'NO_HIRE'].includes(recommendation));
+  t.is(mesh.asked.length, 3);
+});
+
+test('without a model, or with one that fails, the offline judge judges at once', async (t) => {
+  const answers = {
+    offline: offlineOnly,
+    unavailable: failing('unavailable', 'No model answers', { reason: 'MODEL_UNAVAILABLE' }),
+    internal: failing('internal', 'The model failed', { reason: 'MODEL_FAILED' }),
+    bug: () => Promise.reject(new TypeError('a mistake')),
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    const mesh = await evaluationMesh(t);
+    mesh.answers.splice(0, 1, answer);
+    await mesh.deliver(sessionEnded());
+    t.regex((await mesh.evaluationOf()).summary, /^Judged offline/, name);
+    t.is(mesh.asked.length, 1, name);
+  }
+});
+
+test('nobody is asked about a person who said nothing', async (t) => {
+  const mesh = await evaluationMesh(t);
+  mesh.transcripts.set(1, conversation('MODEL: Hello, shall we begin?'));
+  mesh.transcripts.set(2, []);
+  await mesh.deliver(sessionEnded(1), sessionEnded(2));
+  t.like(await mesh.evaluationOf(1), {
+    score: 0,
+    weaknesses: ['Said nothing', 'Left 1 of 1 question without an answer of more than three words'],
+  });
+  t.like(await mesh.evaluationOf(2), { score: 0, weaknesses: ['Said nothing'], transcriptJson: '[]' });
+  t.is(mesh.asked.length, 0);
+});
+
+test("a recommendation is one of the agent's labels, of its use case's where it has none, and empty where it wants none", async (t) => {
+  const mesh = await evaluationMesh(t);
+  mesh.answers.splice(0, 1, offlineOnly);
+  mesh.agents.set(6, { ...interviewer, id: 6, evaluationRecommendationLabels: { labels: ['Ja', 'Nein'] } });
+  mesh.agents.set(7, { ...interviewer, id: 7, evaluationRecommendationLabels: { labels: [] } });
+  mesh.agents.set(8, { ...interviewer, id: 8, useCase: 'EDUCATION' });
+  for (const id of [6, 7, 8]) mesh.transcripts.set(id, usual);
+  await mesh.deliver(...[6, 7, 8].map((id) => sessionEnded(id, { agentId: id })));
+  t.true(['Ja', 'Nein'].includes((await mesh.evaluationOf(6)).recommendation));
+  t.is((await mesh.evaluationOf(7)).recommendation, '');
+  t.true(['MASTERED', 'ON_TRACK', 'NEEDS_SUPPORT'].includes((await mesh.evaluationOf(8)).recommendation));
+  t.regex(mesh.asked.find(({ agentId }) => agentId === 7)?.system ?? '', /an empty string/);
+});
+
+test("the agent's template takes the place of the default instructions; one that fails does not", async (t) => {
+  const mesh = await evaluationMesh(t);
+  const templates = {
+    6: 'Judge {{ agent.name }} on {{ labels | join: "/" }}: {{ transcript.size }} lines, {{ transcript[1].text }}',
+    7: 'Judge {{ agent.name | no_such_filter }}',
+    8: '{% for i in (1..100000000) %}{{ i }}{% endfor %}',
+    9: '{% render "package.json" %}',
+  };
+  for (const [id, evaluationPromptTemplate] of Object.entries(templates)) {
+    mesh.agents.set(Number(id), { ...interviewer, id: Number(id), evaluationPromptTemplate });
+    mesh.transcripts.set(Number(id), usual);
+    await mesh.deliver(sessionEnded(Number(id), { agentId: Number(id) }));
+    t.like(await mesh.evaluationOf(Number(id)), modelJudgement);
+  }
+  const systemOf = (id: number) => mesh.asked.find(({ agentId }) => agentId === id)?.system ?? '';
+  t.regex(
+    systemOf(6),
+    /^Judge Ivy on STRONG_HIRE\/HIRE\/HOLD\/NO_HIRE: 2 lines, A structure that[^\n]+\n\nAnswer with one/,
+  );
+  for (const id of [7, 8, 9]) t.regex(systemOf(id), /^You evaluate a finished conversation/, `agent ${id}`);
+  t.notRegex(systemOf(9), /@parley/);
+});
+
+test('a deleted agent has its sessions judged', async (t) => {
+  const mesh = await evaluationMesh(t);
+  mesh.agents.set(5, { ...interviewer, deleted: true, active: false });
+  await mesh.deliver(sessionEnded());
+  t.like(await mesh.evaluationOf(), modelJudgement);
+});
+
+test('hard words in a conversation or a judgement never keep it from being stored', async (t) => {
+  const naughty = [
+    'NUL \0 here',
+    "'; drop table evaluations; --",
+    '🦜'.repeat(1_000),
+    '\u202e\ufeff\uffff',
+    '\\u0000 \\ud800',
+    '{{ 7 | times: 7 }}',
+  ];
+  const mesh = await evaluationMesh(t);
+  mesh.transcripts.set(1, conversation(...naughty.map((text, i) => `${i % 2 ? 'USER' : 'MODEL'}: ${text}`)));
+  mesh.answers.splice(
+    0,
+    1,
+    ...[
+      `{"score":1,"summary":"half \\ud800","strengths":[],"weaknesses":[],"recommendation":"HIRE"}`,
+      `{"score":1,"summary":"nul \\u0000","strengths":[],"weaknesses":[],"recommendation":"HIRE"}`,
+      { ...modelJudgement, summary: '\\u0000 and \\ud800 spelled out, 🦜', strengths: naughty.slice(1, 2) },
+    ].map(answering),
+  );
+  await mesh.deliver(sessionEnded());
+  const { transcriptJson, summary, strengths } = await mesh.evaluationOf();
+  t.is(mesh.asked.length, 3, 'what cannot be stored does not fit');
+  t.is(summary, '\\u0000 and \\ud800 spelled out, 🦜');
+  t.deepEqual(strengths, naughty.slice(1, 2));
+  const texts = (JSON.parse(transcriptJson) as { text: string }[]).map(({ text }) => text);
+  t.deepEqual(texts, ['NUL \uFFFD here', ...naughty.slice(1)]);
+
+  mesh.transcripts.set(2, mesh.transcripts.get(1) ?? []);
+  mesh.answers.push(offlineOnly);
+  await mesh.deliver(sessionEnded(2));
+  t.regex((await mesh.evaluationOf(2)).summary, /^Judged offline/);
+});
