@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { serviceCaller } from '@parley/chassis/caller';
 import type { TenantDb } from '@parley/chassis/database/types';
-import { isDomainError } from '@parley/chassis/errors';
+import { DomainError, isDomainError } from '@parley/chassis/errors';
 import { JobCancelled } from '@parley/chassis/jobs/job-signals';
 import type { TenantJob } from '@parley/chassis/jobs/job-types';
 import { withRequestId } from '@parley/chassis/request-context';
@@ -45,17 +45,21 @@ export function runTurn(ports: TurnPorts, run: TurnRun): Promise<void> {
 async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promise<TurnOutcome | undefined> {
   const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
   const cut = (text: string): TurnOutcome => ({ kind: 'reply', reply: estimatedReply(turn, text) });
-  if (run.signal.reason instanceof JobCancelled) {
-    // Cut before this attempt began: what the one before has shown is kept.
-    return cut(await log.streamedText(turn.turnIndex, turn.lastEventId).catch(() => ''));
-  }
+  // An attempt that has shown nothing voids nothing: what the one before has shown is what was said.
+  const shownBefore = () =>
+    run.attempt === 1 ? '' : log.streamedText(turn.turnIndex, turn.lastEventId).catch(() => '');
+  if (run.signal.reason instanceof JobCancelled) return cut(await shownBefore());
 
   const beganMs = performance.now();
+  let shown = true;
   const chunks = chunkWriter(async (text) => {
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return; // another attempt is under way
-    await log.appendChunk({ ...turn, attempt: run.attempt }, text, turn.lastEventId).catch((error: unknown) => {
-      ports.log.warn({ err: error, sessionId: turn.sessionId }, 'a piece of a reply could not be shown live');
-    });
+    try {
+      await log.appendChunk({ ...turn, attempt: run.attempt }, text, turn.lastEventId);
+    } catch (error) {
+      if (shown) ports.log.warn({ err: error, sessionId: turn.sessionId }, 'a reply cannot be shown live');
+      shown = false;
+    }
   });
   const timeLimit = new AbortController();
   const timer = setTimeout(() => timeLimit.abort(), ports.settings.turnTimeoutMs);
@@ -68,19 +72,18 @@ async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promi
   try {
     const finished = await callAgent(ports, run, turn, { signal, chunks, onText });
     await chunks.flush();
-    return {
-      kind: 'reply',
-      reply: finished ? finishedReply(finished, chunks.text) : estimatedReply(turn, chunks.text, false),
-    };
+    return { kind: 'reply', reply: finishedReply(finished, chunks.text) };
   } catch (error) {
     await chunks.flush();
-    if (run.signal.aborted) return run.signal.reason instanceof JobCancelled ? cut(chunks.text) : undefined;
+    if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return undefined;
+    const said = chunks.text || (await shownBefore());
+    if (run.signal.aborted) return cut(said);
     const failure = timeLimit.signal.aborted ? turnFailure('TURN_TIMEOUT') : failureOf(error, chunks.text !== '');
     ports.log.warn(
       { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
       'a turn failed',
     );
-    return { kind: 'failure', failure, reply: estimatedReply(turn, chunks.text) };
+    return { kind: 'failure', failure, reply: estimatedReply(turn, said) };
   } finally {
     clearTimeout(timer);
   }
@@ -98,7 +101,7 @@ async function callAgent(
   run: TurnRun,
   turn: PreparedTurn,
   listening: Listening,
-): Promise<TurnFinished | undefined> {
+): Promise<TurnFinished> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}`, listening);
@@ -117,7 +120,7 @@ async function callAgentOnce(
   turn: PreparedTurn,
   callId: string,
   { signal, onText }: Listening,
-): Promise<TurnFinished | undefined> {
+): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
     role: role === 'USER' ? Role.ROLE_USER : Role.ROLE_MODEL,
@@ -132,6 +135,7 @@ async function callAgentOnce(
       onText(event.value.replaceAll('\0', '')); // the one character that the database refuses
     else if (event?.$case === 'finished') finished = event.value;
   }
+  if (!finished) throw new DomainError('internal', 'A reply ended without its figures', { reason: 'MODEL_FAILED' });
   return finished;
 }
 
@@ -139,8 +143,8 @@ function finishedReply({ tokensIn, tokensOut, costUsdE8, contextTokens }: TurnFi
   return { text, tokensIn, tokensOut, costUsdE8, contextTokens, interrupted: false };
 }
 
-/** A reply of which the agent gave no figures: characters / 4. */
-function estimatedReply(turn: PreparedTurn, text: string, interrupted = true) {
-  const { historyTokens: tokensIn } = turn;
-  return { text, tokensIn, tokensOut: estimateTokens(text), costUsdE8: 0n, contextTokens: tokensIn, interrupted };
+/** A reply that was cut, so that the agent gave no figures: characters / 4. */
+function estimatedReply({ historyTokens }: PreparedTurn, text: string) {
+  const tokensOut = estimateTokens(text);
+  return { text, tokensIn: historyTokens, tokensOut, costUsdE8: 0n, contextTokens: historyTokens, interrupted: true };
 }

@@ -239,12 +239,14 @@ test('what fails ends its turn once, with a code that says why, and without a re
     { begins: true, error: new DomainError('internal', 'cut', { reason: 'MODEL_FAILED' }), code: 'MODEL_FAILED' },
     { begins: true, error: unavailable('gone'), code: 'MODEL_FAILED' },
     { begins: false, error: new Error('a bug'), code: 'INTERNAL' },
+    { begins: true, error: null, code: 'MODEL_FAILED' },
     { begins: true, error: undefined, code: 'TURN_TIMEOUT' },
   ];
   for (const { begins, error, code } of failures) {
     agent.script = async function* (call) {
       if (begins) yield text('partly');
       if (error) throw error;
+      if (error === null) return; // without the figures that end a reply
       const { held } = await import('./scripted-agent.ts');
       await held(gate, call);
     };

@@ -3,7 +3,7 @@ import { testSchema } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
-import { inTenant, isReply, sessionMesh, watch } from './session-mesh.ts';
+import { inTenant, inTurn, isReply, sessionMesh, watch } from './session-mesh.ts';
 
 /** A session of so many exchanges, and one more message that is to be answered. */
 async function longSession(database: Database, exchanges: number): Promise<{ sessionId: number; turnId: number }> {
@@ -29,7 +29,7 @@ async function longSession(database: Database, exchanges: number): Promise<{ ses
 }
 
 test('the history is the newest part that fits, oldest first, and ends with the message to answer', async (t) => {
-  const database = await testSchema(t, sessionSchema);
+  const database = await inTurn(() => testSchema(t, sessionSchema));
   const { turnId } = await longSession(database, 50);
   const prepare = (tokens: number) => database.transact(1, (db) => turnStore(db).prepare(turnId, 1, tokens));
   t.deepEqual(
@@ -42,7 +42,7 @@ test('the history is the newest part that fits, oldest first, and ends with the 
 });
 
 test('ten thousand messages are as quick to read as ten: one range of one index', async (t) => {
-  const database = await testSchema(t, sessionSchema);
+  const database = await inTurn(() => testSchema(t, sessionSchema));
   const { sessionId } = await longSession(database, 5_000);
   await longSession(database, 500);
   const plan: string = await database.transact(1, async ({ knex }) => {
@@ -81,7 +81,7 @@ test('a message that waited is answered after the reply to the one before it, an
 });
 
 test('messages of many sessions are read by one query, whole or by pages', async (t) => {
-  const database = await testSchema(t, sessionSchema);
+  const database = await inTurn(() => testSchema(t, sessionSchema));
   const a = await longSession(database, 2);
   const b = await longSession(database, 1);
   const { messageStore } = await import('../src/message-store.ts');

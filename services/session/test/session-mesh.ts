@@ -51,10 +51,23 @@ export interface ReplicaOptions extends MeshOptions {
   database?: Database;
 }
 
-export async function sessionMesh(
-  t: ExecutionContext,
-  { env = {}, clockOffsetMs }: MeshOptions = {},
-): Promise<SessionMesh> {
+let previous: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs one set-up of this file after the other. They share one embedded database, where many migrations at once would hold up
+ * whoever asks within a time limit whether it is there.
+ */
+export function inTurn<T>(setUp: () => Promise<T>): Promise<T> {
+  const done = previous.then(setUp);
+  previous = done.catch(() => undefined);
+  return done;
+}
+
+export function sessionMesh(t: ExecutionContext, options: MeshOptions = {}): Promise<SessionMesh> {
+  return inTurn(() => startMesh(t, options));
+}
+
+async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshOptions): Promise<SessionMesh> {
   const offset = clockOffsetMs === undefined ? {} : { clockOffsetMs };
   const database = await testSchema(t, sessionSchema, offset);
   const callers = createCallers(randomBytes(32));

@@ -150,3 +150,20 @@ test('the end of a session does not wait for a holder that has died', async (t) 
     ['hello', 'so far'],
   );
 });
+
+test('a turn that is cut before its second attempt says anything keeps what the first has shown', async (t) => {
+  const { app, agent, database, replica } = await sessionMesh(t, { env });
+  const dyingDatabase = await replicaOf(t, database, sessionSchema);
+  const dying = await replica({ database: dyingDatabase });
+  const gate = createGate();
+  agent.script = gatedReply(gate, 'so far ', 'never');
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after: '0' });
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  gate.release();
+  await watching.until('the first piece', isChunk);
+  await dyingDatabase.close();
+  await eventually('the second attempt', () => agent.calls.length === 2);
+  t.true(await app.interruptSession(inTenant(1), String(id)));
+  t.like(replyIn(await watching.until('the reply', isReply)), { text: 'so far ', interrupted: true });
+});

@@ -16,12 +16,14 @@ import { readSessionConfig } from '../src/config.ts';
 import { session } from '../src/service.ts';
 import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, gatedReply, scriptedAgent } from './scripted-agent.ts';
-import { inTenant } from './session-mesh.ts';
+import { inTenant, inTurn } from './session-mesh.ts';
 
 const user = inTenant(1);
 
 /** The whole unit on its own ports, with its neighbours played by the test. */
-async function sessionUnit(t: ExecutionContext) {
+const sessionUnit = (t: ExecutionContext) => inTurn(() => startUnit(t));
+
+async function startUnit(t: ExecutionContext) {
   const database = await testSchema(t, sessionSchema);
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
