@@ -1,0 +1,29 @@
+import test from 'ava';
+import { median, quantile } from './statistics.ts';
+import { table } from './table.ts';
+
+test('quantiles are values that were measured', (t) => {
+  const values = [5, 1, 4, 2, 3];
+
+  t.is(median(values), 3);
+  t.is(quantile(values, 0.99), 5);
+  t.is(quantile(values, 0), 1);
+  t.is(quantile([7], 0.99), 7);
+  t.throws(() => median([]), { instanceOf: RangeError });
+});
+
+test('the table says which figures fall short', (t) => {
+  const figures = [
+    { name: 'quick', value: 1.04, unit: 'ms', goal: 6 },
+    { name: 'slow', value: 10.06, unit: 's', goal: 10 },
+    { name: 'told', value: 583.4, unit: 'MB' },
+  ] as const;
+
+  t.deepEqual(table(figures).split('\n'), [
+    '       measured  goal  within',
+    'quick    1.0 ms  6 ms     yes',
+    'slow     10.1 s  10 s      NO',
+    'told     583 MB',
+    '',
+  ]);
+});

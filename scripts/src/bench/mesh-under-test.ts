@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../root.ts';
+
+/** `scripts/up` as a process of its own. */
+export interface MeshUnderTest {
+  /** The GraphQL endpoint. */
+  url: string;
+  /** From its spawn until it said that it is up. */
+  startMs: number;
+  /** Its resident memory now. */
+  memoryMb(): number;
+  /** Answers how long that took. */
+  stop(): Promise<number>;
+}
+
+export interface MeshOptions {
+  folder: string;
+  env: Record<string, string>;
+  /** Where it leaves a CPU profile when it stops. */
+  profileFolder?: string;
+}
+
+export async function startMesh({ folder, env, profileFolder }: MeshOptions): Promise<MeshUnderTest> {
+  const startedAt = performance.now();
+  const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
+  const child = spawn(process.execPath, [...profiling, join(root, 'scripts/src/up.ts')], {
+    env: { ...process.env, PARLEY_DATA_DIR: folder, GATEWAY_PORT: '0', LOG_FILE: '', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const kill = () => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  const ended = once(child, 'exit');
+  const banner = await bannerOf(child.stdout.setEncoding('utf8'));
+  const startMs = performance.now() - startedAt;
+  const url = /http:\/\/\S+\/graphql/u.exec(banner)?.[0];
+  if (!url) throw new Error(`The mesh did not come up: ${banner}`);
+
+  return {
+    url: url.replace('localhost', '127.0.0.1'), // one lookup less, with the same answer
+    startMs,
+    memoryMb: () => memoryMb(child.pid ?? 0),
+    async stop() {
+      const before = performance.now();
+      child.kill('SIGTERM');
+      await ended;
+      process.off('exit', kill);
+      return performance.now() - before;
+    },
+  };
+}
+
+async function bannerOf(output: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const piece of output) {
+    text += piece;
+    if (text.includes('Stop with')) break;
+  }
+  return text;
+}
+
+/** NaN where the system does not tell. */
+function memoryMb(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+  } catch {
+    return Number.NaN;
+  }
+}
