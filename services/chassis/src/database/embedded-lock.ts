@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { processStart } from '../process-start.ts';
 
 /** Who holds a folder. */
 interface Holder {
@@ -29,7 +29,7 @@ export function lockFolder(
 ): FolderLock {
   const lock = join(folder, 'lock');
   const claim = randomUUID();
-  const mine: Holder = { pid: process.pid, startedAt: startOf(process.pid) ?? '', claim, socketFolder };
+  const mine: Holder = { pid: process.pid, startedAt: processStart(process.pid) ?? '', claim, socketFolder };
   // Written aside and linked into place, so that nobody ever reads half a lock.
   const written = join(folder, `claim-${claim}`);
   writeFileSync(written, JSON.stringify(mine), { mode: 0o600 });
@@ -53,7 +53,7 @@ export function lockFolder(
     while (!linked(written, path)) {
       const holder = readHolder(path);
       if (holder === undefined) continue;
-      if (startOf(holder.pid) === holder.startedAt) throw heldError(folder, holder);
+      if (processStart(holder.pid) === holder.startedAt) throw heldError(folder, holder);
       const right = `${path}.${holder.claim}`;
       take(right);
       try {
@@ -89,38 +89,6 @@ function readHolder(path: string): Holder | undefined {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw new Error(`The lock ${path} cannot be read; remove it if no process uses this folder.`, { cause: error });
-  }
-}
-
-/** When a running process started, or undefined when there is none; a zombie no longer counts. */
-function startOf(pid: number): string | undefined {
-  return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
-}
-
-function startFromProc(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the command in parentheses, may itself hold spaces and parentheses.
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (state === 'Z' || state === 'X') return undefined;
-    // Field 22 counts clock ticks since boot, so it means nothing without saying which boot.
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[18]}`;
-  } catch (error) {
-    // ESRCH: it ended between opening and reading.
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'ESRCH')) return undefined;
-    throw error;
-  }
-}
-
-function startFromPs(pid: number): string | undefined {
-  try {
-    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env, encoding: 'utf8' }).trim();
-    const [state = '', ...start] = line.split(/\s+/);
-    return state === '' || state.startsWith('Z') ? undefined : start.join(' ');
-  } catch {
-    // `ps` fails when there is no such process.
-    return undefined;
   }
 }
 

@@ -1,0 +1,24 @@
+import test, { type ExecutionContext, type Implementation } from 'ava';
+import { accountFor, type EngineName } from '../engine.ts';
+import { engines } from '../fleet.ts';
+import { foldersOf } from '../folders.ts';
+import { isInstalled } from '../tool.ts';
+
+/**
+ * A test of servers that are installed. Where one is not, the test is left out and its title says why; under `CI` it fails,
+ * since there all of them belong to the machine.
+ */
+export function serverTest(needed: EngineName[], title: string, run: (t: ExecutionContext) => Promise<void>): void {
+  const { tools } = foldersOf(process.env);
+  const absent = engines.filter(
+    (engine) => needed.includes(engine.name) && !isInstalled(engine.tool, tools, accountFor(engine)),
+  );
+  const implementation: Implementation<[]> = async (t) => run(t);
+  if (absent.length === 0) {
+    test.serial(title, implementation);
+    return;
+  }
+  const why = `not installed: ${absent.map((engine) => engine.title).join(', ')} (scripts/servers up)`;
+  if (process.env.CI) test(title, (t) => t.fail(why));
+  else test.skip(`${title} - ${why}`, implementation);
+}

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/**
+ * When a running process started, in the words of the operating system, or undefined when there is none. With the pid it
+ * tells a process from every later one of the same pid. A zombie no longer counts.
+ */
+export function processStart(pid: number): string | undefined {
+  return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
+}
+
+function startFromProc(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field, the command in parentheses, may itself hold spaces and parentheses.
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (state === 'Z' || state === 'X') return undefined;
+    // Field 22 counts clock ticks since boot, so it means nothing without saying which boot.
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[18]}`;
+  } catch (error) {
+    // ESRCH: it ended between opening and reading.
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ESRCH')) return undefined;
+    throw error;
+  }
+}
+
+function startFromPs(pid: number): string | undefined {
+  try {
+    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env, encoding: 'utf8' }).trim();
+    const [state = '', ...start] = line.split(/\s+/);
+    return state === '' || state.startsWith('Z') ? undefined : start.join(' ');
+  } catch {
+    // `ps` fails when there is no such process.
+    return undefined;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
