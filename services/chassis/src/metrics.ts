@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** One unit's Prometheus metrics. Counts and durations only: no label ever holds what a person wrote or a tenant's name. */
 export interface Metrics {
@@ -9,6 +9,8 @@ export interface Metrics {
   graphDuration: Histogram<'operation' | 'outcome'>;
   /** A histogram of seconds for something that only this unit does. */
   durations(name: string, help: string): { observe(seconds: number): void };
+  /** Counts something that only this unit sees happen. Prometheus wants such names to end in `_total`. */
+  counter(name: string, help: string): { add(): void };
   /** A gauge whose value is read when it is scraped. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
 }
@@ -36,6 +38,10 @@ export function createMetrics(unit: string): Metrics {
       registers: [registry],
     }),
     durations: (name, help) => new Histogram({ name, help, buckets, registers: [registry] }),
+    counter(name, help) {
+      const counter = new Counter({ name, help, registers: [registry] });
+      return { add: () => counter.inc() };
+    },
     gauge(name, help, read) {
       new Gauge({
         name,

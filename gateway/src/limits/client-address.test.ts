@@ -1,0 +1,57 @@
+import test from 'ava';
+import { clientAddress, clientNetwork, readNetwork } from './client-address.ts';
+
+function seen(trustedProxies: string[], remoteAddress: string | undefined, forwardedFor?: string): string {
+  const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+  return clientAddress(trustedProxies)({ headers, socket: { remoteAddress } });
+}
+
+test('the client is the peer of the socket, whatever an untrusted one forwards', (t) => {
+  t.is(seen([], '203.0.113.9'), '203.0.113.9');
+  t.is(seen([], '203.0.113.9', '198.51.100.1'), '203.0.113.9');
+  t.is(seen(['10.0.0.0/8'], '203.0.113.9', '198.51.100.1'), '203.0.113.9');
+  t.is(seen(['10.0.0.0/8'], undefined), '');
+});
+
+test('behind trusted proxies it is the right-most hop that is none of them', (t) => {
+  const proxies = ['10.0.0.0/8', '2001:db8::1'];
+  t.is(seen(proxies, '10.1.2.3'), '10.1.2.3');
+  t.is(seen(proxies, '10.1.2.3', '198.51.100.1'), '198.51.100.1');
+  t.is(seen(proxies, '10.1.2.3', '6.6.6.6, 198.51.100.1'), '198.51.100.1');
+  t.is(seen(proxies, '10.1.2.3', '6.6.6.6, 198.51.100.1, 10.9.9.9,2001:db8::1'), '198.51.100.1');
+  t.is(seen(proxies, '2001:db8::1', '2001:db8:0:0:7::5'), '2001:db8::7:0:0:5');
+  t.is(seen(proxies, '10.1.2.3', '10.4.4.4, 10.5.5.5'), '10.4.4.4');
+});
+
+test('IPv4 within IPv6 is IPv4, for clients and for proxies', (t) => {
+  t.is(seen([], '::ffff:203.0.113.9'), '203.0.113.9');
+  t.is(seen(['127.0.0.0/8'], '::ffff:127.0.0.1', '::ffff:198.51.100.1'), '198.51.100.1');
+});
+
+test('a hop may carry a port; one that is no address stands for the proxy that named it', (t) => {
+  t.is(seen(['10.0.0.0/8'], '10.1.2.3', '198.51.100.1:4711'), '198.51.100.1');
+  t.is(seen(['10.0.0.0/8'], '10.1.2.3', '[2001:db8::7]:4711'), '2001:db8::7');
+  for (const odd of ['unknown', '', '198.51.100.1,', '0x7f.1', '010.0.0.1', '1.2.3', '198.51.100.1, <script>']) {
+    t.is(seen(['10.0.0.0/8'], '10.1.2.3', odd), '10.1.2.3', odd);
+  }
+});
+
+test('throttles know IPv6 clients by their /64', (t) => {
+  t.is(clientNetwork('203.0.113.9'), '203.0.113.9');
+  t.is(clientNetwork('::ffff:203.0.113.9'), '203.0.113.9');
+  t.is(clientNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  t.is(clientNetwork('2001:db8:1:2:ffff::'), '2001:db8:1:2::/64');
+  t.not(clientNetwork('2001:db8:1:3::1'), clientNetwork('2001:db8:1:2::1'));
+  t.is(clientNetwork('fe80::1%eth0'), 'fe80::/64');
+  t.is(clientNetwork('::1'), '::/64');
+  t.is(clientNetwork(''), 'unknown');
+});
+
+test('proxies are given as addresses or CIDRs and nothing else', (t) => {
+  for (const right of ['10.0.0.0/8', '10.0.0.1', '::1', '2001:db8::/32', '0.0.0.0/0']) {
+    t.notThrows(() => readNetwork(right), right);
+  }
+  for (const wrong of ['10.0.0.0/33', '::/129', 'proxy', '10.0.0.0/', '10.0.0/8', '10.0.0.0/-1', '10.0.0.0/8/8x', '']) {
+    t.throws(() => readNetwork(wrong), undefined, wrong);
+  }
+});

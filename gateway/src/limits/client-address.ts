@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Network = readonly [Address, number];
+
+/** What of a request tells where it came from. */
+export interface Arrival {
+  headers: IncomingHttpHeaders;
+  socket: { remoteAddress?: string | undefined };
+}
+
+/**
+ * Tells the address of a request's client: the socket's own; or, where that is a trusted proxy, the right-most hop of
+ * `X-Forwarded-For` that is none. A hop that is no address counts as the proxy that named it. What an untrusted peer says in
+ * that header is not read. IPv4 within IPv6 is told as IPv4.
+ * @param trustedProxies addresses or CIDRs.
+ */
+export function clientAddress(trustedProxies: string[]): (request: Arrival) => string {
+  const networks = trustedProxies.map(readNetwork);
+  const trusted = (address: Address) => networks.some((network) => within(address, network));
+  return (request) => {
+    let client = readAddress(request.socket.remoteAddress ?? '');
+    if (!client) return '';
+    if (networks.length === 0 || !trusted(client)) return client.toString();
+    const hops = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+    for (const hop of hops.toReversed()) {
+      const next = readAddress(withoutPort(hop.trim()));
+      if (!next) break;
+      client = next;
+      if (!trusted(next)) break;
+    }
+    return client.toString();
+  };
+}
+
+/** What throttles count as one client: an IPv4 address, or the /64 that an IPv6 client can move about in. */
+export function clientNetwork(address: string): string {
+  const read = readAddress(address);
+  if (!read) return 'unknown';
+  if (!(read instanceof ipaddr.IPv6)) return read.toString();
+  return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
+}
+
+/** @throws Error for what is neither an address nor a CIDR. */
+export function readNetwork(text: string): Network {
+  const [host = '', bits, ...more] = text.split('/');
+  const address = isIP(host) ? ipaddr.parse(host) : undefined;
+  if (!address || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
+    throw new Error(`${text} is no address or CIDR`);
+  const length = address.kind() === 'ipv4' ? 32 : 128;
+  const prefix = bits === undefined ? length : Number(bits);
+  if (prefix > length) throw new Error(`${text} has too long a prefix`);
+  return [address, prefix];
+}
+
+function within(address: Address, [network, prefix]: Network): boolean {
+  return address.kind() === network.kind() && address.match(network, prefix);
+}
+
+/** Only what the system itself would take: ipaddr.js also reads octal, hexadecimal and short forms. */
+function readAddress(text: string): Address | undefined {
+  return isIP(text) ? ipaddr.process(text) : undefined;
+}
+
+function withoutPort(hop: string): string {
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
+}

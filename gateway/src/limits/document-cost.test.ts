@@ -1,0 +1,97 @@
+import test from 'ava';
+import { getIntrospectionQuery, parse } from 'graphql';
+import { refuseCostly, selectionCosts } from './document-cost.ts';
+
+const limits = { maxDepth: 7, maxComplexity: 50, maxSelections: 300 };
+const refused = (text: string) => {
+  const error = refuseCostly(parse(text), limits);
+  return error && { code: error.extensions.code, message: error.message };
+};
+const costOf = (text: string) => {
+  const document = parse(text);
+  const [first] = document.definitions;
+  if (first?.kind !== 'OperationDefinition') throw new Error('The first definition is to be an operation');
+  return selectionCosts(document)(first);
+};
+const nested = (levels: number) => `${'{ child'.repeat(levels)}${' }'.repeat(levels)}`;
+const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}`).join(' ');
+
+test('a root field has depth 1, and fragments add no level', (t) => {
+  t.is(costOf('{ a }').depth, 1);
+  t.is(costOf('{ a { b } c { d { e } } }').depth, 3);
+  t.is(costOf('{ ...F ... on Query { a } } fragment F on Query { b { ... { c } } }').depth, 2);
+});
+
+test('seven levels pass and eight are refused, with limit and value', (t) => {
+  t.is(refused(nested(7)), undefined);
+  t.deepEqual(refused(nested(8)), {
+    code: 'DEPTH_LIMIT',
+    message: 'The operation is 8 levels deep; at most 7 are allowed',
+  });
+  const inFragments = `{ child { child { child { child { ...F } } } } } fragment F on T ${nested(4)}`;
+  t.is(refused(inFragments)?.code, 'DEPTH_LIMIT');
+});
+
+test('fifty fields pass and fifty-one are refused, with limit and value', (t) => {
+  t.is(refused(`{ ${fields(50)} }`), undefined);
+  t.deepEqual(refused(`{ ${fields(51)} }`), {
+    code: 'COMPLEXITY_LIMIT',
+    message: 'The operation selects 51 fields; at most 50 are allowed',
+  });
+  t.is(refused(`{ a { ${fields(49)} } }`), undefined);
+  t.is(refused(`{ a { ${fields(50)} } }`)?.code, 'COMPLEXITY_LIMIT');
+});
+
+test('aliases and repetitions count one by one, fragments each time they are spread', (t) => {
+  t.is(costOf('{ a: x b: x x x }').complexity, 4);
+  t.is(costOf('{ ...F a { ...F } } fragment F on T { x y }').complexity, 5);
+  t.is(costOf('{ ... on T { x } ... { y } }').complexity, 2);
+});
+
+test('every operation of a document is held to the limits', (t) => {
+  t.is(refused(`query a { x } query b { ${fields(51)} }`)?.code, 'COMPLEXITY_LIMIT');
+  t.is(refused(`query a { ${fields(50)} } query b { ${fields(50)} }`), undefined);
+});
+
+test('the first __typename of a selection set is free', (t) => {
+  t.is(costOf('{ __typename a { __typename b } }').complexity, 2);
+  t.is(costOf('{ __typename other: __typename }').complexity, 1);
+});
+
+test('introspection is exempt, whichever way clients ask for all of it', (t) => {
+  for (const options of [
+    {},
+    { inputValueDeprecation: true, schemaDescription: true, specifiedByUrl: true, directiveIsRepeatable: true },
+  ]) {
+    t.is(refused(getIntrospectionQuery(options)), undefined);
+  }
+  t.deepEqual(costOf('{ __type(name: "A") { fields { name type { ofType { name } } } } a }').complexity, 1);
+  t.deepEqual(costOf('{ __schema { types { fields { name } } } }').depth, 0);
+});
+
+test('what is free is still bounded', (t) => {
+  t.is(refused(`{ ${'__schema { types { fields { args { name } } } } '.repeat(61)} }`)?.code, 'COMPLEXITY_LIMIT');
+  t.is(refused(`{ a ${'... { __typename } '.repeat(151)} }`)?.code, 'COMPLEXITY_LIMIT');
+});
+
+test('fragments that double each other are weighed in no time', (t) => {
+  const bomb = (inner: string) =>
+    `{ ...F0 } ${Array.from({ length: 60 }, (_, i) => `fragment F${i} on T { a: x { ...F${i + 1} } b: x { ...F${i + 1} } }`).join(' ')}
+     fragment F60 on T { ${inner} }`;
+  const started = performance.now();
+  t.is(refused(bomb('x'))?.code, 'DEPTH_LIMIT');
+  const free = Array.from(
+    { length: 60 },
+    (_, i) => `fragment F${i} on T { ... { ...F${i + 1} } ... { ...F${i + 1} } }`,
+  );
+  t.regex(
+    refused(`{ ...F0 } ${free.join(' ')} fragment F60 on T { __typename }`)?.message ?? '',
+    /1000000\d+ times; at most 300/,
+  );
+  t.true(performance.now() - started < 500);
+});
+
+test('fragments within themselves end, and are left to validation', (t) => {
+  t.is(refused('{ ...F } fragment F on T { a ...F }'), undefined);
+  t.is(refused('{ ...F } fragment F on T { a ...G } fragment G on T { b { ...F } ...Gone }'), undefined);
+});

@@ -1,0 +1,106 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+
+/** How large a document's operations may be. */
+export interface DocumentLimits {
+  /** Levels of fields; a root field stands on the first. */
+  maxDepth: number;
+  /** Selected fields, fragments expanded and aliases one by one. */
+  maxComplexity: number;
+  /** The same with all that is free there: introspection, `__typename`, fragments and spreads themselves. */
+  maxSelections: number;
+}
+
+/** What running one selection set takes. Numbers stop growing at `manyTimes`, so that no bomb makes them infinite. */
+export interface SelectionCost {
+  depth: number;
+  complexity: number;
+  selections: number;
+}
+
+const manyTimes = 1_000_000_000;
+const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0 };
+
+/**
+ * Refuses a document whose operations are too deep or select too much. It looks at the parsed text alone, before validation,
+ * whose own cost grows faster than the document; here each node is visited once, however often its fragment is spread.
+ */
+export function refuseCostly(document: DocumentNode, limits: DocumentLimits): GraphQLError | undefined {
+  const costOf = selectionCosts(document);
+  for (const definition of document.definitions) {
+    const operation = definition.kind === Kind.OPERATION_DEFINITION;
+    if (!operation && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
+    const { depth, complexity, selections } = costOf(definition);
+    // A fragment may be of introspection alone, which only the operation that spreads it shows.
+    if (operation && depth > limits.maxDepth) {
+      return limitError('DEPTH_LIMIT', `The operation is ${depth} levels deep; at most ${limits.maxDepth} are allowed`);
+    }
+    if (operation && complexity > limits.maxComplexity) {
+      const message = `The operation selects ${complexity} fields; at most ${limits.maxComplexity} are allowed`;
+      return limitError('COMPLEXITY_LIMIT', message);
+    }
+    if (selections > limits.maxSelections) {
+      const message = `Introspection and fragments included, the document selects ${selections} times; at most ${limits.maxSelections} are allowed`;
+      return limitError('COMPLEXITY_LIMIT', message);
+    }
+  }
+  return undefined;
+}
+
+/** The costs of a document's operations and fragments. A fragment within itself costs nothing: validation refuses it. */
+export function selectionCosts(document: DocumentNode) {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  const known = new Map<FragmentDefinitionNode, SelectionCost>();
+
+  function ofFragment(fragment: FragmentDefinitionNode): SelectionCost {
+    const found = known.get(fragment);
+    if (found) return found;
+    known.set(fragment, nothing); // while it is being weighed
+    const cost = ofSelections(fragment.selectionSet);
+    known.set(fragment, cost);
+    return cost;
+  }
+
+  function ofSelections({ selections }: SelectionSetNode): SelectionCost {
+    const sum = { ...nothing };
+    let typenameIsFree = true;
+    const add = (inner: SelectionCost, levels: number) => {
+      sum.depth = Math.max(sum.depth, inner.depth + levels);
+      sum.complexity = Math.min(manyTimes, sum.complexity + inner.complexity);
+      sum.selections = Math.min(manyTimes, sum.selections + inner.selections);
+    };
+    for (const selection of selections) {
+      sum.selections += 1;
+      if (selection.kind === Kind.INLINE_FRAGMENT) {
+        add(ofSelections(selection.selectionSet), 0);
+      } else if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        const fragment = fragments.get(selection.name.value);
+        if (fragment) add(ofFragment(fragment), 0);
+      } else {
+        const name = selection.name.value;
+        const inner = selection.selectionSet ? ofSelections(selection.selectionSet) : nothing;
+        const introspection = name === '__schema' || name === '__type';
+        add(introspection ? { ...nothing, selections: inner.selections } : inner, introspection ? 0 : 1);
+        if (name === '__typename' && typenameIsFree) typenameIsFree = false;
+        else if (!introspection) sum.complexity += 1;
+      }
+    }
+    return sum;
+  }
+
+  return (definition: OperationDefinitionNode | FragmentDefinitionNode): SelectionCost =>
+    definition.kind === Kind.FRAGMENT_DEFINITION ? ofFragment(definition) : ofSelections(definition.selectionSet);
+}
+
+function limitError(code: 'DEPTH_LIMIT' | 'COMPLEXITY_LIMIT', message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, statusCode: 400 } });
+}

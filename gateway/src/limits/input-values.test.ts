@@ -1,0 +1,54 @@
+import test from 'ava';
+import { parse } from 'graphql';
+import { refusedLiterals, refusedVariables } from './input-values.ts';
+
+const nul = 'must not hold the character NUL';
+const half = 'must not hold half of a surrogate pair';
+const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+
+test('strings that cannot be stored are told by path, wherever in the variables they are', (t) => {
+  t.deepEqual(refusedVariables({ a: '\0', input: { text: 'x\ud800', tags: ['fine', '\0'] } }), [
+    { path: 'a', message: nul },
+    { path: 'input.text', message: half },
+    { path: 'input.tags.1', message: nul },
+  ]);
+  t.deepEqual(refusedVariables({ metadata: { ['\0']: 1, fine: { ['\udc00']: 1 } } }), [
+    { path: 'metadata', message: `has a key that ${nul}` },
+    { path: 'metadata.fine', message: `has a key that ${half}` },
+  ]);
+  t.deepEqual(refusedVariables(JSON.parse('{"m":{"__proto__":{"x":"\\u0000"}}}')), [
+    { path: 'm.__proto__.x', message: nul },
+  ]);
+});
+
+test('everything else passes', (t) => {
+  t.deepEqual(refusedVariables(undefined), []);
+  t.deepEqual(refusedVariables(null), []);
+  t.deepEqual(refusedVariables({ a: '🦜 \u202e \u0001 "\\0"', b: 1, c: null, d: [true, { e: '' }] }), []);
+});
+
+test('nesting has an end', (t) => {
+  t.deepEqual(refusedVariables({ a: nested(64) }), []);
+  t.deepEqual(refusedVariables({ a: nested(65) }), [
+    { path: `a${'.0'.repeat(64)}`, message: 'is nested more than 64 levels deep' },
+  ]);
+  t.is(refusedVariables({ a: nested(400_000) }).length, 1);
+});
+
+test('no more is told than helps', (t) => {
+  t.is(refusedVariables({ a: Array.from({ length: 1_000 }, () => '\0') }).length, 20);
+  t.is(refusedLiterals(parse(`{ a(b: [${'"\\u0000" '.repeat(100)}]) }`)).length, 20);
+});
+
+test('strings in the document are told by argument', (t) => {
+  const document = parse(
+    String.raw`query ($v: String = "\u0000") { a(one: "\u0000", two: { three: [{ four: "x\u0000" }], five: "ü" }) @skip(if: "\u0000") b(text: """fine""") }`,
+  );
+  t.deepEqual(refusedLiterals(document), [
+    { path: 'v', message: nul },
+    { path: 'one', message: nul },
+    { path: 'two.three.four', message: nul },
+    { path: 'if', message: nul },
+  ]);
+  t.deepEqual(refusedLiterals(parse('{ a(b: "fine \\u{1F99C}") }')), []);
+});
