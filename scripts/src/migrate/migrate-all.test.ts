@@ -8,10 +8,7 @@ import { root } from '../root.ts';
 import { migrateAll } from './migrate-all.ts';
 
 /** A schema of this test alone, of one table. */
-function schemaNamed(
-  name: string,
-  statement = 'CREATE TABLE pages (tenant_id integer NOT NULL)',
-): SchemaDeclaration {
+function schemaNamed(name: string, statement = 'CREATE TABLE pages (tenant_id integer NOT NULL)'): SchemaDeclaration {
   return {
     name: `${name}_${randomBytes(4).toString('hex')}`,
     tables: { pages: 'tenant' },
