@@ -6,6 +6,7 @@ import { startModelServer } from '@parley/chassis/testing/model-server';
 import type { Figure } from './figure.ts';
 import { firstChunkFigures } from './first-chunk.ts';
 import { startMesh } from './mesh-under-test.ts';
+import { createOwnDatabase } from './own-database.ts';
 import { closeConnections } from './post.ts';
 
 export interface BenchOptions {
@@ -23,7 +24,13 @@ const idleMs = 3_000;
 export async function bench({ rounds, profileFolder, say }: BenchOptions): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const model = await startModelServer({ script: { text: reply } });
-  const env = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: 'bench', LOG_LEVEL: 'info' };
+  const database = process.env.DATABASE_URL ? await createOwnDatabase(process.env.DATABASE_URL) : undefined;
+  const env = {
+    DATABASE_URL: database?.url ?? '',
+    HOSTED_SMALL_MODEL_URL: model.url,
+    HOSTED_SMALL_MODEL_MODEL: 'bench',
+    LOG_LEVEL: 'info',
+  };
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   try {
@@ -48,5 +55,6 @@ export async function bench({ rounds, profileFolder, say }: BenchOptions): Promi
   } finally {
     closeConnections();
     await model.stop();
+    await database?.drop();
   }
 }
