@@ -1,4 +1,5 @@
 import { type Environment, flag, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { type KeyRing, keyRing } from '@parley/chassis/key-ring';
 import proxyAddr from 'proxy-addr';
 
 export interface GatewayConfig {
@@ -7,6 +8,8 @@ export interface GatewayConfig {
   opsPort: number;
   /** The address that clients know: issuer and audience of access tokens. */
   publicUrl: string;
+  /** What session tokens are verified with. */
+  avatarTokenKeys: KeyRing;
   /** Proxies whose `X-Forwarded-For` is believed, as CIDRs. */
   trustedProxies: string[];
   /** Origins that browsers may call from; `*` for any, none for no browser of another origin. */
@@ -20,7 +23,7 @@ export interface GatewayConfig {
   /** Bytes of a subgraph's answer. */
   maxAnswerBytes: number;
   /** Per socket. */
-  socket: { maxSubscriptions: number; maxFrameBytes: number; initTimeoutMs: number };
+  socket: { maxSubscriptions: number; maxFrameBytes: number; initTimeoutMs: number; maxAgeMs: number };
 }
 
 /** Reads the gateway's settings; see its README for what each means. @throws SettingsError naming all that is wrong. */
@@ -30,6 +33,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_PORT: port.default(4000),
     GATEWAY_OPS_PORT: port.default(0),
     PARLEY_PUBLIC_URL: httpUrl.default('http://localhost:4000'),
+    AVATAR_TOKEN_KEYS: keyRing,
     TRUSTED_PROXIES: list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
     CORS_ORIGINS: list.default(development ? ['*'] : []),
     INTROSPECTION: flag.default(development),
@@ -40,11 +44,13 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_SOCKET_SUBSCRIPTIONS: positiveInt.default(50),
     GATEWAY_SOCKET_FRAME_BYTES: positiveInt.default(262_144),
     GATEWAY_SOCKET_INIT_TIMEOUT_MS: positiveInt.default(3_000),
+    GATEWAY_SOCKET_MAX_AGE_MS: positiveInt.default(24 * 60 * 60_000),
   });
   return {
     port: settings.GATEWAY_PORT,
     opsPort: settings.GATEWAY_OPS_PORT,
     publicUrl: settings.PARLEY_PUBLIC_URL.replace(/\/$/, ''),
+    avatarTokenKeys: settings.AVATAR_TOKEN_KEYS,
     trustedProxies: settings.TRUSTED_PROXIES,
     corsOrigins: settings.CORS_ORIGINS,
     introspection: settings.INTROSPECTION,
@@ -56,6 +62,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
       maxSubscriptions: settings.GATEWAY_SOCKET_SUBSCRIPTIONS,
       maxFrameBytes: settings.GATEWAY_SOCKET_FRAME_BYTES,
       initTimeoutMs: settings.GATEWAY_SOCKET_INIT_TIMEOUT_MS,
+      maxAgeMs: settings.GATEWAY_SOCKET_MAX_AGE_MS,
     },
   };
 }

@@ -5,6 +5,7 @@ import { listen } from '@parley/chassis/graph/subgraph';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import type { RpcClient } from '@parley/chassis/rpc/client';
+import { createSessionTokens } from '@parley/chassis/session-token';
 import type { Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
 import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
@@ -14,7 +15,7 @@ import proxyAddr from 'proxy-addr';
 import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
 import { createAuthenticate, createOwnerOf } from './credentials/authenticate.ts';
-import { signIns } from './credentials/sign-ins.ts';
+import { createStanding } from './credentials/standing.ts';
 import { readFieldRules } from './graph/field-rules.ts';
 import type { GatewayContext } from './graph/gateway-context.ts';
 import { maskError } from './graph/mask-error.ts';
@@ -53,8 +54,9 @@ export function publicServer({ config, around, identity, session, metrics, log }
     closers.push(() => supergraph.close());
     const rules = readFieldRules(supergraph.sdl);
     const tokens = accessTokens(identity, config.publicUrl);
-    const known = signIns(identity);
-    const credentials = { rules, accessTokens: tokens, signIns: known, identity };
+    const sessionTokens = createSessionTokens(config.avatarTokenKeys);
+    const standing = createStanding({ identity, session });
+    const credentials = { rules, accessTokens: tokens, sessionTokens, standing, identity };
     const authenticate = createAuthenticate(credentials);
 
     const apollo = new ApolloServer<GatewayContext>({
@@ -67,7 +69,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
       parseOptions: { maxTokens },
       logger: log.child({}, { level: 'warn' }),
       formatError: maskError(log),
-      plugins: [operationRules({ rules, authenticate, signIns: known, maxBodyBytes, metrics, log })],
+      plugins: [operationRules({ rules, authenticate, standing, maxBodyBytes, metrics, log })],
     });
     await apollo.start();
     closers.push(() => apollo.stop());
@@ -77,7 +79,9 @@ export function publicServer({ config, around, identity, session, metrics, log }
       { keepAliveTimeout: 65_000, requestTimeout: 30_000, headersTimeout: 10_000 },
       httpApp({ config, apollo, accessTokens: tokens, log }),
     );
-    const held = openSockets(createOwnerOf(credentials), log);
+    const { maxAgeMs } = config.socket;
+    const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, log });
+    closers.push(async () => held.stop());
     const sockets = socketServer({
       http,
       schema: () => supergraph.apiSchema(),
@@ -88,7 +92,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
       log,
     });
     const unsubscribe = await keyValue.subscribe(credentialsChannel, (message) => {
-      known.forget();
+      standing.forget();
       held.recheck(credentialsChanged(message)).catch((error: unknown) => {
         log.error({ err: error }, 'sockets could not be checked');
       });

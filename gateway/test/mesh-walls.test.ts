@@ -1,6 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { createCallers } from '@parley/chassis/caller';
 import test from 'ava';
+import { SignJWT } from 'jose';
 import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
 
 const resolvers = { agent: { Query: { agentCount: () => 2 } } };
@@ -38,7 +39,7 @@ test("federation's own fields are not in the public schema", async (t) => {
 });
 
 test('a subgraph answers nobody without a mesh credential of its own', async (t) => {
-  const { addresses, callers, reached } = await gatewayMesh(t, { resolvers });
+  const { addresses, callers, meshKey, reached } = await gatewayMesh(t, { resolvers });
   const call = async (headers: Record<string, string>) => {
     const answer = await fetch(addresses.of('agent', 'graph'), {
       method: 'POST',
@@ -52,7 +53,19 @@ test('a subgraph answers nobody without a mesh credential of its own', async (t)
   t.is(await call({ 'x-parley-caller': 'garbage' }), 401);
   t.is(await call({ 'x-parley-caller': await foreign.mint(owner, 'agent') }), 401);
   t.is(await call({ 'x-parley-caller': await callers.mint(owner, 'session') }), 401, 'minted for another unit');
-  t.is(reached.length, 0);
+  const minted = async (agoS: number, claims = {}, alg = 'HS256') => {
+    const at = Math.floor(Date.now() / 1000) - agoS;
+    const token = new SignJWT({ caller: owner, aud: 'agent', iat: at, exp: at + 60, ...claims });
+    return call({ 'x-parley-caller': await token.setProtectedHeader({ alg }).sign(meshKey) });
+  };
+  t.is(await minted(0), 200);
+  t.is(await minted(120), 401, 'expired');
+  t.is(await minted(120, { exp: Math.floor(Date.now() / 1000) + 60 }), 401, 'made long ago, whatever it says');
+  t.is(await minted(0, {}, 'HS512'), 401, 'of another algorithm');
+  const [, payload] = (await callers.mint(owner, 'agent')).split('.');
+  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  t.is(await call({ 'x-parley-caller': `${none}.${payload}.` }), 401, 'unsigned');
+  reached.length = 0;
   t.is(await call({ 'x-parley-caller': await callers.mint(owner, 'agent') }), 200);
 });
 

@@ -76,7 +76,7 @@ export async function localMesh(
   const eventLog = memoryEventLog(folder === null ? {} : { highWaterFile: join(folder, 'event-log.mark') });
   const eventBus = inProcessEventBus({
     deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
-    groups: { 'session-ended': ['evaluation'] },
+    groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
     log,
   });
   const surroundings: Surroundings = {

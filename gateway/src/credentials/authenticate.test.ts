@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { notFound, unauthenticated, unavailable } from '@parley/chassis/errors';
 import type { RpcClient } from '@parley/chassis/rpc/client';
+import { createSessionTokens } from '@parley/chassis/session-token';
 import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
 import test from 'ava';
 import type { FieldRules } from '../graph/field-rules.ts';
@@ -12,10 +13,14 @@ const rules: FieldRules = new Map([
   ['Query.jwt', { by: ['JWT'], subgraph: 'a' }],
   ['Query.key', { by: ['API_KEY'], subgraph: 'a' }],
   ['Query.either', { by: ['JWT', 'API_KEY'], subgraph: 'a' }],
+  ['Query.token', { by: ['SESSION_TOKEN', 'JWT'], subgraph: 'a' }],
+  ['Query.getAuthProfile', { by: ['JWT'], subgraph: 'a' }],
 ]);
 const fields = (...names: string[]) => names.map((name) => ({ type: 'Query' as const, name }));
 
-function setup(apiKey: () => ResolveApiKeyResponse) {
+const sessionTokens = createSessionTokens([{ id: 'k', key: Buffer.alloc(32, 1) }]);
+
+function setup(apiKey: () => ResolveApiKeyResponse, limitedReason = '') {
   const asked: string[] = [];
   const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {
     async resolveApiKey({ keySha256 }) {
@@ -32,16 +37,20 @@ function setup(apiKey: () => ResolveApiKeyResponse) {
         return { signInId: 's-1', endsAtMs: 0 };
       },
     },
-    signIns: {
+    sessionTokens,
+    standing: {
       forget: () => undefined,
-      resolve: async () => ({
+      renew: () => undefined,
+      signIn: async () => ({
         userId: 1,
         displayName: 'Ada',
         tenantId: 3,
         tenantSuspended: false,
-        limitedReason: '',
+        limitedReason,
         userSuspended: false,
       }),
+      session: async () => 'ACTIVE',
+      tenant: async () => ({ suspended: false, deleted: false }),
     },
     identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
   };
@@ -98,7 +107,31 @@ test('a field that nobody knows is refused', async (t) => {
 test('a socket belongs to whom all its credentials say; to nobody when it shows none', async (t) => {
   const { ownerOf } = setup(live);
   t.is(await ownerOf({}, origin), undefined);
-  t.is((await ownerOf({ bearer: 'good', apiKey: 'sk_1' }, origin))?.kind, 'user');
-  t.is((await ownerOf({ apiKey: 'sk_1' }, origin))?.kind, 'apiKey');
+  t.is((await ownerOf({ bearer: 'good', apiKey: 'sk_1' }, origin))?.caller.kind, 'user');
+  t.is((await ownerOf({ apiKey: 'sk_1' }, origin))?.caller.kind, 'apiKey');
   t.like(await t.throwsAsync(ownerOf({ bearer: 'bad', apiKey: 'sk_1' }, origin)), { kind: 'unauthenticated' });
+});
+
+test('a session token is told by its prefix, and where it is not taken it counts as none', async (t) => {
+  const { authenticate } = setup(live);
+  const { token } = sessionTokens.mint({ audience: 'session', tenantId: 3, sessionId: 9 });
+  t.deepEqual(await authenticate(fields('token'), { bearer: token }, origin), {
+    kind: 'session',
+    tenantId: 3,
+    sessionId: 9,
+    ...origin,
+  });
+  t.is((await authenticate(fields('either'), { bearer: token, apiKey: 'sk_1' }, origin)).kind, 'apiKey');
+  t.like(await t.throwsAsync(authenticate(fields('jwt'), { bearer: token }, origin)), { message: 'Not signed in' });
+  const invalid = { kind: 'unauthenticated', message: 'Invalid or expired avatar token' };
+  t.like(await t.throwsAsync(authenticate(fields('token'), { bearer: 'pst1.good' }, origin)), invalid);
+  const voice = sessionTokens.mint({ audience: 'voice', tenantId: 3 });
+  t.like(await t.throwsAsync(authenticate(fields('token'), { bearer: voice.token }, origin)), invalid);
+});
+
+test('public fields beside it neither help nor harm a limited sign-in', async (t) => {
+  const { authenticate } = setup(live, 'TWO_FACTOR_REQUIRED');
+  const shown = () => ({ bearer: 'good' });
+  t.is((await authenticate(fields('open', 'getAuthProfile'), shown(), origin)).kind, 'user');
+  t.like(await t.throwsAsync(authenticate(fields('open', 'jwt'), shown(), origin)), { reason: 'TWO_FACTOR_REQUIRED' });
 });

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from '@parley/chassis/caller';
+import { type Caller, serviceCaller } from '@parley/chassis/caller';
 import { type DomainError, forbidden, isDomainError, unauthenticated } from '@parley/chassis/errors';
 import type { RpcClient } from '@parley/chassis/rpc/client';
+import { type SessionTokens, sessionTokenPrefix } from '@parley/chassis/session-token';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { CredentialKind, FieldRules } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { openWhileLimited, openWhileSuspended } from './open-fields.ts';
 import type { Presented } from './presented.ts';
-import type { SignIns } from './sign-ins.ts';
+import { noSession, type SessionKey, type Standing } from './standing.ts';
 
 export interface Origin {
   ip: string;
@@ -28,23 +29,33 @@ export interface Authenticate {
 export interface CredentialPorts {
   rules: FieldRules;
   accessTokens: AccessTokens;
-  signIns: SignIns;
+  sessionTokens: Pick<SessionTokens, 'verify'>;
+  standing: Standing;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
 }
 
 export function createAuthenticate(ports: CredentialPorts): Authenticate {
   return async (fields, presented, origin) => {
-    const needs = fields.flatMap(({ type, name }) => {
-      const rule = ports.rules.get(`${type}.${name}`);
+    const closed = fields.flatMap((field) => {
+      const rule = ports.rules.get(`${field.type}.${field.name}`);
       if (!rule) throw unauthenticated(); // not in the supergraph: validation has refused it before
-      return rule.by.length > 0 ? [rule.by] : [];
+      return rule.by.length > 0 ? [{ field, by: rule.by }] : [];
     });
-    if (needs.length === 0) return { kind: 'anonymous', tenantId: null, ...origin };
+    if (closed.length === 0) return { kind: 'anonymous', tenantId: null, ...origin };
 
-    const shown = kindsShown(presented).filter((kind) => needs.every((by) => by.includes(kind)));
-    if (shown.length === 0) throw unauthenticated();
-    return asCaller(ports, shown[0] as CredentialKind, presented, origin, fields);
+    const [kind] = kindsShown(presented).filter((shown) => closed.every(({ by }) => by.includes(shown)));
+    if (kind === undefined) throw unauthenticated();
+    const asked = closed.map(({ field }) => field);
+    if (kind === 'JWT') return userCaller(ports, presented, origin, asked);
+    return kind === 'API_KEY' ? apiKeyCaller(ports, presented, origin) : sessionCaller(ports, presented, origin);
   };
+}
+
+/** Whom a socket belongs to. */
+export interface SocketOwner {
+  caller: Caller;
+  /** Its session has ended: the socket may end as well, once what is still on its way has arrived. */
+  over: boolean;
 }
 
 /**
@@ -53,31 +64,27 @@ export function createAuthenticate(ports: CredentialPorts): Authenticate {
  * @throws DomainError as `Authenticate`.
  */
 export function createOwnerOf(ports: CredentialPorts) {
-  return async (presented: Presented, origin: Origin): Promise<Caller | undefined> => {
-    const any: RootField[] = [{ type: 'Subscription', name: '' }];
-    const shown = kindsShown(presented).map((kind) => asCaller(ports, kind, presented, origin, any));
-    return (await Promise.all(shown))[0];
+  const any: RootField[] = [{ type: 'Subscription', name: '' }];
+
+  async function ownerBy(kind: CredentialKind, presented: Presented, origin: Origin): Promise<SocketOwner> {
+    if (kind === 'JWT') return { caller: await userCaller(ports, presented, origin, any), over: false };
+    if (kind === 'API_KEY') return { caller: await apiKeyCaller(ports, presented, origin), over: false };
+    const caller = await sessionCaller(ports, presented, origin);
+    const status = await ports.standing.session(caller, origin.requestId);
+    return { caller, over: status !== 'ACTIVE' };
+  }
+
+  return async (presented: Presented, origin: Origin): Promise<SocketOwner | undefined> => {
+    const [first, ...others] = await Promise.all(kindsShown(presented).map((kind) => ownerBy(kind, presented, origin)));
+    return first && { ...first, over: [first, ...others].some(({ over }) => over) };
   };
 }
 
 function kindsShown({ bearer, apiKey }: Presented): CredentialKind[] {
   const kinds: CredentialKind[] = [];
-  if (bearer) kinds.push(bearer.startsWith('pst1.') ? 'SESSION_TOKEN' : 'JWT');
+  if (bearer) kinds.push(bearer.startsWith(sessionTokenPrefix) ? 'SESSION_TOKEN' : 'JWT');
   if (apiKey) kinds.push('API_KEY');
   return kinds;
-}
-
-function asCaller(
-  ports: CredentialPorts,
-  kind: CredentialKind,
-  presented: Presented,
-  origin: Origin,
-  fields: RootField[],
-): Promise<Caller> {
-  if (kind === 'JWT') return userCaller(ports, presented, origin, fields);
-  if (kind === 'API_KEY') return apiKeyCaller(ports, presented.apiKey ?? '', origin);
-  // No operation hands out session tokens yet; whatever is shown is none of ours.
-  return Promise.reject(unauthenticated('Invalid or expired avatar token'));
 }
 
 async function userCaller(
@@ -88,7 +95,7 @@ async function userCaller(
 ): Promise<Caller> {
   presented.verified ??= await ports.accessTokens.verify(presented.bearer ?? '');
   const { signInId } = presented.verified;
-  const signIn = await ports.signIns.resolve(signInId, origin.requestId);
+  const signIn = await ports.standing.signIn(signInId, origin.requestId);
   if (signIn.userSuspended) throw forbidden('This account is suspended', 'USER_SUSPENDED');
   if (signIn.limitedReason && !fields.every(openWhileLimited)) {
     throw forbidden('This sign-in is not complete yet', signIn.limitedReason);
@@ -104,9 +111,31 @@ async function userCaller(
   };
 }
 
-async function apiKeyCaller(ports: CredentialPorts, key: string, origin: Origin): Promise<Caller> {
-  const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: origin.requestId };
-  const keySha256 = createHash('sha256').update(key).digest();
+/**
+ * A token of a session that has ended still says whose it is: what may be done with an ended session is for the operation to
+ * say. One of a session that is not there, or whose tenant is gone, is worth nothing.
+ */
+async function sessionCaller(
+  ports: CredentialPorts,
+  presented: Presented,
+  origin: Origin,
+): Promise<Caller & SessionKey> {
+  const claims = presented.session ?? ports.sessionTokens.verify(presented.bearer, 'session');
+  const { tenantId, sessionId } = claims;
+  if (presented.session && !(Date.now() < claims.expiresAt.getTime())) throw noSession();
+  presented.session = claims;
+  const [tenant] = await Promise.all([
+    ports.standing.tenant(tenantId, origin.requestId),
+    ports.standing.session({ tenantId, sessionId }, origin.requestId),
+  ]);
+  if (tenant.deleted) throw noSession();
+  if (tenant.suspended) throw tenantSuspended();
+  return { kind: 'session', tenantId, sessionId, ...origin };
+}
+
+async function apiKeyCaller(ports: CredentialPorts, { apiKey = '' }: Presented, origin: Origin): Promise<Caller> {
+  const caller = serviceCaller('gateway', null, origin.requestId);
+  const keySha256 = createHash('sha256').update(apiKey).digest();
   try {
     const {
       apiKeyId,

@@ -1,3 +1,4 @@
+import type { TokenClaims } from '@parley/chassis/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
 /** The credentials that a request or a socket shows, unverified. */
@@ -7,6 +8,8 @@ export interface Presented {
   apiKey?: string;
   /** `bearer`, once it has been verified. What holds on to it lives with the sign-in, not with the token's minutes. */
   verified?: AccessToken;
+  /** The same of a session token. */
+  session?: TokenClaims<'session'>;
 }
 
 /** Reads credentials from HTTP headers or from a socket's connection parameters; names compare without case. */

@@ -5,7 +5,7 @@ import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
-import type { SignIns } from '../credentials/sign-ins.ts';
+import type { Standing } from '../credentials/standing.ts';
 import type { FieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { type RootField, rootFields } from './root-fields.ts';
@@ -22,7 +22,7 @@ const longBodies = new Set([
 export interface OperationRulesOptions {
   rules: FieldRules;
   authenticate: Authenticate;
-  signIns: SignIns;
+  standing: Pick<Standing, 'forget'>;
   maxBodyBytes: number;
   metrics: Metrics;
   log: Logger;
@@ -30,7 +30,7 @@ export interface OperationRulesOptions {
 
 /** What a valid operation must pass before any of it runs: its body's size, then the credentials of all its root fields. */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
-  const { rules, authenticate, signIns, maxBodyBytes, metrics, log } = options;
+  const { rules, authenticate, standing, maxBodyBytes, metrics, log } = options;
   return {
     async requestDidStart() {
       const started = performance.now();
@@ -55,13 +55,25 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
         async willSendResponse(request) {
           // What identity changed must hold for this gateway's very next request, announcement or not.
           const changes = ({ type, name }: RootField) =>
-            type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity';
-          if (fields.some(changes)) signIns.forget();
+            type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity' && mayRevoke(name, request);
+          if (fields.some(changes)) standing.forget();
           observe(metrics, fields, request, started);
         },
       };
     },
   };
+}
+
+/** Mutations of identity that begin sign-ins and end none: they happen often, and what is remembered outlives them. */
+const revokeNothing = new Set(['login', 'register', 'generateOTP', 'validateSecuredToken', 'resetUserPasswordWithUrl']);
+
+/** A refresh token that is taken changes nothing; one that is refused may have ended its sign-in. */
+function mayRevoke(name: string, request: GraphQLRequestContext<GatewayContext>): boolean {
+  return name === 'refreshToken' ? hasFailed(request) : !revokeNothing.has(name);
+}
+
+function hasFailed({ response }: GraphQLRequestContext<GatewayContext>): boolean {
+  return response.body?.kind === 'single' && (response.body.singleResult.errors?.length ?? 0) > 0;
 }
 
 function observe(
@@ -70,8 +82,7 @@ function observe(
   request: GraphQLRequestContext<GatewayContext>,
   started: number,
 ) {
-  const body = request.response.body;
-  const failed = body?.kind === 'single' && (body.singleResult.errors?.length ?? 0) > 0;
+  const failed = hasFailed(request);
   const seconds = (performance.now() - started) / 1000;
   for (const { name } of fields)
     metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);

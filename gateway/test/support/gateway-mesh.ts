@@ -10,6 +10,7 @@ import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
 import { rpcServer } from '@parley/chassis/rpc/server';
+import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
 import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
@@ -31,6 +32,8 @@ export interface GatewayMeshOptions {
   resolvers?: Partial<Record<SubgraphName, Resolvers>>;
   /** A server of the test's own in a subgraph's place. */
   graphUrls?: Partial<Record<SubgraphName, string>>;
+  /** Where the gateway listens. Default: 127.0.0.1. */
+  host?: string;
 }
 
 export interface Asked {
@@ -39,6 +42,8 @@ export interface Asked {
   token?: string;
   apiKey?: string;
   variables?: Record<string, unknown>;
+  /** The base of another gateway than the first. */
+  at?: string;
 }
 
 export interface GraphAnswer {
@@ -54,7 +59,8 @@ export type GatewayMesh = Awaited<ReturnType<typeof gatewayMesh>>;
 /** A gateway on free ports in front of scripted subgraphs and gRPC services, over the real wire. */
 export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptions = {}) {
   const log = createLogger('test');
-  const callers = createCallers(randomBytes(32));
+  const meshKey = randomBytes(32);
+  const callers = createCallers(meshKey);
   const addresses = createAddresses({});
   const keyValue = memoryKeyValue();
   const identity = await identityScript();
@@ -70,7 +76,7 @@ export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptio
     eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
     addresses,
     callers,
-    host: '127.0.0.1',
+    host: options.host ?? '127.0.0.1',
     migrateOnStart: false,
     soleOwner: true,
     development: true,
@@ -128,12 +134,18 @@ export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptio
     'identity rpc': await start(rpcOf('identity')),
     'session rpc': await start(rpcOf('session')),
   };
-  const config = { GATEWAY_PORT: '0', PARLEY_PUBLIC_URL: publicUrl, ...options.env };
-  const self = await start(gateway(readGatewayConfig(config), around));
+  const tokenKey = randomBytes(32);
+  const config = readGatewayConfig({
+    GATEWAY_PORT: '0',
+    PARLEY_PUBLIC_URL: publicUrl,
+    AVATAR_TOKEN_KEYS: `t1:${tokenKey.toString('base64')}`,
+    ...options.env,
+  });
+  const self = await start(gateway(config, around));
   const base = addresses.of('gateway', 'public');
 
-  async function post(body: string, headers: Record<string, string> = {}): Promise<GraphAnswer> {
-    const response = await fetch(`${base}/graphql`, {
+  async function post(body: string, headers: Record<string, string> = {}, at = base): Promise<GraphAnswer> {
+    const response = await fetch(`${at}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-app-platform': 'customer', ...headers },
       body,
@@ -150,6 +162,7 @@ export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptio
     session,
     reached,
     callers,
+    meshKey,
     keyValue,
     addresses,
     parts,
@@ -160,12 +173,35 @@ export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptio
     restartGraph: (name: SubgraphName) => start(subgraphOf(name, portOf(addresses.of(name, 'graph')))),
     post,
     /** Sends one operation. */
-    ask: (query: string, { variables, token, apiKey, headers = {} }: Asked = {}) =>
-      post(JSON.stringify({ query, variables }), {
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(apiKey !== undefined && { 'x-api-key': apiKey }),
-        ...headers,
-      }),
+    ask: (query: string, { variables, token, apiKey, headers = {}, at }: Asked = {}) =>
+      post(
+        JSON.stringify({ query, variables }),
+        {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+          ...headers,
+        },
+        at,
+      ),
+    /** Another gateway in front of the same neighbours; answers its base. */
+    async secondGateway(): Promise<string> {
+      let second = '';
+      const announce = (_unit: string, door: string, address: string) => {
+        if (door === 'public') second = address;
+      };
+      await start(gateway(config, { ...around, addresses: { ...addresses, announce } }));
+      return second;
+    },
+    /** A token of a session that is ACTIVE from then on. */
+    sessionToken(
+      sessionId: number,
+      { tenantId = 1, ...how }: SessionTokenOptions & { tenantId?: number } = {},
+    ): string {
+      session.statuses.set(sessionId, 'ACTIVE');
+      const tokens = createSessionTokens([{ id: 't1', key: tokenKey }], how);
+      return tokens.mint({ audience: 'session', tenantId, sessionId }).token;
+    },
+    voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
     /** Tells the gateways as identity does. */
     announce: (whose: NonNullable<CredentialsChanged['whose']>) =>
       keyValue.publish(

@@ -41,16 +41,20 @@ export interface IdentityScript {
   signIns: Map<string, ResolveSignInResponse>;
   /** While true every call fails as unavailable. */
   away: boolean;
-  /** What it was asked, in order: `jwks`, `signIn <sid>`, `apiKey`. */
+  /** Tenants by id; what is not here is there, and neither suspended nor deleted. */
+  tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
+  /** What it was asked, in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`. */
   asked: string[];
   /** Signs somebody in and answers the access token. Default: user 1 of tenant 1. */
   signIn(sid: string, facts?: Partial<ResolveSignInResponse>): Promise<string>;
   addApiKey(key: string, facts: ResolveApiKeyResponse): void;
+  removeApiKey(key: string): void;
 }
 
 export async function identityScript(): Promise<IdentityScript> {
   const key = await signingKey('key-1');
   const apiKeys = new Map<string, ResolveApiKeyResponse>();
+  const hashOf = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex');
 
   function answer(question: string): void {
     script.asked.push(question);
@@ -61,6 +65,7 @@ export async function identityScript(): Promise<IdentityScript> {
     key,
     jwks: { keys: [key.publicJwk] },
     signIns: new Map(),
+    tenants: new Map(),
     away: false,
     asked: [],
     async signIn(sid, facts = {}) {
@@ -68,7 +73,8 @@ export async function identityScript(): Promise<IdentityScript> {
       script.signIns.set(sid, { ...person, limitedReason: '', userSuspended: false, ...facts });
       return key.token(sid);
     },
-    addApiKey: (apiKey, facts) => void apiKeys.set(createHash('sha256').update(apiKey).digest('hex'), facts),
+    addApiKey: (apiKey, facts) => void apiKeys.set(hashOf(apiKey), facts),
+    removeApiKey: (apiKey) => void apiKeys.delete(hashOf(apiKey)),
     rpc: {
       async getJwks() {
         answer('jwks');
@@ -80,13 +86,23 @@ export async function identityScript(): Promise<IdentityScript> {
         if (!found) throw notFound('SignIn', signInId);
         return found;
       },
+      async resolveSignIns({ signInIds }) {
+        answer(`signIns ${signInIds.length}`);
+        const found = signInIds.map((signInId) => ({ signInId, state: script.signIns.get(signInId) }));
+        return { signIns: found.filter(({ state }) => state) };
+      },
       async resolveApiKey({ keySha256 }) {
         answer('apiKey');
         const found = apiKeys.get(Buffer.from(keySha256).toString('hex'));
         if (!found) throw notFound('ApiKey', 'shown');
         return found;
       },
-      getTenant: () => Promise.reject(new Error('the gateway does not ask this')),
+      async getTenant({ tenantId }) {
+        answer(`tenant ${tenantId}`);
+        const found = script.tenants.get(tenantId) ?? {};
+        if (found === 'absent') throw notFound('Tenant', tenantId);
+        return { tenantId, plan: 'DEV', suspended: false, deleted: false, ...found };
+      },
       rotateSigningKey: () => Promise.reject(new Error('the gateway does not ask this')),
     },
   };

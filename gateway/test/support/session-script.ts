@@ -17,6 +17,8 @@ export interface SessionScript {
   send(...events: SessionEvent[]): void;
   /** Ends every open stream, with an error if one is given. */
   end(error?: Error): void;
+  /** Status by session's id, all of tenant 1. */
+  statuses: Map<number, string>;
   /** Called when a stream opens, before its first event; what it throws is the stream's error. */
   onOpen: (request: WatchSessionRequest) => void;
 }
@@ -44,8 +46,18 @@ export function sessionScript(): SessionScript {
         stream.wake();
       }
     },
+    statuses: new Map(),
     onOpen: () => undefined,
     rpc: {
+      async resolveSessions({ sessionIds }, { caller }) {
+        const found = caller.tenantId === 1 ? sessionIds : [];
+        return {
+          sessions: found.flatMap((sessionId) => {
+            const status = script.statuses.get(sessionId);
+            return status === undefined ? [] : [{ sessionId, status }];
+          }),
+        };
+      },
       getTranscript: () => Promise.reject(new Error('the gateway does not ask this')),
       async *watchSession(request, { caller, signal, draining }) {
         const stream: Stream = { events: [], wake: () => undefined };

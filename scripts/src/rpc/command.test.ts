@@ -67,6 +67,7 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
     services: (grpc) =>
       grpc.add(SessionServiceDefinition, {
         getTranscript: async () => ({ messages: [] }),
+        resolveSessions: async () => ({ sessions: [] }),
         watchSession: async function* () {},
         ...handlers,
       }),

@@ -120,6 +120,7 @@ export function neighbours(): Neighbours {
       watchSession: () => {
         throw new Error('evaluation does not ask this');
       },
+      resolveSessions: () => Promise.reject(new Error('evaluation does not ask this')),
     },
   };
   return script;

@@ -13,7 +13,7 @@ import type { Ports } from './ports.ts';
 import { refreshSignIn } from './refresh-sign-in.ts';
 import { register } from './register.ts';
 import { resolveApiKey } from './resolve-api-key.ts';
-import { resolveSignIn } from './resolve-sign-in.ts';
+import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
 import { rotateSigningKey } from './rotate-signing-key.ts';
 import { updateTenant } from './update-tenant.ts';
 import { upsertAvatarConfig } from './upsert-avatar-config.ts';
@@ -41,6 +41,7 @@ export function createApp(ports: Ports) {
     upsertAvatarConfig: bound(upsertAvatarConfig),
     getJwks: bound(getJwks),
     resolveSignIn: bound(resolveSignIn),
+    resolveSignIns: bound(resolveSignIns),
     resolveApiKey: bound(resolveApiKey),
     getTenant: bound(getTenant),
     rotateSigningKey: bound(rotateSigningKey),

@@ -1,4 +1,6 @@
 import type { Caller } from '@parley/chassis/caller';
+import { outbox } from '@parley/chassis/events/outbox';
+import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
 import { heldTenantOfOwner } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
@@ -7,15 +9,25 @@ import { signedInToTenant } from './signed-in.ts';
 import { tenantStore } from './tenant-store.ts';
 import { userStore } from './user-store.ts';
 
-/** Soft-deletes the tenant in use: its API key ends, and its members are in no tenant until they choose or make one. */
+/**
+ * Soft-deletes the tenant in use: its API key ends, and its members are in no tenant until they choose or make one. What runs
+ * for it elsewhere ends by the event.
+ */
 export async function deleteTenant(ports: Ports, caller: Caller): Promise<boolean> {
   const user = signedInToTenant(caller);
   await ports.database.transactShared(async (db) => {
     const { id } = await heldTenantOfOwner(db, user);
-    await tenantStore(db).softDelete(id);
+    const deletedAt = await tenantStore(db).softDelete(id);
     await apiKeyStore(db).revokeAll(id);
     await userStore(db).forgetLastTenant(id);
     await signInStore(db).leaveTenant(id);
+    await outbox(db).append({
+      topic: 'tenant-deleted',
+      type: 'tenant.deleted.v1',
+      key: String(id),
+      tenantId: id,
+      data: TenantDeleted.encode({ tenantId: id, deletedAt }).finish(),
+    });
   });
   await ports.announce({ $case: 'tenantId', value: user.tenantId });
   return true;

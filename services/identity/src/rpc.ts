@@ -1,15 +1,18 @@
 import type { MeshContext } from '@parley/chassis/rpc/server';
-import type { IdentityServiceImplementation } from '@parley/protos/parley/identity/v1/identity';
+import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { App } from './app.ts';
+import type { SignInState } from './sign-in-store.ts';
 
 /** Identity as the mesh asks it: who is this, and what are the facts of a tenant. */
 export function identityRpc(app: App): IdentityServiceImplementation<MeshContext> {
   return {
     getJwks: async () => ({ jwksJson: JSON.stringify(await app.getJwks()) }),
 
-    async resolveSignIn({ signInId }) {
-      const { tenantId, limitedReason, ...state } = await app.resolveSignIn(signInId);
-      return { ...state, tenantId: tenantId ?? undefined, limitedReason: limitedReason ?? '' };
+    resolveSignIn: async ({ signInId }) => stateOf(await app.resolveSignIn(signInId)),
+
+    async resolveSignIns({ signInIds }) {
+      const found = await app.resolveSignIns(signInIds);
+      return { signIns: found.map(({ signInId, ...state }) => ({ signInId, state: stateOf(state) })) };
     },
 
     resolveApiKey: ({ keySha256 }) => app.resolveApiKey(keySha256),
@@ -28,4 +31,8 @@ export function identityRpc(app: App): IdentityServiceImplementation<MeshContext
 
     rotateSigningKey: async (_, { caller }) => ({ kid: await app.rotateSigningKey(caller) }),
   };
+}
+
+function stateOf({ tenantId, limitedReason, ...state }: SignInState): ResolveSignInResponse {
+  return { ...state, tenantId: tenantId ?? undefined, limitedReason: limitedReason ?? '' };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { outboxRelay } from '@parley/chassis/events/relay';
 import { subgraph } from '@parley/chassis/graph/subgraph';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
@@ -53,6 +54,7 @@ export function identity(config: IdentityConfig, around: Surroundings): Unit {
     }),
     databasePart(database, around),
     ports.keys,
+    outboxRelay({ database, bus: around.eventBus, soleOwner: around.soleOwner, log, metrics }),
     rpcServer({
       unit: name,
       host,

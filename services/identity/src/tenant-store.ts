@@ -81,8 +81,11 @@ export function tenantStore({ knex }: SharedDb) {
       return fromRow(row);
     },
 
-    async softDelete(id: number): Promise<void> {
-      await tenants().where({ id }).update({ deleted_at: now, updated_at: now });
+    /** Answers when. */
+    async softDelete(id: number): Promise<Date> {
+      const [row] = await tenants().where({ id }).update({ deleted_at: now, updated_at: now }).returning('*');
+      if (!row?.deleted_at) throw new Error(`tenant ${id} was locked and is gone`);
+      return row.deleted_at;
     },
 
     /** How many live tenants the user owns, and how many they made in the last 30 days, deleted ones too. */

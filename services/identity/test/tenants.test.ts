@@ -1,3 +1,4 @@
+import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
 import { anybody, callerOf, identityApp, join, mesh, signUp } from './support/identity-app.ts';
 
@@ -166,6 +167,11 @@ test('deleteTenant ends the key and leaves every member without a tenant until t
   t.like(await t.throwsAsync(app.updateTenant(owner, { name: 'x' })), { reason: 'NO_TENANT' });
   t.like(await app.getTenant(mesh, tenantId), { id: tenantId });
   t.true((await app.getTenant(mesh, tenantId)).deletedAt instanceof Date);
+
+  const events = await database.transactShared(({ knex }) => knex('outbox'));
+  t.like(events, [{ topic: 'tenant-deleted', type: 'tenant.deleted.v1', key: String(tenantId), tenant_id: tenantId }]);
+  const { deletedAt } = await app.getTenant(mesh, tenantId);
+  t.deepEqual(TenantDeleted.decode(events[0].data), { tenantId, deletedAt: deletedAt ?? undefined });
 
   const again = await callerOf(app, await app.login(anybody, { email: input.email, password }));
   t.is(again.tenantId, null);

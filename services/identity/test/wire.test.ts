@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Caller, callerHeader } from '@parley/chassis/caller';
+import type { Envelope } from '@parley/chassis/events/envelope';
+import { eventually } from '@parley/chassis/testing/eventually';
 import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import test from 'ava';
@@ -141,6 +143,12 @@ test('gRPC says what a tenant is, and not found for all that is not there', asyn
   for (const signInId of ['', 'x', '00000000-0000-0000-0000-000000000000', "' OR 1=1", '\0']) {
     t.like(await t.throwsAsync(unit.rpc.resolveSignIn({ signInId }, { caller: mesh, passOn })), { kind: 'notFound' });
   }
+  const { signIns } = await unit.rpc.resolveSignIns(
+    { signInIds: ['x', caller.signInId, '00000000-0000-0000-0000-000000000000', "' OR 1=1"] },
+    { caller: mesh },
+  );
+  const { signInId, userId } = caller;
+  t.like(signIns, [{ signInId, state: { userId, tenantId, limitedReason: '', userSuspended: false } }]);
   t.truthy((await unit.rpc.rotateSigningKey({}, { caller: mesh })).kid);
 });
 
@@ -164,4 +172,15 @@ test('the unit says that it is ready, and no longer once its database is closed'
   t.is(await ready(), 200);
   await around.database({ name: 'identity', tables: {}, migrations: [] }).close();
   t.is(await ready(), 503);
+});
+
+test('a deleted tenant is told to whoever runs something for it', async (t) => {
+  const unit = await identityUnit(t);
+  const { caller } = await arrive(unit);
+  const told: Envelope[] = [];
+  const topics = ['tenant-deleted'];
+  await unit.around.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void told.push(event) });
+  await unit.graph(caller, 'mutation { deleteTenant }');
+  await eventually('the event', () => told.length > 0);
+  t.like(told, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);
 });

@@ -12,6 +12,7 @@ import {
   type MessagesQuery,
   type SessionsQuery,
 } from './read-sessions.ts';
+import { resolveSessions } from './resolve-sessions.ts';
 import { type SendMessage, sendMessage } from './send-message.ts';
 import { type StartSession, startSession } from './start-session.ts';
 import { type WatchSession, watchSession } from './watch-session.ts';
@@ -31,6 +32,7 @@ export function createApp(ports: Ports) {
     sendMessage: (caller: Caller, input: SendMessage) => sendMessage(ports, caller, input),
     interruptSession: (caller: Caller, id: string) => interruptSession(ports, caller, id),
     endSession: (caller: Caller, id: string) => endSession(ports, caller, id),
+    resolveSessions: (caller: Caller, ids: readonly number[]) => resolveSessions(ports, caller, ids),
     getTranscript: (caller: Caller, id: number) => getTranscript(ports, caller, id),
     watchSession: (caller: Caller, request: WatchSession, signal: AbortSignal) =>
       watchSession(ports, caller, request, signal),

@@ -18,7 +18,8 @@ export const expiryKind = 'session.expiry';
 
 /**
  * The end of a session in one transaction, which holds the session's row and has ended the running turn: what still waits
- * fails, the status changes, and the evaluation is asked for. So the transcript that the evaluation reads is whole.
+ * fails, the status changes, and the evaluation is asked for, unless nobody is to have it. So the transcript that the
+ * evaluation reads is whole.
  */
 export async function concludeSession(
   ports: TurnPorts,
@@ -52,13 +53,11 @@ export async function concludeSession(
   await sessionStore(db).noteEvent(session.id, eventId);
   const ended = await sessionStore(db).end(session.id, status);
 
-  const data = SessionEnded.encode({
-    sessionId: ended.id,
-    agentId: ended.agentId,
-    status,
-    endedAt: ended.endedAt,
-  }).finish();
-  await outbox(db).append({ topic: 'session-ended', type: 'session.ended.v1', key, data });
-  db.afterCommit(() => void log.publish(events));
+  if (ended.judged) {
+    const { agentId, endedAt } = ended;
+    const data = SessionEnded.encode({ sessionId: ended.id, agentId, status, endedAt }).finish();
+    await outbox(db).append({ topic: 'session-ended', type: 'session.ended.v1', key, data });
+  }
+  db.afterCommit(() => void log.publish(events).then(() => ports.announceEnd(ended.id)));
   return ended;
 }

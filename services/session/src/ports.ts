@@ -15,6 +15,8 @@ export interface TurnPorts {
   readonly agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'runTurn'>;
   settings: SessionSettings;
   log: Logger;
+  /** Tells the gateways, which may hold tokens of the session, that it has ended. Never rejects. */
+  announceEnd(sessionId: number): Promise<void>;
   /** Told how long each first chunk took from the start of its turn. */
   observeFirstChunk(seconds: number): void;
 }

@@ -11,6 +11,11 @@ export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> 
       for await (const event of app.watchSession(caller, { sessionId, after }, until)) yield { event };
     },
 
+    async resolveSessions({ sessionIds }, { caller }) {
+      const found = await app.resolveSessions(caller, sessionIds);
+      return { sessions: found.map(({ id, status }) => ({ sessionId: id, status })) };
+    },
+
     async getTranscript({ sessionId }, { caller }) {
       const { session, messages } = await app.getTranscript(caller, sessionId);
       return {

@@ -1,9 +1,10 @@
 import type { SchemaDeclaration } from '@parley/chassis/database/types';
 import { conversations } from './migrations/001-conversations.ts';
+import { deletedTenants } from './migrations/002-deleted-tenants.ts';
 
 /** The tables of session. Nobody but session reads them. */
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
   tables: { sessions: 'tenant', messages: 'tenant', turns: 'tenant', events: 'tenant' },
-  migrations: [conversations],
+  migrations: [conversations, deletedTenants],
 };

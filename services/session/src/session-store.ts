@@ -9,6 +9,7 @@ export interface SessionRow {
   agent_id: number;
   status: SessionStatus;
   ending_as: EndStatus | null;
+  judged: boolean;
   client_external_id: string;
   metadata: unknown;
   interrupt_count: number;
@@ -67,6 +68,29 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
       if (after !== undefined) query.where('id', '<', after);
       if (first !== undefined) query.limit(first);
       return (await query).map(fromRow);
+    },
+
+    /** How these sessions stand; those that are not there are left out. */
+    async listStatuses(ids: readonly number[]): Promise<{ id: number; status: SessionStatus }[]> {
+      return mine()
+        .whereIn('id', [...ids])
+        .select('id', 'status');
+    },
+
+    /** From now on the end of none that is ACTIVE is judged. Answers whether there is one. */
+    async leaveUnjudged(): Promise<boolean> {
+      return (await mine().where({ status: 'ACTIVE' }).update({ judged: false })) > 0;
+    },
+
+    /** The ACTIVE ones with an id above `after`, oldest first. */
+    async listActive({ after, limit }: { after: number; limit: number }): Promise<number[]> {
+      const rows = await mine()
+        .where({ status: 'ACTIVE' })
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .select('id');
+      return rows.map(({ id }) => id);
     },
 
     async count(): Promise<number> {
@@ -153,6 +177,7 @@ export function fromRow(row: SessionRow): Session {
     agentId: row.agent_id,
     status: row.status,
     endingAs: row.ending_as ?? undefined,
+    judged: row.judged,
     clientExternalId: row.client_external_id,
     metadata: row.metadata ?? null,
     interruptCount: row.interrupt_count,

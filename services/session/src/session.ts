@@ -18,6 +18,8 @@ export interface Session {
   status: SessionStatus;
   /** Set while a running turn is being cut for the session's end: what it is about to become. */
   endingAs: EndStatus | undefined;
+  /** Whether its end is announced and so evaluated; false once its tenant has been deleted. */
+  judged: boolean;
   clientExternalId: string;
   /** Any JSON value, as the caller gave it. */
   metadata: unknown;

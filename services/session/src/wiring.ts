@@ -1,3 +1,4 @@
+import { eventConsumer } from '@parley/chassis/events/consumer';
 import { outboxRelay } from '@parley/chassis/events/relay';
 import { jobRunner } from '@parley/chassis/jobs/job-runner';
 import type { Logger } from '@parley/chassis/log';
@@ -7,11 +8,15 @@ import { databasePart, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
+import { announceEnd } from './announce-end.ts';
 import { type App, createApp } from './app.ts';
 import { expiryKind } from './conclude-session.ts';
 import type { SessionConfig } from './config.ts';
+import { endTenant, endTenantKind } from './end-tenant.ts';
 import { type ExpiryJob, expireSession } from './expire-session.ts';
 import { giveUpTurn } from './finish-turn.ts';
+import { onTenantDeleted } from './on-tenant-deleted.ts';
 import type { Ports, TurnPorts } from './ports.ts';
 import { prepareTurn, runTurn } from './run-turn.ts';
 import { sessionSchema } from './session-schema.ts';
@@ -52,6 +57,7 @@ export function wireSession(
     eventLog,
     settings: config.settings,
     log,
+    announceEnd: announceEnd(around.keyValue, log),
     observeFirstChunk: (seconds: number) => firstChunk.observe(seconds),
   };
   const turnPorts: TurnPorts = {
@@ -96,11 +102,39 @@ export function wireSession(
     handler: (run) => expireSession(ports, run),
   });
 
+  const tenantEnds = jobRunner({
+    database,
+    kind: endTenantKind,
+    concurrency: 2,
+    // Whatever is in the way, nothing may go on for a tenant that is gone.
+    maxAttempts: 1_000_000,
+    leaseMs: config.settings.leaseMs,
+    stopGraceMs: config.stopGraceMs,
+    soleOwner,
+    log,
+    handler: (run) => endTenant(ports, run),
+  });
+  const consumer = eventConsumer({
+    bus: around.eventBus,
+    group: 'session',
+    handlers: {
+      'tenant.deleted.v1': {
+        topic: 'tenant-deleted',
+        decode: TenantDeleted.decode,
+        handle: onTenantDeleted(ports, tenantEnds),
+      },
+    },
+    log,
+  });
+
   metrics.gauge('parley_session_turns_running', 'Turns that this process runs', () => turns.running);
   metrics.gauge('parley_session_turns_waiting', 'Turns that wait, of all sessions', () =>
     // A scrape must not fail with the database: the readiness says that.
     countWaitingTurns(database).catch(() => Number.NaN),
   );
-  const relay = outboxRelay({ database, bus: around.eventBus, log, metrics });
-  return { app: createApp(ports), parts: [databasePart(database, around), agent, evaluation, relay, turns, expiry] };
+  const relay = outboxRelay({ database, bus: around.eventBus, soleOwner, log, metrics });
+  return {
+    app: createApp(ports),
+    parts: [databasePart(database, around), agent, evaluation, relay, turns, expiry, tenantEnds, consumer],
+  };
 }

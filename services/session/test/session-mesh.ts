@@ -4,7 +4,9 @@ import type { Database } from '@parley/chassis/database/types';
 import type { EventLog } from '@parley/chassis/event-log/event-log';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import type { Envelope } from '@parley/chassis/events/envelope';
+import type { EventBus } from '@parley/chassis/events/event-bus';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
@@ -41,6 +43,8 @@ export interface SessionMesh extends Replica {
   agent: ScriptedAgent;
   /** The `session-ended` events that came out of the outbox. */
   published: Envelope[];
+  eventBus: EventBus;
+  keyValue: KeyValue;
   replica(options?: ReplicaOptions): Promise<Replica>;
 }
 
@@ -109,7 +113,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     return { app, unit: running, eventLog };
   }
 
-  return { ...(await replica()), database, agent, published, replica };
+  return { ...(await replica()), database, agent, published, eventBus, keyValue, replica };
 }
 
 export function inTenant(tenantId: number): Caller {

@@ -150,6 +150,10 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
       ['Re: Hi', 150n],
     ],
   );
+  const { sessions } = await client.calls.resolveSessions({ sessionIds: [sessionId, 999] }, { caller: user });
+  t.deepEqual(sessions, [{ sessionId, status: 'ENDED' }]);
+  const foreign = await client.calls.resolveSessions({ sessionIds: [sessionId] }, { caller: inTenant(2) });
+  t.deepEqual(foreign.sessions, []);
   const metrics = await (await fetch(`${ops}/metrics`)).text();
   t.regex(metrics, /parley_session_first_chunk_seconds_count\{unit="session"\} 1/);
   t.regex(metrics, /parley_session_turns_running\{unit="session"\} 0/);

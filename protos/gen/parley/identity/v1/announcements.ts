@@ -8,8 +8,8 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * Told to every gateway, on the pub/sub channel `parley:sign-ins`, before the mutation that caused it is answered:
- * what is remembered of these credentials no longer holds.
+ * Told to every gateway, on the pub/sub channel `parley:sign-ins`: what is remembered of these credentials no longer holds.
+ * Identity says so before the mutation that caused it is answered, session once a session has ended.
  */
 export interface CredentialsChanged {
   /** Whose credentials. */
@@ -23,6 +23,9 @@ export interface CredentialsChanged {
     | //
     /** All credentials of a tenant: suspended, deleted, or its API key replaced. */
     { $case: "tenantId"; value: number }
+    | //
+    /** The tokens of a session that has ended. */
+    { $case: "sessionId"; value: number }
     | undefined;
 }
 
@@ -41,6 +44,9 @@ export const CredentialsChanged: MessageFns<CredentialsChanged> = {
         break;
       case "tenantId":
         writer.uint32(24).int32(message.whose.value);
+        break;
+      case "sessionId":
+        writer.uint32(32).int32(message.whose.value);
         break;
     }
     return writer;
@@ -83,6 +89,14 @@ export const CredentialsChanged: MessageFns<CredentialsChanged> = {
             message.whose = { $case: "tenantId", value: reader.int32() };
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.whose = { $case: "sessionId", value: reader.int32() };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -109,6 +123,10 @@ export const CredentialsChanged: MessageFns<CredentialsChanged> = {
         ? { $case: "tenantId", value: globalThis.Number(object.tenantId) }
         : isSet(object.tenant_id)
         ? { $case: "tenantId", value: globalThis.Number(object.tenant_id) }
+        : isSet(object.sessionId)
+        ? { $case: "sessionId", value: globalThis.Number(object.sessionId) }
+        : isSet(object.session_id)
+        ? { $case: "sessionId", value: globalThis.Number(object.session_id) }
         : undefined,
     };
   },
@@ -121,6 +139,8 @@ export const CredentialsChanged: MessageFns<CredentialsChanged> = {
       obj.userId = Math.round(message.whose.value);
     } else if (message.whose?.$case === "tenantId") {
       obj.tenantId = Math.round(message.whose.value);
+    } else if (message.whose?.$case === "sessionId") {
+      obj.sessionId = Math.round(message.whose.value);
     }
     return obj;
   },
@@ -146,6 +166,12 @@ export const CredentialsChanged: MessageFns<CredentialsChanged> = {
       case "tenantId": {
         if (object.whose?.value !== undefined && object.whose?.value !== null) {
           message.whose = { $case: "tenantId", value: object.whose.value };
+        }
+        break;
+      }
+      case "sessionId": {
+        if (object.whose?.value !== undefined && object.whose?.value !== null) {
+          message.whose = { $case: "sessionId", value: object.whose.value };
         }
         break;
       }

@@ -42,6 +42,26 @@ export interface ResolveSignInResponse {
   userSuspended: boolean;
 }
 
+/** Names sign-ins. */
+export interface ResolveSignInsRequest {
+  /** At most 1,000, each the `sid` of an access token. */
+  signInIds: string[];
+}
+
+/** What is known of them, in no order. */
+export interface ResolveSignInsResponse {
+  /** Only those that live. */
+  signIns: ResolvedSignIn[];
+}
+
+/** One sign-in. */
+export interface ResolvedSignIn {
+  /** Which one. */
+  signInId: string;
+  /** Its state. */
+  state?: ResolveSignInResponse | undefined;
+}
+
 /** Names an API key. */
 export interface ResolveApiKeyRequest {
   /** SHA-256 of the key as presented; the key itself never leaves the gateway. */
@@ -464,6 +484,243 @@ export const ResolveSignInResponse: MessageFns<ResolveSignInResponse> = {
     message.tenantSuspended = object.tenantSuspended ?? false;
     message.limitedReason = object.limitedReason ?? "";
     message.userSuspended = object.userSuspended ?? false;
+    return message;
+  },
+};
+
+function createBaseResolveSignInsRequest(): ResolveSignInsRequest {
+  return { signInIds: [] };
+}
+
+export const ResolveSignInsRequest: MessageFns<ResolveSignInsRequest> = {
+  encode(message: ResolveSignInsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.signInIds) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveSignInsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveSignInsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.signInIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolveSignInsRequest {
+    return {
+      signInIds: globalThis.Array.isArray(object?.signInIds)
+        ? object.signInIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.sign_in_ids)
+        ? object.sign_in_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ResolveSignInsRequest): unknown {
+    const obj: any = {};
+    if (message.signInIds?.length) {
+      obj.signInIds = message.signInIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolveSignInsRequest>): ResolveSignInsRequest {
+    return ResolveSignInsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveSignInsRequest>): ResolveSignInsRequest {
+    const message = createBaseResolveSignInsRequest();
+    message.signInIds = object.signInIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseResolveSignInsResponse(): ResolveSignInsResponse {
+  return { signIns: [] };
+}
+
+export const ResolveSignInsResponse: MessageFns<ResolveSignInsResponse> = {
+  encode(message: ResolveSignInsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.signIns) {
+      ResolvedSignIn.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveSignInsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveSignInsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.signIns.push(ResolvedSignIn.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolveSignInsResponse {
+    return {
+      signIns: globalThis.Array.isArray(object?.signIns)
+        ? object.signIns.map((e: any) => ResolvedSignIn.fromJSON(e))
+        : globalThis.Array.isArray(object?.sign_ins)
+        ? object.sign_ins.map((e: any) => ResolvedSignIn.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ResolveSignInsResponse): unknown {
+    const obj: any = {};
+    if (message.signIns?.length) {
+      obj.signIns = message.signIns.map((e) => ResolvedSignIn.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolveSignInsResponse>): ResolveSignInsResponse {
+    return ResolveSignInsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveSignInsResponse>): ResolveSignInsResponse {
+    const message = createBaseResolveSignInsResponse();
+    message.signIns = object.signIns?.map((e) => ResolvedSignIn.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseResolvedSignIn(): ResolvedSignIn {
+  return { signInId: "", state: undefined };
+}
+
+export const ResolvedSignIn: MessageFns<ResolvedSignIn> = {
+  encode(message: ResolvedSignIn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.signInId !== "") {
+      writer.uint32(10).string(message.signInId);
+    }
+    if (message.state !== undefined) {
+      ResolveSignInResponse.encode(message.state, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolvedSignIn {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolvedSignIn();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.signInId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.state = ResolveSignInResponse.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolvedSignIn {
+    return {
+      signInId: isSet(object.signInId)
+        ? globalThis.String(object.signInId)
+        : isSet(object.sign_in_id)
+        ? globalThis.String(object.sign_in_id)
+        : "",
+      state: isSet(object.state) ? ResolveSignInResponse.fromJSON(object.state) : undefined,
+    };
+  },
+
+  toJSON(message: ResolvedSignIn): unknown {
+    const obj: any = {};
+    if (message.signInId !== "") {
+      obj.signInId = message.signInId;
+    }
+    if (message.state !== undefined) {
+      obj.state = ResolveSignInResponse.toJSON(message.state);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolvedSignIn>): ResolvedSignIn {
+    return ResolvedSignIn.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolvedSignIn>): ResolvedSignIn {
+    const message = createBaseResolvedSignIn();
+    message.signInId = object.signInId ?? "";
+    message.state = (object.state !== undefined && object.state !== null)
+      ? ResolveSignInResponse.fromPartial(object.state)
+      : undefined;
     return message;
   },
 };
@@ -1031,6 +1288,15 @@ export const IdentityServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
+    /** The states of many sign-ins at once, for what a gateway holds open. Those that are unknown or revoked are left out. */
+    resolveSignIns: {
+      name: "ResolveSignIns",
+      requestType: ResolveSignInsRequest as typeof ResolveSignInsRequest,
+      requestStream: false,
+      responseType: ResolveSignInsResponse as typeof ResolveSignInsResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /** The tenant of an API key. NOT_FOUND when no live key has this hash. */
     resolveApiKey: {
       name: "ResolveApiKey",
@@ -1072,6 +1338,11 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
     request: ResolveSignInRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSignInResponse>>;
+  /** The states of many sign-ins at once, for what a gateway holds open. Those that are unknown or revoked are left out. */
+  resolveSignIns(
+    request: ResolveSignInsRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ResolveSignInsResponse>>;
   /** The tenant of an API key. NOT_FOUND when no live key has this hash. */
   resolveApiKey(
     request: ResolveApiKeyRequest,
@@ -1097,6 +1368,11 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ResolveSignInRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSignInResponse>;
+  /** The states of many sign-ins at once, for what a gateway holds open. Those that are unknown or revoked are left out. */
+  resolveSignIns(
+    request: DeepPartial<ResolveSignInsRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ResolveSignInsResponse>;
   /** The tenant of an API key. NOT_FOUND when no live key has this hash. */
   resolveApiKey(
     request: DeepPartial<ResolveApiKeyRequest>,

@@ -126,6 +126,26 @@ export interface Message {
   updatedAt?: Date | undefined;
 }
 
+/** Names sessions. */
+export interface ResolveSessionsRequest {
+  /** At most 1,000. */
+  sessionIds: number[];
+}
+
+/** How they stand, in no order. */
+export interface ResolveSessionsResponse {
+  /** Only those that there are. */
+  sessions: ResolvedSession[];
+}
+
+/** One session. */
+export interface ResolvedSession {
+  /** Which one. */
+  sessionId: number;
+  /** The contract's SessionStatus. */
+  status: string;
+}
+
 /** Names a session. */
 export interface GetTranscriptRequest {
   /** The session. */
@@ -1236,6 +1256,253 @@ export const Message: MessageFns<Message> = {
   },
 };
 
+function createBaseResolveSessionsRequest(): ResolveSessionsRequest {
+  return { sessionIds: [] };
+}
+
+export const ResolveSessionsRequest: MessageFns<ResolveSessionsRequest> = {
+  encode(message: ResolveSessionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sessionIds.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.sessionIds) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveSessionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveSessionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.sessionIds.push(reader.int32());
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.sessionIds.push(reader.int32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolveSessionsRequest {
+    return {
+      sessionIds: globalThis.Array.isArray(object?.sessionIds)
+        ? object.sessionIds.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.session_ids)
+        ? object.session_ids.map((e: any) => globalThis.Number(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ResolveSessionsRequest): unknown {
+    const obj: any = {};
+    if (message.sessionIds?.length) {
+      obj.sessionIds = message.sessionIds.map((e) => Math.round(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolveSessionsRequest>): ResolveSessionsRequest {
+    return ResolveSessionsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveSessionsRequest>): ResolveSessionsRequest {
+    const message = createBaseResolveSessionsRequest();
+    message.sessionIds = object.sessionIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseResolveSessionsResponse(): ResolveSessionsResponse {
+  return { sessions: [] };
+}
+
+export const ResolveSessionsResponse: MessageFns<ResolveSessionsResponse> = {
+  encode(message: ResolveSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.sessions) {
+      ResolvedSession.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolveSessionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolveSessionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sessions.push(ResolvedSession.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolveSessionsResponse {
+    return {
+      sessions: globalThis.Array.isArray(object?.sessions)
+        ? object.sessions.map((e: any) => ResolvedSession.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: ResolveSessionsResponse): unknown {
+    const obj: any = {};
+    if (message.sessions?.length) {
+      obj.sessions = message.sessions.map((e) => ResolvedSession.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolveSessionsResponse>): ResolveSessionsResponse {
+    return ResolveSessionsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolveSessionsResponse>): ResolveSessionsResponse {
+    const message = createBaseResolveSessionsResponse();
+    message.sessions = object.sessions?.map((e) => ResolvedSession.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseResolvedSession(): ResolvedSession {
+  return { sessionId: 0, status: "" };
+}
+
+export const ResolvedSession: MessageFns<ResolvedSession> = {
+  encode(message: ResolvedSession, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sessionId !== 0) {
+      writer.uint32(8).int32(message.sessionId);
+    }
+    if (message.status !== "") {
+      writer.uint32(18).string(message.status);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResolvedSession {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResolvedSession();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.sessionId = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.status = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ResolvedSession {
+    return {
+      sessionId: isSet(object.sessionId)
+        ? globalThis.Number(object.sessionId)
+        : isSet(object.session_id)
+        ? globalThis.Number(object.session_id)
+        : 0,
+      status: isSet(object.status) ? globalThis.String(object.status) : "",
+    };
+  },
+
+  toJSON(message: ResolvedSession): unknown {
+    const obj: any = {};
+    if (message.sessionId !== 0) {
+      obj.sessionId = Math.round(message.sessionId);
+    }
+    if (message.status !== "") {
+      obj.status = message.status;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ResolvedSession>): ResolvedSession {
+    return ResolvedSession.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResolvedSession>): ResolvedSession {
+    const message = createBaseResolvedSession();
+    message.sessionId = object.sessionId ?? 0;
+    message.status = object.status ?? "";
+    return message;
+  },
+};
+
 function createBaseGetTranscriptRequest(): GetTranscriptRequest {
   return { sessionId: 0 };
 }
@@ -1454,6 +1721,15 @@ export const SessionServiceDefinition = {
       responseStream: true,
       options: {},
     },
+    /** How sessions of the caller's tenant stand, for whoever holds tokens of theirs. Those that are not there are left out. */
+    resolveSessions: {
+      name: "ResolveSessions",
+      requestType: ResolveSessionsRequest as typeof ResolveSessionsRequest,
+      requestStream: false,
+      responseType: ResolveSessionsResponse as typeof ResolveSessionsResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
+    },
     /** All that was said in a session of the caller's tenant. NOT_FOUND when there is none. */
     getTranscript: {
       name: "GetTranscript",
@@ -1477,6 +1753,11 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
     request: WatchSessionRequest,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<WatchSessionResponse>>;
+  /** How sessions of the caller's tenant stand, for whoever holds tokens of theirs. Those that are not there are left out. */
+  resolveSessions(
+    request: ResolveSessionsRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ResolveSessionsResponse>>;
   /** All that was said in a session of the caller's tenant. NOT_FOUND when there is none. */
   getTranscript(
     request: GetTranscriptRequest,
@@ -1495,6 +1776,11 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<WatchSessionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<WatchSessionResponse>;
+  /** How sessions of the caller's tenant stand, for whoever holds tokens of theirs. Those that are not there are left out. */
+  resolveSessions(
+    request: DeepPartial<ResolveSessionsRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ResolveSessionsResponse>;
   /** All that was said in a session of the caller's tenant. NOT_FOUND when there is none. */
   getTranscript(
     request: DeepPartial<GetTranscriptRequest>,

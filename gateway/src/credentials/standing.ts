@@ -1,0 +1,153 @@
+import { type Caller, serviceCaller } from '@parley/chassis/caller';
+import { isDomainError, unauthenticated } from '@parley/chassis/errors';
+import type { RpcClient } from '@parley/chassis/rpc/client';
+import type {
+  GetTenantResponse,
+  IdentityServiceDefinition,
+  ResolveSignInResponse,
+} from '@parley/protos/parley/identity/v1/identity';
+import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { type Remembered, remembered } from './remembered.ts';
+
+/** What stands behind credentials now, at most a second old. */
+export interface Standing {
+  /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown. */
+  signIn(signInId: string, requestId: string): Promise<ResolveSignInResponse>;
+  /** The contract's SessionStatus. @throws DomainError `unauthenticated` when the tenant has no such session. */
+  session(session: SessionKey, requestId: string): Promise<string>;
+  /** @throws DomainError `unauthenticated` when there is no such tenant. */
+  tenant(tenantId: number, requestId: string): Promise<TenantStanding>;
+  /** Asks anew what stands behind all of these, together rather than one by one. */
+  renew(callers: Iterable<Caller>, requestId: string): void;
+  /** Forgets everything: whoever asks next asks the neighbours. */
+  forget(): void;
+}
+
+export interface SessionKey {
+  tenantId: number;
+  sessionId: number;
+}
+
+export type TenantStanding = Pick<GetTenantResponse, 'suspended' | 'deleted'>;
+
+export interface StandingPorts {
+  identity: () => RpcClient<typeof IdentityServiceDefinition>;
+  session: () => RpcClient<typeof SessionServiceDefinition>;
+}
+
+/** What the neighbours take at once. */
+const mostAtOnce = 1_000;
+
+export function createStanding({ identity, session }: StandingPorts): Standing {
+  const signIns = remembered<ResolveSignInResponse>();
+  const sessions = remembered<string>();
+  const tenants = remembered<TenantStanding>();
+
+  async function askSignIn(signInId: string, requestId: string): Promise<ResolveSignInResponse> {
+    const caller = serviceCaller('gateway', null, requestId);
+    try {
+      return await identity().resolveSignIn({ signInId }, { caller, passOn: ['notFound'] });
+    } catch (error) {
+      if (isDomainError(error, 'notFound')) throw noSignIn();
+      throw error;
+    }
+  }
+
+  async function askSignIns(signInIds: string[], requestId: string): Promise<Map<string, ResolveSignInResponse>> {
+    const caller = serviceCaller('gateway', null, requestId);
+    const answer = await identity().resolveSignIns({ signInIds }, { caller });
+    return new Map(answer.signIns.flatMap(({ signInId, state }) => (state ? [[signInId, state]] : [])));
+  }
+
+  async function askSessions(tenantId: number, sessionIds: number[], requestId: string): Promise<Map<string, string>> {
+    const caller = serviceCaller('gateway', tenantId, requestId);
+    const answer = await session().resolveSessions({ sessionIds }, { caller });
+    return new Map(answer.sessions.map(({ sessionId, status }) => [keyOf({ tenantId, sessionId }), status]));
+  }
+
+  async function askTenant(tenantId: number, requestId: string): Promise<TenantStanding> {
+    const caller = serviceCaller('gateway', null, requestId);
+    try {
+      return await identity().getTenant({ tenantId }, { caller, passOn: ['notFound'] });
+    } catch (error) {
+      if (isDomainError(error, 'notFound')) throw noSession();
+      throw error;
+    }
+  }
+
+  return {
+    signIn: (signInId, requestId) => signIns.get(signInId, () => askSignIn(signInId, requestId)),
+    session: (key, requestId) =>
+      sessions.get(keyOf(key), async () => {
+        const status = (await askSessions(key.tenantId, [key.sessionId], requestId)).get(keyOf(key));
+        if (status === undefined) throw noSession();
+        return status;
+      }),
+    tenant: (tenantId, requestId) => tenants.get(String(tenantId), () => askTenant(tenantId, requestId)),
+
+    renew(callers, requestId) {
+      const signInIds = new Set<string>();
+      const sessionIds = new Map<number, Set<number>>();
+      for (const { kind, signInId, tenantId, sessionId } of callers) {
+        if (kind === 'user' && signInId !== undefined) signInIds.add(signInId);
+        if (kind !== 'session' || tenantId === null || sessionId === undefined) continue;
+        const ofTenant = sessionIds.get(tenantId) ?? new Set();
+        sessionIds.set(tenantId, ofTenant.add(sessionId));
+      }
+      for (const ids of chunks(signInIds)) {
+        putAll(signIns, ids, askSignIns(ids, requestId), noSignIn);
+      }
+      for (const [tenantId, ids] of sessionIds) {
+        tenants.put(String(tenantId), askTenant(tenantId, requestId));
+        for (const some of chunks(ids)) {
+          const keys = some.map((sessionId) => keyOf({ tenantId, sessionId }));
+          putAll(sessions, keys, askSessions(tenantId, some, requestId), noSession);
+        }
+      }
+    },
+
+    forget() {
+      signIns.forget();
+      sessions.forget();
+      tenants.forget();
+    },
+  };
+}
+
+/** One refusal for whatever is wrong with a session token. */
+export function noSession() {
+  return unauthenticated('Invalid or expired avatar token');
+}
+
+function noSignIn() {
+  return unauthenticated('Invalid or expired access token');
+}
+
+function keyOf({ tenantId, sessionId }: SessionKey): string {
+  return `${tenantId}:${sessionId}`;
+}
+
+function chunks<T>(items: Iterable<T>): T[][] {
+  const all = [...items];
+  return Array.from({ length: Math.ceil(all.length / mostAtOnce) }, (_, n) =>
+    all.slice(n * mostAtOnce, (n + 1) * mostAtOnce),
+  );
+}
+
+function putAll<Value>(
+  into: Remembered<Value>,
+  keys: string[],
+  asked: Promise<Map<string, Value>>,
+  absent: () => Error,
+): void {
+  for (const key of keys) {
+    into.put(
+      key,
+      asked.then((answers) => {
+        const answer = answers.get(key);
+        if (answer === undefined) throw absent();
+        return answer;
+      }),
+    );
+  }
+}

@@ -1,0 +1,173 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { codesOf, type GatewayMesh, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
+import { openSocket, sessionEventsQuery } from './support/socket.ts';
+
+const resolvers: Record<'identity' | 'agent', Resolvers> = {
+  identity: { Mutation: { changePassword: () => true, refreshToken: () => Promise.reject(new Error('refused')) } },
+  agent: { Query: { agentCount: () => 2 } },
+};
+const count = '{ agentCount }';
+const platform = { 'x-app-platform': 'customer' };
+/** What "within a second" may take on a busy machine. */
+const secondMs = 1_300;
+
+/** What happens behind a credential, and what its requests are answered from then on. */
+const ends: Record<
+  string,
+  { happens(mesh: GatewayMesh): void; code: string; whose: 'signInId' | 'userId' | 'tenantId' }
+> = {
+  'a revoked sign-in': {
+    happens: ({ identity }) => void identity.signIns.delete('s-1'),
+    code: 'UNAUTHENTICATED',
+    whose: 'signInId',
+  },
+  'a suspended user': {
+    happens: ({ identity }) => void identity.signIn('s-1', { userSuspended: true }),
+    code: 'FORBIDDEN',
+    whose: 'userId',
+  },
+};
+
+const whoseOf = (whose: 'signInId' | 'userId' | 'tenantId') =>
+  whose === 'signInId' ? ({ $case: whose, value: 's-1' } as const) : ({ $case: whose, value: 1 } as const);
+
+for (const [name, { happens, code, whose }] of Object.entries(ends)) {
+  for (const told of [true, false]) {
+    test(`${name} is dead on every gateway ${told ? 'as soon as they are told' : 'within a second, told or not'}`, async (t) => {
+      const mesh = await gatewayMesh(t, { resolvers });
+      const { ask, identity, session, announce } = mesh;
+      const bases = [mesh.base, await mesh.secondGateway()];
+      const token = await identity.signIn('s-1');
+      const sockets = bases.map((base) => {
+        const socket = openSocket(t, `${base}/graphql`, { ...platform, authorization: `Bearer ${token}` });
+        socket.subscribe(sessionEventsQuery, { sessionId: 1 });
+        return socket;
+      });
+      await eventually('both are subscribed', () => session.open() === 2);
+      for (const at of bases) t.deepEqual((await ask(count, { token, at })).data, { agentCount: 2 });
+
+      happens(mesh);
+      const happenedAt = performance.now();
+      if (told) await announce(whoseOf(whose));
+      await eventually('no gateway serves it', async () => {
+        const answers = await Promise.all(bases.map((at) => ask(count, { token, at })));
+        if (told) for (const answer of answers) t.deepEqual(codesOf(answer), [code]);
+        return answers.every((answer) => codesOf(answer)[0] === code);
+      });
+      for (const { closed } of sockets) t.is(await eventually('its sockets are closed', closed), 4403);
+      t.true(performance.now() - happenedAt < secondMs, `${performance.now() - happenedAt} ms`);
+      await eventually('its streams are cancelled', () => session.open() === 0);
+    });
+  }
+}
+
+for (const told of [true, false]) {
+  test(`a suspended tenant's sockets close on every gateway${told ? '' : ' without an announcement'}, its members go on reading`, async (t) => {
+    const mesh = await gatewayMesh(t, { resolvers });
+    const { ask, identity, session, announce, sessionToken } = mesh;
+    const bases = [mesh.base, await mesh.secondGateway()];
+    const token = await identity.signIn('s-1');
+    identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
+    const credentials = [
+      { authorization: `Bearer ${token}` },
+      { authorization: `Bearer ${sessionToken(7)}` },
+      { 'x-api-key': 'sk_1' },
+    ];
+    const sockets = bases.flatMap((base) =>
+      credentials.map((shown) => openSocket(t, `${base}/graphql`, { ...platform, ...shown })),
+    );
+    await Promise.all(sockets.map((socket) => socket.settled()));
+    await identity.signIn('s-2', { userId: 2, tenantId: 2 });
+    const stranger = openSocket(t, mesh.url, {
+      ...platform,
+      authorization: `Bearer ${await identity.key.token('s-2')}`,
+    });
+    await stranger.settled();
+
+    await identity.signIn('s-1', { tenantSuspended: true });
+    identity.tenants.set(1, { suspended: true });
+    identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: true });
+    const suspendedAt = performance.now();
+    if (told) await announce({ $case: 'tenantId', value: 1 });
+    for (const { closed } of sockets) t.is(await eventually('all are closed', closed), 4403);
+    t.true(performance.now() - suspendedAt < secondMs, `${performance.now() - suspendedAt} ms`);
+    t.is(stranger.closed(), undefined);
+    t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
+    t.is(session.open(), 0);
+  });
+}
+
+test('who has gone to another tenant, or whose tenant is deleted, leaves what was open in the old one', async (t) => {
+  const { url, identity, announce } = await gatewayMesh(t);
+  const open = async (sid: string, tenantId: number | undefined) => {
+    const token = await identity.signIn(sid, { tenantId });
+    const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
+    await socket.settled();
+    return socket;
+  };
+  const [switched, left, arrived, stayed] = [
+    await open('s-1', 1),
+    await open('s-2', 1),
+    await open('s-3', undefined),
+    await open('s-4', 1),
+  ];
+  await identity.signIn('s-1', { tenantId: 2 });
+  await announce({ $case: 'signInId', value: 's-1' });
+  t.is(await eventually('the switched one is closed', switched.closed), 4403);
+  await identity.signIn('s-2', { tenantId: undefined });
+  await identity.signIn('s-3', { tenantId: 5 });
+  t.is(await eventually('the one without a tenant is closed, told or not', left.closed), 4403);
+  t.is(arrived.closed(), undefined, 'who had no tenant left nothing open');
+  t.is(stayed.closed(), undefined);
+});
+
+test('a replaced API key fails with the very next request, on every gateway, and its sockets close', async (t) => {
+  const mesh = await gatewayMesh(t);
+  const { identity, announce } = mesh;
+  const bases = [mesh.base, await mesh.secondGateway()];
+  identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
+  const sockets = bases.map((base) => openSocket(t, `${base}/graphql`, { ...platform, 'x-api-key': 'sk_1' }));
+  await Promise.all(sockets.map((socket) => socket.settled()));
+  identity.removeApiKey('sk_1');
+  await announce({ $case: 'tenantId', value: 1 });
+  for (const { closed } of sockets) t.is(await eventually('it is closed', closed), 4403);
+  for (const base of bases) {
+    const late = openSocket(t, `${base}/graphql`, { ...platform, 'x-api-key': 'sk_1' });
+    t.is(await eventually('it does not get in', late.closed), 4403);
+  }
+});
+
+test('a refused refresh may have ended a sign-in: the gateway that relayed it asks again at once', async (t) => {
+  const { ask, identity } = await gatewayMesh(t, { resolvers });
+  const token = await identity.signIn('s-1');
+  t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
+  identity.signIns.delete('s-1');
+  await ask('mutation { refreshToken(input: {refreshToken: "prt_spent"}) { accessToken } }');
+  t.deepEqual(codesOf(await ask(count, { token })), ['UNAUTHENTICATED']);
+});
+
+test('open sockets are looked at together, however many there are', async (t) => {
+  const { url, identity } = await gatewayMesh(t);
+  const tokens = await Promise.all(Array.from({ length: 20 }, (_, n) => identity.signIn(`s-${n % 10}`)));
+  const sockets = tokens.map((token) => openSocket(t, url, { ...platform, authorization: `Bearer ${token}` }));
+  await Promise.all(sockets.map((socket) => socket.settled()));
+  identity.asked.length = 0;
+  const all = () => identity.asked.filter((question) => question === 'signIns 10').length;
+  await eventually('some rounds', () => all() >= 3);
+  t.deepEqual(
+    identity.asked.filter((question) => question !== 'signIns 10'),
+    [],
+  );
+  for (const { closed } of sockets) t.is(closed(), undefined);
+});
+
+test('no socket lives longer than it may', async (t) => {
+  const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_MAX_AGE_MS: '300' } });
+  const token = await identity.signIn('s-1');
+  for (const shown of [{ authorization: `Bearer ${token}` }, {}]) {
+    const socket = openSocket(t, url, { ...platform, ...shown });
+    await socket.settled();
+    t.is(await eventually('it is closed', socket.closed), 4403);
+  }
+});

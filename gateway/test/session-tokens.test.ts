@@ -1,0 +1,158 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { codesOf, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
+import { openSocket, sessionEventsQuery } from './support/socket.ts';
+
+const resolvers: Record<'agent' | 'session', Resolvers> = {
+  agent: { Query: { agentCount: () => 2 } },
+  session: { Mutation: { interruptSession: () => true } },
+};
+const interrupt = 'mutation { interruptSession(sessionId: 7) }';
+const platform = { 'x-app-platform': 'customer' };
+const invalid = [
+  { message: 'Invalid or expired avatar token', extensions: { code: 'UNAUTHENTICATED', statusCode: 401 } },
+];
+
+test('a session token makes the caller its session, in its tenant', async (t) => {
+  const { ask, reached, sessionToken } = await gatewayMesh(t, { resolvers });
+  const answer = await ask(interrupt, { token: sessionToken(7) });
+  t.deepEqual(answer.data, { interruptSession: true });
+  t.like(reached[0]?.caller, { kind: 'session', tenantId: 1, sessionId: 7, userId: undefined });
+});
+
+test('whatever is wrong with a session token, the answer is the same', async (t) => {
+  const { ask, identity, reached, session, sessionToken, voiceToken } = await gatewayMesh(t, { resolvers });
+  const right = sessionToken(7);
+  const [prefix, kid, payload = '', mac = ''] = right.split('.');
+  const last = Buffer.from(mac, 'base64url');
+  last[31] = (last[31] ?? 0) ^ 1;
+  const other = JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), sessionId: 8 });
+  const gone = sessionToken(9);
+  session.statuses.delete(9);
+  identity.tenants.set(2, { deleted: true });
+  identity.tenants.set(3, 'absent');
+  const wrong = {
+    'for another session': [prefix, kid, Buffer.from(other).toString('base64url'), mac].join('.'),
+    'of a key that is not in the ring': [prefix, 't2', payload, mac].join('.'),
+    'with another mac': [prefix, kid, payload, last.toString('base64url')].join('.'),
+    'with padding': `${right}=`,
+    ended: sessionToken(7, { lifetimeMs: -1 }),
+    'for speech': voiceToken(),
+    'of a session that is not there': gone,
+    'of a deleted tenant': sessionToken(7, { tenantId: 2 }),
+    'of a tenant that is not there': sessionToken(7, { tenantId: 3 }),
+    'of the prefix alone': 'pst1.',
+    'like a JWT': `pst1.${await identity.signIn('s-1')}`,
+  };
+  for (const [name, token] of Object.entries(wrong)) {
+    const answer = await ask(interrupt, { token });
+    t.is(answer.status, 200, name);
+    t.deepEqual(answer.errors, invalid, name);
+  }
+  t.is(reached.length, 0);
+  t.deepEqual((await ask(interrupt, { token: right })).data, { interruptSession: true });
+});
+
+test('every flipped bit of a session token is refused', async (t) => {
+  const { ask, sessionToken } = await gatewayMesh(t, { resolvers });
+  const right = Buffer.from(sessionToken(7));
+  for (let at = 5; at < right.length; at += 1) {
+    const flipped = Buffer.from(right);
+    flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 5)); // stays within what a header may hold
+    const token = flipped.toString('latin1');
+    if (!/^[\x21-\x7e]+$/.test(token)) continue;
+    t.deepEqual((await ask(interrupt, { token })).errors, invalid, `byte ${at}`);
+  }
+});
+
+test('where it is not taken a session token counts as none', async (t) => {
+  const { ask, identity, sessionToken } = await gatewayMesh(t, { resolvers });
+  const token = sessionToken(7);
+  t.like((await ask('{ agentCount }', { token })).errors, [
+    { message: 'Not signed in', extensions: { code: 'UNAUTHENTICATED' } },
+  ]);
+  t.is(identity.asked.length, 0);
+});
+
+test('a session that has ended is for the operation to refuse; a suspended tenant is refused here', async (t) => {
+  const { ask, identity, session, sessionToken, announce } = await gatewayMesh(t, { resolvers });
+  const token = sessionToken(7);
+  session.statuses.set(7, 'ENDED');
+  t.deepEqual((await ask(interrupt, { token })).data, { interruptSession: true });
+  identity.tenants.set(1, { suspended: true });
+  await announce({ $case: 'tenantId', value: 1 });
+  t.like((await ask(interrupt, { token })).errors, [
+    { extensions: { code: 'FORBIDDEN', reason: 'TENANT_SUSPENDED', statusCode: 403 } },
+  ]);
+  identity.tenants.set(1, { deleted: true });
+  await eventually('the tenant is gone', async () => codesOf(await ask(interrupt, { token }))[0] === 'UNAUTHENTICATED');
+});
+
+test('session and tenant are asked about once a second at most', async (t) => {
+  const { ask, identity, sessionToken } = await gatewayMesh(t, { resolvers });
+  const token = sessionToken(7);
+  const started = performance.now();
+  await Promise.all(Array.from({ length: 30 }, () => ask(interrupt, { token })));
+  t.true(identity.asked.length <= 1 + Math.ceil((performance.now() - started) / 1000), identity.asked.join());
+});
+
+test('while a neighbour is away a session token is not called invalid', async (t) => {
+  const { ask, identity, sessionToken, parts, stop } = await gatewayMesh(t, { resolvers });
+  const token = sessionToken(7);
+  identity.away = true;
+  t.deepEqual(codesOf(await ask(interrupt, { token })), ['UNAVAILABLE']);
+  identity.away = false;
+  await stop(parts['session rpc']);
+  t.deepEqual(codesOf(await ask(interrupt, { token: sessionToken(8) })), ['UNAVAILABLE']);
+});
+
+test("another session's events are forbidden by session token, whether it is there or not", async (t) => {
+  const { url, session, sessionToken } = await gatewayMesh(t);
+  const token = sessionToken(7);
+  session.statuses.set(8, 'ACTIVE');
+  const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
+  for (const sessionId of [8, 999, 0, -1, 99999999999, 'abc', '07']) {
+    const { ended } = socket.subscribe(sessionEventsQuery, { sessionId });
+    t.like(await eventually(`${sessionId} is refused`, ended), [{ extensions: { code: 'FORBIDDEN' } }]);
+  }
+  t.is(session.opened.length, 0);
+  socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  await eventually('its own are open', () => session.open() === 1);
+  t.like(session.opened[0]?.caller, { kind: 'session', sessionId: 7, tenantId: 1 });
+});
+
+test('a socket of a session token ends with its session, after the events of the end', async (t) => {
+  const { url, session, sessionToken, announce } = await gatewayMesh(t);
+  const sockets = [7, 8].map((id) => openSocket(t, url, { ...platform, authorization: `Bearer ${sessionToken(id)}` }));
+  const seen = sockets.map((socket, n) => socket.subscribe(sessionEventsQuery, { sessionId: 7 + n }));
+  await eventually('both are subscribed', () => session.open() === 2);
+  session.statuses.set(7, 'ENDED');
+  const endedAt = performance.now();
+  await announce({ $case: 'sessionId', value: 7 });
+  const kind = { $case: 'sessionStatusChanged' as const, value: { status: 'ENDED' } };
+  session.send({ eventId: '1-0', sessionId: 7, occurredAt: new Date(), kind });
+  t.is(await eventually('it is closed', sockets[0]?.closed ?? (() => 0)), 4403);
+  t.true(performance.now() - endedAt < 1_000);
+  t.like(seen[0]?.results[0]?.data, { sessionEvents: { status: 'ENDED' } });
+  t.is(sockets[1]?.closed(), undefined);
+});
+
+test('without an announcement too, and a new one is not opened', async (t) => {
+  const { url, session, sessionToken } = await gatewayMesh(t);
+  const authorization = `Bearer ${sessionToken(7)}`;
+  const socket = openSocket(t, url, { ...platform, authorization });
+  await socket.settled();
+  session.statuses.set(7, 'EXPIRED');
+  const endedAt = performance.now();
+  t.is(await eventually('it is closed', socket.closed), 4403);
+  t.true(performance.now() - endedAt < 1_300, `${performance.now() - endedAt} ms`);
+  const late = openSocket(t, url, { ...platform, authorization });
+  t.is(await eventually('it does not get in', late.closed), 4403);
+});
+
+test('a socket of a session token goes when the token ends', async (t) => {
+  const { url, sessionToken } = await gatewayMesh(t);
+  const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${sessionToken(7, { lifetimeMs: 400 })}` });
+  await socket.settled();
+  t.is(await eventually('it is closed', socket.closed), 4403);
+});

@@ -1,0 +1,25 @@
+import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
+import { closeSession } from './close-session.ts';
+import type { Ports } from './ports.ts';
+import { sessionStore } from './session-store.ts';
+
+/** Ends what runs for a tenant that has been deleted. */
+export const endTenantKind = 'session.end-tenant';
+
+/** Sessions that are closed at once: a running turn has some seconds to be cut, and there may be many. */
+const atOnce = 20;
+
+/** Ends all ACTIVE sessions of a tenant: running turns are cut, waiting ones fail, and nothing is judged. */
+export async function endTenant(
+  ports: Ports,
+  { tenantId, signal }: Pick<JobRun<unknown, undefined, TenantJob>, 'tenantId' | 'signal'>,
+): Promise<void> {
+  for (let after = 0; !signal.aborted; ) {
+    const ids = await ports.database.transact(tenantId, (db) => sessionStore(db).listActive({ after, limit: atOnce }));
+    const last = ids.at(-1);
+    if (last === undefined) return;
+    await Promise.all(ids.map((sessionId) => closeSession(ports, { tenantId, sessionId, status: 'ENDED' })));
+    after = last;
+  }
+  signal.throwIfAborted();
+}

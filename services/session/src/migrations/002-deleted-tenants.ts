@@ -1,0 +1,13 @@
+import type { Migration } from '@parley/chassis/database/types';
+
+/** Sessions whose end is judged by nobody, and a way to the ACTIVE ones of a tenant. */
+export const deletedTenants: Migration = {
+  name: '002-deleted-tenants',
+  async up(knex) {
+    await knex.raw(`
+      -- False once the tenant has been deleted: the session's end announces nothing.
+      ALTER TABLE sessions ADD COLUMN judged boolean NOT NULL DEFAULT true;
+      CREATE INDEX sessions_active ON sessions (tenant_id, id) WHERE status = 'ACTIVE';
+    `);
+  },
+};
