@@ -262,3 +262,19 @@ test('without onExhausted a job stays as failed, with no message that may hold a
 
   t.like(await jobRows(database), [{ state: 'failed', attempt: 1, error: 'TypeError' }]);
 });
+
+test("a tenant's jobs that wait for their time run at once when they are hastened, another tenant's do not", async (t) => {
+  const database = await testSchema(t, effectsSchema);
+  const runner = await startRunner(t, database, async () => undefined);
+  const waiting = (tenantId: number) =>
+    database.transact(tenantId, (db) =>
+      jobs(db).append({ kind, key: `of ${tenantId}`, data: `of ${tenantId}`, delayMs: 3_600_000 }),
+    );
+  await waiting(1);
+  await waiting(2);
+  t.is(await database.transact(1, (db) => jobs(db).hasten('another kind')), 0);
+  t.is(await database.transact(1, (db) => jobs(db).hasten(kind)), 1);
+  await eventually('the one has run', async () => (await jobRows(database)).length === 1);
+  t.like(await database.transactShared(({ knex }) => knex('jobs')), [{ key: 'of 2', state: 'queued' }]);
+  t.is(runner.running, 0);
+});

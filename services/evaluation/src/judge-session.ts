@@ -1,7 +1,9 @@
 import { serviceCaller, type TenantCaller } from '@parley/chassis/caller';
 import { type DomainError, isDomainError } from '@parley/chassis/errors';
 import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
+import { jobs } from '@parley/chassis/jobs/jobs';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
+import type { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import { evaluationStore } from './evaluation-store.ts';
 import { type JudgePrompt, judgePrompt } from './judge-prompt.ts';
 import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';
@@ -24,7 +26,13 @@ const maxAsks = 3;
 /** How many attempts at the job an agent service has that answers for its agents and not for its models. */
 const maxAttemptsAtModels = 3;
 
-/** Judges one ended session and stores exactly one evaluation of it. */
+/** How often a judgement looks whether its tenant is suspended still. An announcement hastens it (`tenant-watch.ts`). */
+const whileSuspendedMs = 10_000;
+
+/**
+ * Judges one ended session and stores exactly one evaluation of it. That of a suspended tenant waits until it is no longer,
+ * that of a deleted one has none.
+ */
 export async function judgeSession(
   ports: Ports,
   job: JobRun<JudgeSession, undefined, TenantJob<JudgeSession>>,
@@ -33,6 +41,16 @@ export async function judgeSession(
   const { sessionId, agentId } = data;
   const caller = serviceCaller('evaluation', tenantId, `judge-${sessionId}`) as TenantCaller;
   if (await ports.database.transact(tenantId, (db) => evaluationStore(db).exists(sessionId))) return;
+
+  const tenant = await findTenant(ports, caller, signal);
+  if (!tenant || tenant.deleted) return; // nobody is left who could read it
+  if (tenant.suspended) {
+    await ports.database.transact(tenantId, async (db) => {
+      await jobs(db).append<JudgeSession>({ kind: judgeKind, key: job.key, data, delayMs: whileSuspendedMs });
+      await lease.complete(db);
+    });
+    return;
+  }
 
   const [{ messages }, { agent }] = await Promise.all([
     ports.session().getTranscript({ sessionId }, { caller, signal }),
@@ -53,6 +71,19 @@ export async function judgeSession(
     });
     await lease.complete(db);
   });
+}
+
+async function findTenant(
+  ports: Ports,
+  caller: TenantCaller,
+  signal: AbortSignal,
+): Promise<GetTenantResponse | undefined> {
+  try {
+    return await ports.identity().getTenant({ tenantId: caller.tenantId }, { caller, signal, passOn: ['notFound'] });
+  } catch (error) {
+    if (isDomainError(error, 'notFound')) return undefined;
+    throw error;
+  }
 }
 
 interface Question {

@@ -2,6 +2,7 @@ import type { Database } from '@parley/chassis/database/types';
 import type { Logger } from '@parley/chassis/log';
 import type { RpcClient } from '@parley/chassis/rpc/client';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 
 /** What the use cases work with. */
@@ -9,6 +10,7 @@ export interface Ports {
   database: Database;
   agent: () => RpcClient<typeof AgentServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
+  identity: () => RpcClient<typeof IdentityServiceDefinition>;
   /** How long one request for a judgement may take. */
   judgeTimeoutMs: number;
   log: Logger;

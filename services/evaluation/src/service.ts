@@ -10,6 +10,7 @@ import { databasePart, type Surroundings } from '@parley/chassis/surroundings';
 import { type Unit, unit } from '@parley/chassis/unit';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { EvaluationConfig } from './config.ts';
@@ -18,6 +19,7 @@ import { type JudgeSession, judgeKind, judgeSession } from './judge-session.ts';
 import { onSessionEnded } from './on-session-ended.ts';
 import type { Ports } from './ports.ts';
 import { evaluationRpc } from './rpc.ts';
+import { tenantWatch } from './tenant-watch.ts';
 
 /** Scores a session when it has ended. */
 export function evaluation(config: EvaluationConfig, around: Surroundings): Unit {
@@ -37,10 +39,17 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     address: () => addresses.of('session', 'rpc'),
     callers,
   });
+  const identity = rpcClient({
+    definition: IdentityServiceDefinition,
+    unit: 'identity',
+    address: () => addresses.of('identity', 'rpc'),
+    callers,
+  });
   const ports: Ports = {
     database,
     agent: () => agent.calls,
     session: () => session.calls,
+    identity: () => identity.calls,
     judgeTimeoutMs: config.judgeTimeoutMs,
     log,
   };
@@ -71,6 +80,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     databasePart(database, around),
     agent,
     session,
+    identity,
     rpcServer({
       unit: 'evaluation',
       host,
@@ -88,6 +98,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
       onListening: (address) => addresses.announce('evaluation', 'rpc', address),
     }),
     judge,
+    tenantWatch(ports, around.keyValue),
     eventConsumer({
       bus: around.eventBus,
       group: 'evaluation',

@@ -15,6 +15,8 @@ import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
 import type { Part } from '@parley/chassis/unit';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { type Evaluation, EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
@@ -22,6 +24,8 @@ import { readEvaluationConfig } from '../src/config.ts';
 import { evaluationSchema } from '../src/evaluation-schema.ts';
 import { evaluation } from '../src/service.ts';
 import { type Neighbours, neighbours } from './neighbours.ts';
+
+type NeighbourName = 'agent' | 'session' | 'identity';
 
 /** One process of evaluation, with an event bus of its own. */
 export interface Replica {
@@ -34,9 +38,13 @@ export interface Replica {
 
 export interface EvaluationMesh extends Replica, Neighbours {
   database: Database;
+  /** The neighbours' answers as they stand now. */
+  script: Neighbours;
+  /** As identity does when something has changed about a tenant. */
+  tellOfTenant(tenantId: number): Promise<void>;
   replica(): Promise<Replica>;
   /** Stops a neighbour; what comes back brings it back on its old address. */
-  takeAway(name: 'agent' | 'session'): Promise<() => Promise<void>>;
+  takeAway(name: NeighbourName): Promise<() => Promise<void>>;
   /** What gRPC answers, by default to tenant 1 for session 1. */
   find(sessionId?: number, tenantId?: number): Promise<Evaluation | undefined>;
   /** Waits for it. */
@@ -51,11 +59,16 @@ export async function evaluationMesh(t: ExecutionContext, env: Record<string, st
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const script = neighbours();
-  const servers = { agent: neighbour('agent', 0), session: neighbour('session', 0) };
-  await Promise.all([servers.agent.start(), servers.session.start()]);
-  t.teardown(() => Promise.all([servers.agent.stop(), servers.session.stop()]));
+  const keyValue = memoryKeyValue();
+  const servers = {
+    agent: neighbour('agent', 0),
+    session: neighbour('session', 0),
+    identity: neighbour('identity', 0),
+  };
+  await Promise.all(Object.values(servers).map((server) => server.start()));
+  t.teardown(() => Promise.all(Object.values(servers).map((server) => server.stop())));
 
-  function neighbour(unit: 'agent' | 'session', port: number): Part {
+  function neighbour(unit: NeighbourName, port: number): Part {
     return rpcServer({
       unit,
       port,
@@ -63,10 +76,11 @@ export async function evaluationMesh(t: ExecutionContext, env: Record<string, st
       log: createLogger(unit),
       metrics: createMetrics(unit),
       drainTimeoutMs: 200,
-      services: (server) =>
-        unit === 'agent'
-          ? server.add(AgentServiceDefinition, script.agentRpc)
-          : server.add(SessionServiceDefinition, script.sessionRpc),
+      services: (server) => {
+        if (unit === 'agent') server.add(AgentServiceDefinition, script.agentRpc);
+        else if (unit === 'session') server.add(SessionServiceDefinition, script.sessionRpc);
+        else server.add(IdentityServiceDefinition, script.identityRpc);
+      },
       onListening: (address) => addresses.announce(unit, 'rpc', address),
     });
   }
@@ -78,7 +92,7 @@ export async function evaluationMesh(t: ExecutionContext, env: Record<string, st
     });
     const around: Surroundings = {
       database: () => own,
-      keyValue: memoryKeyValue(),
+      keyValue,
       eventLog: memoryEventLog(),
       eventBus,
       addresses,
@@ -120,6 +134,14 @@ export async function evaluationMesh(t: ExecutionContext, env: Record<string, st
   return {
     ...first,
     ...script,
+    script,
+    tellOfTenant: (tenantId) =>
+      keyValue.publish(
+        'parley:sign-ins',
+        Buffer.from(CredentialsChanged.encode({ whose: { $case: 'tenantId', value: tenantId } }).finish()).toString(
+          'base64',
+        ),
+      ),
     database,
     replica,
     find,

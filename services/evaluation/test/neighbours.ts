@@ -6,6 +6,7 @@ import type {
   GenerateRequest,
   GenerateResponse,
 } from '@parley/protos/parley/agent/v1/agent';
+import type { GetTenantResponse, IdentityServiceImplementation } from '@parley/protos/parley/identity/v1/identity';
 import type { Message, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 
 export const interviewer: Agent = {
@@ -76,10 +77,17 @@ export function failing(...[kind, message, details]: ConstructorParameters<typeo
   return () => Promise.reject(new DomainError(kind, message, details));
 }
 
-/** Agent and session services that answer as the test says. */
+const unasked = () => Promise.reject(new Error('evaluation does not ask this'));
+
+/** Agent, session and identity services that answer as the test says. */
 export interface Neighbours {
   agentRpc: AgentServiceImplementation<MeshContext>;
   sessionRpc: SessionServiceImplementation<MeshContext>;
+  identityRpc: IdentityServiceImplementation<MeshContext>;
+  /** What has become of tenants; of one that is not here: nothing. */
+  tenants: Map<number, Partial<GetTenantResponse>>;
+  /** How often identity was asked for a tenant. */
+  tenantsAsked: number;
   /** Tenant 1's. */
   agents: Map<number, Agent>;
   /** Tenant 1's, by session. */
@@ -96,6 +104,8 @@ export function neighbours(): Neighbours {
     transcripts: new Map([[1, usual]]),
     answers: [answering(modelJudgement)],
     asked: [],
+    tenants: new Map(),
+    tenantsAsked: 0,
     agentRpc: {
       async getAgent({ agentId }, { caller }) {
         const agent = caller.tenantId === 1 ? script.agents.get(agentId) : undefined;
@@ -121,6 +131,18 @@ export function neighbours(): Neighbours {
         throw new Error('evaluation does not ask this');
       },
       resolveSessions: () => Promise.reject(new Error('evaluation does not ask this')),
+    },
+    identityRpc: {
+      async getTenant({ tenantId }, { caller }) {
+        script.tenantsAsked += 1;
+        if (caller.tenantId !== tenantId) throw notFound('Tenant', tenantId);
+        return { tenantId, plan: 'DEV', suspended: false, deleted: false, ...script.tenants.get(tenantId) };
+      },
+      getJwks: unasked,
+      resolveSignIn: unasked,
+      resolveSignIns: unasked,
+      resolveApiKey: unasked,
+      rotateSigningKey: unasked,
     },
   };
   return script;

@@ -116,6 +116,20 @@ export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
       return rows.map(({ id, payload }) => ({ id: Number(id), data: payload })).toSorted((a, b) => a.id - b.id);
     },
 
+    /**
+     * Makes jobs of a kind that wait for their time runnable at once, in a tenant's transaction those of the tenant, and
+     * answers how many. For when that is gone which they have waited for.
+     */
+    async hasten(kind: string): Promise<number> {
+      const { rows } = await db.knex.raw(
+        `update jobs set run_at = parley_now() where kind = :kind and state = 'queued' and run_at > parley_now() ${ofTenant}
+         returning id`,
+        { kind, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
+      );
+      if (rows.length > 0) db.wake(wakeOf(kind));
+      return rows.length;
+    },
+
     /** How many jobs of a key are waiting. */
     async countQueued(kind: string, key: string): Promise<number> {
       const { rows } = await db.knex.raw(
