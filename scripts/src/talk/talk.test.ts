@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
+import { startBalancer } from '../testing/balancer.ts';
 import { type Child, startChild } from '../testing/child.ts';
 import { type MeshWithModel, startMeshWithModel } from '../testing/mesh-with-model.ts';
-import { startTcpProxy } from '../testing/tcp-proxy.ts';
 import { enter } from './account.ts';
 import { publicApi } from './api.ts';
 
@@ -12,9 +12,9 @@ let starting: Promise<MeshWithModel> | undefined;
 const mesh = () => (starting ??= startMeshWithModel());
 test.after.always('the mesh stops', async () => (await starting)?.stop());
 
-/** Talks by the API's own pace to a mesh, with all of its input there from the start, or none of it yet. */
+/** Talks to the mesh from an address of its own, with all of the input there from the start, or none of it yet. */
 async function talk(t: ExecutionContext, input?: string, ...args: string[]): Promise<Child> {
-  const { url } = await mesh();
+  const { url } = await startBalancer(t, (await mesh()).url);
   const child = startChild(t, 'talk', { args: ['--url', url, ...args] });
   if (input !== undefined) {
     child.write(input);
@@ -82,8 +82,7 @@ test('a reply that fails is told with its code', async (t) => {
 });
 
 test('an account that signs in talks to the agent that it names', async (t) => {
-  const { url } = await mesh();
-  const api = publicApi(url);
+  const api = publicApi((await startBalancer(t, (await mesh()).url)).url);
   const { email, password = '' } = await enter(api, {});
   const input = { name: 'Ada', position: 'P', subject: 'S', useCase: 'ONBOARDING', openingGreeting: 'Ada here.' };
   const { createAgent } = await api.call<{ createAgent: { id: number } }>(
@@ -152,18 +151,18 @@ test('a second Ctrl-C beside no reply leaves the session open', async (t) => {
 
 test('a socket that is cut in mid-reply comes back, and nothing is missing or said twice', async (t) => {
   const { url, answer } = await mesh();
-  const proxy = await startTcpProxy(t, Number(new URL(url).port));
+  const balancer = await startBalancer(t, url);
   const words = Array.from({ length: 12 }, (_, index) => `word${index} `);
   const gate = createGate();
   answer('count', { text: words, beforeDelta: gate });
-  const child = startChild(t, 'talk', { args: ['--url', `http://127.0.0.1:${proxy.port}`] });
+  const child = startChild(t, 'talk', { args: ['--url', balancer.url] });
   await child.says(/what you can build with it\.\n/u);
   child.write('count\n/end\n');
 
   for (const last of [3, 7]) {
     gate.release(4);
     await child.says(new RegExp(`word${last} `, 'u'));
-    t.true(proxy.cut() > 0);
+    t.true(balancer.cut() > 0);
   }
   gate.open();
 
