@@ -20,7 +20,10 @@ const addresses: MeshAddresses = {
   ops: Object.fromEntries(units.map((unit) => [unit, mesh.surroundings.addresses.of(unit, 'ops')])),
 };
 process.send?.(addresses);
+const orphaned = () => process.exit(1); // whoever started it is gone, and with it its purpose
+process.once('disconnect', orphaned);
 process.once('message', async () => {
+  process.off('disconnect', orphaned);
   await mesh.stop();
   await traces.stop();
   process.disconnect();

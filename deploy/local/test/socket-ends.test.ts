@@ -1,0 +1,59 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import test, { type ExecutionContext } from 'ava';
+import type { Client } from './support/client.ts';
+import { converse, findEvaluation, follow } from './support/conversation.ts';
+import { sharedMesh } from './support/mesh.ts';
+
+const mesh = sharedMesh(test);
+
+const suspend = 'mutation ($on: Boolean!) { updateTenant(input: { isSuspended: $on }) { isSuspended } }';
+
+/** Two sign-ins of one person, each on a socket that follows the same session. */
+async function followed(t: ExecutionContext) {
+  const ada = await (await mesh()).person();
+  const { sessionId, events } = await converse(t, ada);
+  const elsewhere = await ada.elsewhere();
+  const second = follow(t, elsewhere, sessionId);
+  await second.opened();
+  const closes = async (why: string) => {
+    await eventually(`both sockets are closed: ${why}`, () => events.closed && second.closed, { timeoutMs: 1_000 });
+    t.deepEqual([events.closed?.code, second.closed?.code], [4403, 4403]);
+  };
+  return { ada, elsewhere, sessionId, events, second, closes };
+}
+
+async function refusedSocket(t: ExecutionContext, client: Client, sessionId: number) {
+  const events = follow(t, client, sessionId);
+  return events.until('the refusal', ({ closed, errors }) => closed ?? errors?.[0]?.extensions);
+}
+
+test('a tenant that is suspended loses its sockets within a second, and gets them back with its rights', async (t) => {
+  const { ada, sessionId, closes } = await followed(t);
+  await ada.query(suspend, { on: true });
+  await closes('suspended');
+  t.like(await refusedSocket(t, ada, sessionId), { code: 4403 });
+  await ada.query(suspend, { on: false });
+  await follow(t, ada, sessionId).opened();
+});
+
+test('a tenant that is deleted loses its sockets within a second, and its session ends unjudged', async (t) => {
+  const { ada, elsewhere, sessionId, closes } = await followed(t);
+  await ada.query('mutation { deleteTenant }');
+  await closes('deleted');
+  for (const client of [ada, elsewhere]) {
+    t.like(await refusedSocket(t, client, sessionId), { code: 'FORBIDDEN', reason: 'NO_TENANT' });
+  }
+  await ada.query('mutation { createTenant(input: { name: "Another" }) { id } }');
+  t.like(await refusedSocket(t, ada, sessionId), { code: 'NOT_FOUND' });
+  t.is(await findEvaluation(ada, sessionId), null);
+});
+
+test('a sign-in that turns to another tenant loses its socket in the one it left; other sign-ins keep theirs', async (t) => {
+  const { ada, elsewhere, sessionId, events, second } = await followed(t);
+  await ada.query('mutation { createTenant(input: { name: "Elsewhere" }) { id } }');
+  const closed = await eventually('the socket is closed', () => events.closed, { timeoutMs: 1_000 });
+  t.is(closed.code, 4403);
+  t.is(second.closed, undefined);
+  t.like(await refusedSocket(t, ada, sessionId), { code: 'NOT_FOUND' });
+  await follow(t, elsewhere, sessionId).opened();
+});
