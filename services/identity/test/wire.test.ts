@@ -184,3 +184,18 @@ test('a deleted tenant is told to whoever runs something for it', async (t) => {
   await eventually('the event', () => told.length > 0);
   t.like(told, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);
 });
+
+test('a locked door answers in the very bytes of a wrong password', async (t) => {
+  const { graph } = await identityUnit(t);
+  const input = somebody();
+  await graph(anybody, registerMutation, { input });
+  const login = (email: string, password: string) =>
+    graph(anybody, 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
+      input: { email, password },
+    });
+  const answers = [];
+  for (let n = 0; n < 10; n += 1) answers.push(await login(input.email, `wrong password ${n}`));
+  answers.push(await login(input.email, input.password), await login('nobody@example.test', input.password));
+  t.is(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1);
+  t.is(answers[0]?.errors?.[0]?.message, 'Wrong credentials');
+});
