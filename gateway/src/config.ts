@@ -1,6 +1,6 @@
 import { type Environment, flag, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
 import { type KeyRing, keyRing } from '@parley/chassis/key-ring';
-import proxyAddr from 'proxy-addr';
+import { readNetwork } from './limits/client-address.ts';
 
 export interface GatewayConfig {
   /** Where clients reach GraphQL over HTTP and WebSocket. */
@@ -15,15 +15,35 @@ export interface GatewayConfig {
   /** Origins that browsers may call from; `*` for any, none for no browser of another origin. */
   corsOrigins: string[];
   introspection: boolean;
+  /** Whether a browser that opens the endpoint finds an explorer there. */
+  explorer: boolean;
   /** Tokens of a document that the lexer reads before it refuses. */
   maxTokens: number;
+  /** How large a document's operations may be: levels of fields; fields; and with introspection and fragments. */
+  maxDepth: number;
+  maxComplexity: number;
+  maxSelections: number;
   /** Bytes of a request's body; and of those that carry long texts, audio or images. */
   maxBodyBytes: number;
   maxLongBodyBytes: number;
-  /** Bytes of a subgraph's answer. */
+  /** Bytes of all bodies together that are being received or worked on. */
+  maxBodiesBytes: number;
+  /** How long a client may take to send a request, in ms. */
+  requestTimeoutMs: number;
+  /** Bytes of an answer, also when several subgraphs have their part in it. */
   maxAnswerBytes: number;
+  /** Sockets open at once. */
+  maxSockets: number;
   /** Per socket. */
-  socket: { maxSubscriptions: number; maxFrameBytes: number; initTimeoutMs: number; maxAgeMs: number };
+  socket: {
+    maxSubscriptions: number;
+    maxFrameBytes: number;
+    initTimeoutMs: number;
+    maxAgeMs: number;
+    maxMessagesPerSecond: number;
+    maxUnsentBytes: number;
+    pingMs: number;
+  };
 }
 
 /** Reads the gateway's settings; see its README for what each means. @throws SettingsError naming all that is wrong. */
@@ -38,12 +58,21 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     CORS_ORIGINS: list.default(development ? ['*'] : []),
     INTROSPECTION: flag.default(development),
     GATEWAY_MAX_TOKENS: positiveInt.default(2_000),
+    GATEWAY_MAX_DEPTH: positiveInt.default(7),
+    GATEWAY_MAX_COMPLEXITY: positiveInt.default(50),
+    GATEWAY_MAX_SELECTIONS: positiveInt.default(300),
     GATEWAY_MAX_BODY_BYTES: positiveInt.default(1_048_576),
     GATEWAY_MAX_LONG_BODY_BYTES: positiveInt.default(8_388_608),
+    GATEWAY_MAX_BODIES_BYTES: positiveInt.default(268_435_456),
+    GATEWAY_REQUEST_TIMEOUT_MS: positiveInt.default(30_000),
     GATEWAY_MAX_ANSWER_BYTES: positiveInt.default(33_554_432),
+    GATEWAY_MAX_SOCKETS: positiveInt.default(10_000),
     GATEWAY_SOCKET_SUBSCRIPTIONS: positiveInt.default(50),
     GATEWAY_SOCKET_FRAME_BYTES: positiveInt.default(262_144),
+    GATEWAY_SOCKET_MESSAGES_PER_SECOND: positiveInt.default(200),
+    GATEWAY_SOCKET_UNSENT_BYTES: positiveInt.default(1_048_576),
     GATEWAY_SOCKET_INIT_TIMEOUT_MS: positiveInt.default(3_000),
+    GATEWAY_SOCKET_PING_MS: positiveInt.default(12_000),
     GATEWAY_SOCKET_MAX_AGE_MS: positiveInt.default(24 * 60 * 60_000),
   });
   return {
@@ -54,13 +83,23 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     trustedProxies: settings.TRUSTED_PROXIES,
     corsOrigins: settings.CORS_ORIGINS,
     introspection: settings.INTROSPECTION,
+    explorer: development,
     maxTokens: settings.GATEWAY_MAX_TOKENS,
+    maxDepth: settings.GATEWAY_MAX_DEPTH,
+    maxComplexity: settings.GATEWAY_MAX_COMPLEXITY,
+    maxSelections: settings.GATEWAY_MAX_SELECTIONS,
     maxBodyBytes: settings.GATEWAY_MAX_BODY_BYTES,
     maxLongBodyBytes: settings.GATEWAY_MAX_LONG_BODY_BYTES,
+    maxBodiesBytes: settings.GATEWAY_MAX_BODIES_BYTES,
+    requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
+    maxSockets: settings.GATEWAY_MAX_SOCKETS,
     socket: {
       maxSubscriptions: settings.GATEWAY_SOCKET_SUBSCRIPTIONS,
       maxFrameBytes: settings.GATEWAY_SOCKET_FRAME_BYTES,
+      maxMessagesPerSecond: settings.GATEWAY_SOCKET_MESSAGES_PER_SECOND,
+      maxUnsentBytes: settings.GATEWAY_SOCKET_UNSENT_BYTES,
+      pingMs: settings.GATEWAY_SOCKET_PING_MS,
       initTimeoutMs: settings.GATEWAY_SOCKET_INIT_TIMEOUT_MS,
       maxAgeMs: settings.GATEWAY_SOCKET_MAX_AGE_MS,
     },
@@ -69,7 +108,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
 
 function areCidrs(values: string[]): boolean {
   try {
-    proxyAddr.compile(values);
+    values.map(readNetwork);
     return true;
   } catch {
     return false;

@@ -11,11 +11,11 @@ import type { Part } from '@parley/chassis/unit';
 import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
-import proxyAddr from 'proxy-addr';
 import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
 import { createAuthenticate, createOwnerOf } from './credentials/authenticate.ts';
 import { createStanding } from './credentials/standing.ts';
+import { createDocuments } from './graph/documents.ts';
 import { readFieldRules } from './graph/field-rules.ts';
 import type { GatewayContext } from './graph/gateway-context.ts';
 import { maskError } from './graph/mask-error.ts';
@@ -23,6 +23,9 @@ import { operationRules } from './graph/operation-rules.ts';
 import { createSupergraph } from './graph/supergraph.ts';
 import { httpApp } from './http/app.ts';
 import { requestIdFrom } from './http/request-id.ts';
+import { answerWriter } from './limits/answer-size.ts';
+import { type Arrival, clientAddress } from './limits/client-address.ts';
+import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
 import { sessionEvents } from './socket/session-events.ts';
 import { socketServer } from './socket/socket-server.ts';
@@ -46,7 +49,11 @@ export interface PublicServerOptions {
 /** What clients reach: one HTTP server with GraphQL over POST and, on the same path, over WebSocket. */
 export function publicServer({ config, around, identity, session, metrics, log }: PublicServerOptions): Part {
   const { addresses, callers, keyValue, host } = around;
-  const { introspection, maxAnswerBytes, maxBodyBytes, maxTokens } = config;
+  const { introspection, maxAnswerBytes, maxBodyBytes } = config;
+  const degraded = metrics.counter(
+    'parley_throttle_degraded_total',
+    'Throttled requests that this process counted alone, or refused, because counts could not be shared',
+  );
   const closers: (() => Promise<unknown>)[] = [];
 
   async function open(): Promise<void> {
@@ -59,6 +66,10 @@ export function publicServer({ config, around, identity, session, metrics, log }
     const credentials = { rules, accessTokens: tokens, sessionTokens, standing, identity };
     const authenticate = createAuthenticate(credentials);
 
+    const clientIp = clientAddress(config.trustedProxies);
+    const throttle = createThrottle({ rules, keyValue, onDegraded: () => degraded.add(), log });
+    const documents = createDocuments({ ...config, schema: () => supergraph.apiSchema() });
+
     const apollo = new ApolloServer<GatewayContext>({
       gateway: supergraph.gateway,
       introspection,
@@ -66,18 +77,36 @@ export function publicServer({ config, around, identity, session, metrics, log }
       persistedQueries: false, // clients could fill the cache
       includeStacktraceInErrorResponses: false,
       stopOnTerminationSignals: false,
-      parseOptions: { maxTokens },
+      documentStore: null, // documents are read, and remembered, before they come here
+      stringifyResult: answerWriter(maxAnswerBytes),
       logger: log.child({}, { level: 'warn' }),
       formatError: maskError(log),
-      plugins: [operationRules({ rules, authenticate, standing, maxBodyBytes, metrics, log })],
+      plugins: [
+        operationRules({
+          rules,
+          authenticate,
+          standing,
+          throttle,
+          documents,
+          maxBodyBytes,
+          maxAnswerBytes,
+          metrics,
+          log,
+        }),
+      ],
     });
     await apollo.start();
     closers.push(() => apollo.stop());
     attachSubscriptions(supergraph.apiSchema(), { sessionEvents: sessionEvents(session) });
 
     const http = createServer(
-      { keepAliveTimeout: 65_000, requestTimeout: 30_000, headersTimeout: 10_000 },
-      httpApp({ config, apollo, accessTokens: tokens, log }),
+      {
+        keepAliveTimeout: 65_000,
+        requestTimeout: config.requestTimeoutMs,
+        headersTimeout: Math.min(10_000, config.requestTimeoutMs),
+        connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),
+      },
+      httpApp({ config, apollo, accessTokens: tokens, documents, clientIp, log }),
     );
     const { maxAgeMs } = config.socket;
     const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, log });
@@ -86,9 +115,11 @@ export function publicServer({ config, around, identity, session, metrics, log }
       http,
       schema: () => supergraph.apiSchema(),
       config,
+      documents,
       authenticate,
+      throttle,
       open: held,
-      originOf: originOf(config.trustedProxies),
+      originOf: originOf(clientIp),
       log,
     });
     const unsubscribe = await keyValue.subscribe(credentialsChannel, (message) => {
@@ -104,7 +135,8 @@ export function publicServer({ config, around, identity, session, metrics, log }
       await sockets.close();
       await closed;
     });
-    addresses.announce('gateway', 'public', `http://${host}:${(http.address() as AddressInfo).port}`);
+    const { port } = http.address() as AddressInfo;
+    addresses.announce('gateway', 'public', `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
   }
 
   async function close(): Promise<void> {
@@ -121,7 +153,6 @@ export function publicServer({ config, around, identity, session, metrics, log }
         throw error;
       }
     },
-    ready: () => keyValue.ping(),
     stop: close,
   };
 }
@@ -143,10 +174,9 @@ function credentialsChanged(message: string): CredentialsChanged | undefined {
   }
 }
 
-function originOf(trustedProxies: string[]) {
-  const trusted = proxyAddr.compile(trustedProxies);
+function originOf(clientIp: (request: Arrival) => string) {
   return (request: IncomingMessage) => ({
-    ip: proxyAddr(request, trusted),
+    ip: clientIp(request),
     requestId: requestIdFrom(request.headers['x-request-id']),
   });
 }

@@ -1,5 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { Presented } from '../credentials/presented.ts';
+import type { AnswerBudget } from '../limits/answer-size.ts';
+import type { ReadDocument } from './documents.ts';
 
 /** One request's context. */
 export interface GatewayContext {
@@ -8,4 +10,8 @@ export interface GatewayContext {
   presented: Presented;
   /** Bytes of the body as received. */
   bodyBytes: number;
+  /** The document, read and found within the limits; undefined where the request holds none. */
+  read: ReadDocument | undefined;
+  /** What the answer may still take. */
+  answer: AnswerBudget;
 }

@@ -1,48 +1,71 @@
-import type { ApolloServerPlugin, GraphQLRequestContext } from '@apollo/server';
-import { type DomainError, isDomainError } from '@parley/chassis/errors';
+import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
+import { type DomainError, invalid, isDomainError } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
 import type { Standing } from '../credentials/standing.ts';
+import { mayBeLong } from '../http/bodies.ts';
+import { answerTooLarge, isLargerThan } from '../limits/answer-size.ts';
+import { refusedVariables } from '../limits/input-values.ts';
+import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
+import type { Documents } from './documents.ts';
 import type { FieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { type RootField, rootFields } from './root-fields.ts';
-
-/** The operations that carry long texts, audio or images, and so may have a longer body. */
-const longBodies = new Set([
-  'ingestDocument',
-  'updateKnowledgeDocumentText',
-  'transcribeSpeech',
-  'generateText',
-  'startTextGeneration',
-]);
 
 export interface OperationRulesOptions {
   rules: FieldRules;
   authenticate: Authenticate;
   standing: Pick<Standing, 'forget'>;
+  throttle: Throttle;
+  documents: Pick<Documents, 'checkVariables'>;
   maxBodyBytes: number;
+  maxAnswerBytes: number;
   metrics: Metrics;
   log: Logger;
 }
 
-/** What a valid operation must pass before any of it runs: its body's size, then the credentials of all its root fields. */
+/**
+ * What a valid operation must pass before any of it runs: its body's size, its strings, the credentials of all its root
+ * fields, and last their throttles, so that nothing which is refused for another reason counts.
+ */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
-  const { rules, authenticate, standing, maxBodyBytes, metrics, log } = options;
+  const { rules, authenticate, standing, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } = options;
+
+  async function holdToThrottles(fields: RootField[], ip: string, headers: Map<string, string>): Promise<void> {
+    const throttled = await throttle(fields, ip).catch((error: unknown) => {
+      throw isDomainError(error) ? refusal(error) : error;
+    });
+    if (!throttled) return;
+    for (const [name, value] of throttleHeaders(throttled)) headers.set(name, value);
+    if (!throttled.refused) return;
+    throw new GraphQLError(throttleMessage(throttled.refused), {
+      extensions: { code: 'TOO_MANY_REQUESTS', statusCode: 429, http: { status: 429, headers: new HeaderMap() } },
+    });
+  }
+
   return {
     async requestDidStart() {
       const started = performance.now();
       let fields: RootField[] = [];
       return {
-        async didResolveOperation({ document, operation, contextValue }) {
+        async didResolveSource(request) {
+          // A document that is there already is neither parsed nor validated again.
+          Object.assign(request, { document: request.contextValue.read?.document });
+        },
+        async didResolveOperation({ document, operation, contextValue, request, response }) {
+          const { read } = contextValue;
+          if (document !== read?.document) throw new Error('A document is to run that was never held to the limits');
           if (!operation) throw noSuchOperation();
           fields = rootFields(document, operation);
           if (operation.operation === 'subscription') throw subscriptionOverHttp();
-          if (contextValue.bodyBytes > maxBodyBytes && !fields.some(({ name }) => longBodies.has(name))) {
+          if (contextValue.bodyBytes > maxBodyBytes && !fields.some(({ name }) => mayBeLong(name))) {
             throw bodyTooLarge(maxBodyBytes);
           }
+          const refused = [...read.refusedLiterals, ...refusedVariables(request.variables)];
+          if (refused.length > 0) throw refusal(invalid(...refused));
           const { ip = '', requestId } = contextValue.caller;
           try {
             contextValue.caller = await authenticate(fields, contextValue.presented, { ip, requestId });
@@ -51,8 +74,17 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             if (error.kind === 'internal' || error.kind === 'unavailable') log.warn({ err: error }, 'no caller known');
             throw refusal(error);
           }
+          if (!fields.some(({ type, name }) => rules.get(`${type}.${name}`)?.throttle)) return;
+          // Execution would find this too, but only after the request had counted.
+          const [wrong] = documents.checkVariables(operation, request.variables);
+          if (wrong) {
+            wrong.extensions.http = { status: 400 };
+            throw wrong;
+          }
+          await holdToThrottles(fields, ip, response.http.headers);
         },
         async willSendResponse(request) {
+          boundAnswer(request, maxAnswerBytes);
           // What identity changed must hold for this gateway's very next request, announcement or not.
           const changes = ({ type, name }: RootField) =>
             type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity' && mayRevoke(name, request);
@@ -86,6 +118,14 @@ function observe(
   const seconds = (performance.now() - started) / 1000;
   for (const { name } of fields)
     metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);
+}
+
+/** Only what was composed of several answers can be larger than they were; one is bounded where it is read. */
+function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayContext>, maxBytes: number): void {
+  const { body } = response;
+  if (body?.kind !== 'single' || contextValue.answer.parts < 2) return;
+  if (isLargerThan(body.singleResult.data, maxBytes))
+    body.singleResult = { errors: [graphError(answerTooLarge()).toJSON()] };
 }
 
 /** An operation that is refused has been answered: HTTP status 200, the error in the body. */

@@ -1,10 +1,11 @@
 import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
 import { context as otel, propagation } from '@opentelemetry/api';
 import { type Callers, callerHeader } from '@parley/chassis/caller';
-import { badRequest, DomainError, unavailable } from '@parley/chassis/errors';
+import { DomainError, unavailable } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
-import { errors, Pool } from 'undici';
+import { type Dispatcher, errors, Pool } from 'undici';
+import { type AnswerBudget, answerTooLarge } from '../limits/answer-size.ts';
 import type { GatewayContext } from './gateway-context.ts';
 
 export interface SubgraphSourceOptions {
@@ -50,7 +51,7 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
           await body.dump();
           throw new DomainError('internal', `${unit} answered ${statusCode}`);
         }
-        const answer = await body.json();
+        const answer: unknown = JSON.parse(await textWithin(context.answer, body));
         if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
         return answer;
       } catch (error) {
@@ -61,6 +62,22 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
     },
     close: () => pool.close(),
   };
+}
+
+/** Reads a body as long as the request's answer may still grow. */
+function textWithin(budget: AnswerBudget, body: Dispatcher.ResponseData['body']): Promise<string> {
+  budget.parts += 1;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    body.on('data', (chunk: Buffer) => {
+      budget.bytesLeft -= chunk.length;
+      if (budget.bytesLeft < 0) body.destroy(answerTooLarge());
+      else chunks.push(chunk);
+    });
+    body.once('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString() ?? ''));
+    body.once('error', reject);
+    body.once('close', () => reject(new DomainError('internal', 'an answer ended early')));
+  });
 }
 
 type GraphAnswer = Awaited<ReturnType<GraphQLDataSource['process']>>;
@@ -74,7 +91,7 @@ function isGraphAnswer(answer: unknown): answer is GraphAnswer {
 function asDomainError(unit: string, error: unknown): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof errors.ResponseExceededMaxSizeError) {
-    return badRequest('The answer is too large; ask for less at a time', 'ANSWER_TOO_LARGE');
+    return answerTooLarge();
   }
   if (error instanceof SyntaxError) return new DomainError('internal', `${unit} answered no JSON`, { cause: error });
   return unavailable('A part of the service is not available at the moment', error);

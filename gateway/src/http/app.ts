@@ -4,12 +4,16 @@ import { context as otel, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from '@parley/chassis/log';
 import { withRequestId } from '@parley/chassis/request-context';
 import cors from 'cors';
-import express, { type Express, type Request } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { GatewayConfig } from '../config.ts';
 import type { AccessTokens } from '../credentials/access-tokens.ts';
 import { presentedIn } from '../credentials/presented.ts';
+import type { Documents, ReadDocument } from '../graph/documents.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
+import type { Arrival } from '../limits/client-address.ts';
+import { requestBodies } from './bodies.ts';
+import { explorer } from './explorer.ts';
 import { failedRequests, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { requestIdFrom } from './request-id.ts';
 
@@ -17,13 +21,15 @@ export interface HttpAppOptions {
   config: GatewayConfig;
   apollo: ApolloServer<GatewayContext>;
   accessTokens: AccessTokens;
+  documents: Pick<Documents, 'read'>;
+  clientIp: (request: Arrival) => string;
   log: Logger;
 }
 
 /** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
-export function httpApp({ config, apollo, accessTokens, log }: HttpAppOptions): Express {
+export function httpApp({ config, apollo, accessTokens, documents, clientIp, log }: HttpAppOptions): Express {
   const tracer = trace.getTracer('parley.gateway');
-  const app = express().disable('x-powered-by').disable('etag').set('trust proxy', config.trustedProxies);
+  const app = express().disable('x-powered-by').disable('etag');
   app.use(helmet());
   app.use(
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
@@ -43,21 +49,21 @@ export function httpApp({ config, apollo, accessTokens, log }: HttpAppOptions): 
     response.setHeader('cache-control', 'public, max-age=300').json(jwks);
   });
 
-  const bodyBytes = new WeakMap<object, number>();
+  if (config.explorer) app.use(explorer());
+  const bodies = requestBodies(config);
   app.all(
     '/graphql',
     postOnly(),
-    express.json({
-      limit: config.maxLongBodyBytes,
-      strict: false,
-      verify: (request, _response, buffer) => void bodyBytes.set(request, buffer.length),
-    }),
+    bodies.read,
     oneOperation(),
+    readDocument(documents),
     expressMiddleware(apollo, {
       context: async ({ req, res }): Promise<GatewayContext> => ({
         caller: { kind: 'anonymous', tenantId: null, ip: clientIp(req), requestId: res.locals.requestId as string },
         presented: presentedIn(req.headers),
-        bodyBytes: bodyBytes.get(req) ?? 0,
+        bodyBytes: bodies.bytesOf(req),
+        read: res.locals.read as ReadDocument | undefined,
+        answer: { bytesLeft: config.maxAnswerBytes, parts: 0 },
       }),
     }),
   );
@@ -68,6 +74,14 @@ export function httpApp({ config, apollo, accessTokens, log }: HttpAppOptions): 
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];
 
-function clientIp(request: Request): string {
-  return request.ip ?? request.socket.remoteAddress ?? '';
+/** Holds the document to the limits before Apollo Server sees it. */
+function readDocument(documents: Pick<Documents, 'read'>): RequestHandler {
+  return (request, response, next) => {
+    const { query }: { query?: unknown } = request.body;
+    if (typeof query !== 'string' || query === '') return next(); // which Apollo Server refuses
+    const read = documents.read(query);
+    if (Array.isArray(read)) return void response.status(400).json({ errors: read });
+    response.locals.read = read;
+    next();
+  };
 }

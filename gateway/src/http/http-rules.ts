@@ -37,8 +37,9 @@ export function oneOperation(): RequestHandler {
 /** Bodies that are too large or no JSON, and whatever else fails before an operation is known. */
 export function failedRequests(log: Logger): ErrorRequestHandler {
   return (error: Error & { status?: number; type?: string }, _request, response, _next) => {
+    if (response.headersSent) return; // refused already, and its body ended with that
     if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is too large');
-    if (error.type === 'entity.parse.failed') return refuse(response, 400, 'The body cannot be read as JSON');
+    if (error.type === 'entity.parse.failed') return refuse(response, 400, 'The body is no JSON in UTF-8');
     if (error.status && error.status < 500) return refuse(response, error.status, 'The request cannot be read');
     if (isDomainError(error, 'unavailable')) {
       return refuse(response, errorTable.unavailable.http, error.message, errorTable.unavailable.code);

@@ -6,20 +6,25 @@ import type { Logger } from '@parley/chassis/log';
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema, subscribe } from 'graphql';
 import type { Context } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
-import { type ServerOptions, WebSocket, WebSocketServer } from 'ws';
+import { type ServerOptions, WebSocketServer } from 'ws';
 import type { GatewayConfig } from '../config.ts';
 import type { Authenticate, Origin } from '../credentials/authenticate.ts';
 import { presentedIn } from '../credentials/presented.ts';
+import type { Documents } from '../graph/documents.ts';
 import { rootFields } from '../graph/root-fields.ts';
+import { type Throttle, throttleMessage } from '../limits/throttle.ts';
+import { clientSocket } from './client-socket.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
-import { subscriptionDocuments } from './subscription-documents.ts';
+import { readSubscription } from './subscription-documents.ts';
 import type { SubscriptionContext } from './subscriptions.ts';
 
 export interface SocketServerOptions {
   http: Server;
   schema: () => GraphQLSchema;
-  config: Pick<GatewayConfig, 'socket' | 'maxTokens' | 'introspection'>;
+  config: Pick<GatewayConfig, 'socket' | 'maxSockets'>;
+  documents: Documents;
   authenticate: Authenticate;
+  throttle: Throttle;
   open: OpenSockets;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
@@ -35,22 +40,13 @@ interface SocketState extends Record<PropertyKey, unknown> {
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
-/** A reader that has this much unsent is closed: one slow client must not fill the gateway's memory. */
-const maxUnsentBytes = 1_048_576;
-
 /** How long a client may take to answer a close before its connection is cut. */
 const closeTimeoutMs = 5_000;
 
-/** What a client breaks on its socket ends that socket, which ws sees to; graphql-ws would also write it to the console. */
-class ClientSocket extends WebSocket {
-  override emit(event: string | symbol, ...args: unknown[]): boolean {
-    return event === 'error' || super.emit(event, ...args);
-  }
-}
-
 /** Subscriptions over graphql-ws, on the path and port of HTTP. */
 export function socketServer(options: SocketServerOptions): SocketServer {
-  const { http, schema, config, authenticate, open, originOf, log } = options;
+  const { http, schema, config, documents, authenticate, throttle, open, originOf, log } = options;
+  const ClientSocket = clientSocket(config.socket);
   const serverOptions: ServerOptions<typeof ClientSocket> & { closeTimeout: number } = {
     WebSocket: ClientSocket,
     noServer: true,
@@ -59,15 +55,15 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     closeTimeout: closeTimeoutMs,
   };
   const sockets = new WebSocketServer(serverOptions);
-  const documents = subscriptionDocuments(schema, { maxTokens: config.maxTokens, hints: config.introspection });
   const format = formatGraphError(log);
 
   http.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    if (request.url?.split('?')[0] === '/graphql') {
-      sockets.handleUpgrade(request, stream, head, (socket) => sockets.emit('connection', socket, request));
+    if (request.url?.split('?')[0] !== '/graphql') {
+      turnAway(stream, '404 Not Found');
+    } else if (sockets.clients.size >= config.maxSockets) {
+      turnAway(stream, '503 Service Unavailable');
     } else {
-      stream.on('error', () => stream.destroy());
-      stream.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      sockets.handleUpgrade(request, stream, head, (socket) => sockets.emit('connection', socket, request));
     }
   });
 
@@ -120,14 +116,14 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         };
         return result;
       },
-      onNext({ extra }, _id, _payload, _args, result) {
-        if (extra.socket.bufferedAmount > maxUnsentBytes) extra.socket.close(4408, 'This reader is too slow');
+      onNext(_context, _id, _payload, _args, result) {
         if (!result.errors) return undefined;
         return { data: result.data ?? null, errors: result.errors.map((error) => format(error.toJSON(), error)) };
       },
       onError: (_context, _id, _payload, errors) => errors.map((error) => format(error.toJSON(), error)),
     },
     sockets,
+    config.socket.pingMs,
   );
 
   async function argsFor(
@@ -142,9 +138,12 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     }
     const { held } = context.extra;
     if (!held) throw new Error('A socket subscribes that was never admitted');
-    const found = documents(query, operationName, variables);
+    const found = readSubscription(documents, query, operationName, variables);
     if (Array.isArray(found)) return found;
-    const caller = await authenticate(rootFields(found.document, found.operation), held.presented, held.origin);
+    const fields = rootFields(found.document, found.operation);
+    const caller = await authenticate(fields, held.presented, held.origin);
+    const refused = (await throttle(fields, held.origin.ip))?.refused;
+    if (refused) throw new DomainError('tooManyRequests', throttleMessage(refused));
     const controller = new AbortController();
     const contextValue: SubscriptionContext & { abort: () => void } = {
       caller,
@@ -169,6 +168,12 @@ export function socketServer(options: SocketServerOptions): SocketServer {
       clearTimeout(cut);
     },
   };
+}
+
+/** Answers a request to upgrade that gets no socket. */
+function turnAway(stream: Duplex, status: string): void {
+  stream.on('error', () => stream.destroy());
+  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
 function asError(thrown: unknown): Error {

@@ -1,0 +1,108 @@
+import type { FieldProblem } from '@parley/chassis/errors';
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  getVariableValues,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { type DocumentLimits, refuseCostly } from '../limits/document-cost.ts';
+import { refusedLiterals } from '../limits/input-values.ts';
+
+/** A document that may run, as far as its text tells. */
+export interface ReadDocument {
+  document: DocumentNode;
+  /** Strings in it that cannot be stored. */
+  refusedLiterals: FieldProblem[];
+}
+
+export interface DocumentsOptions extends DocumentLimits {
+  schema: () => GraphQLSchema;
+  /** Tokens of a document that the lexer reads before it refuses. */
+  maxTokens: number;
+  /** Whether clients may read the schema. Without it no error names what a client might have meant either. */
+  introspection: boolean;
+}
+
+/** What clients send to be run, of HTTP and sockets alike. */
+export interface Documents {
+  /**
+   * Parses a text, weighs what it selects, and only then validates it; once a text.
+   * @returns the document, or the errors that the client is to see.
+   */
+  read(text: string): ReadDocument | GraphQLError[];
+  /** What is wrong with an operation's variables, told as execution would. */
+  checkVariables(
+    operation: OperationDefinitionNode,
+    variables: Readonly<Record<string, unknown>> | null | undefined,
+  ): GraphQLError[];
+}
+
+/** Errors that one answer tells at most: finding each costs, and after a few nobody reads on. */
+const maxErrors = 20;
+
+/** Characters of one message: some quote the document, which may be megabytes. */
+const maxMessageLength = 500;
+
+/** About what a document takes in memory for each of its tokens, in bytes. */
+const bytesPerToken = 400;
+
+/** What all remembered documents may take together, in bytes. */
+const rememberedBytes = 64_000_000;
+
+export function createDocuments({ schema, maxTokens, introspection, ...limits }: DocumentsOptions): Documents {
+  const known = new LRUCache<string, ReadDocument>({
+    maxSize: rememberedBytes,
+    sizeCalculation: ({ document }, text) => 2 * text.length + bytesPerToken * (document.tokenCount ?? maxTokens),
+  });
+  const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+
+  function told(error: GraphQLError, code: string): GraphQLError {
+    const message = introspection ? error.message : error.message.replace(/ ?Did you mean.+$/s, '');
+    return new GraphQLError(message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message, {
+      nodes: error.nodes ?? null,
+      source: error.source ?? null,
+      positions: error.positions ?? null,
+      extensions: { code, statusCode: 400 },
+    });
+  }
+
+  function parsed(text: string): DocumentNode | GraphQLError {
+    try {
+      return parse(text, { maxTokens });
+    } catch (error) {
+      if (error instanceof GraphQLError) return told(error, 'GRAPHQL_PARSE_FAILED');
+      // Nesting that the lexer's limit should have ended, had that not been set so high.
+      if (error instanceof RangeError) {
+        return told(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED');
+      }
+      throw error;
+    }
+  }
+
+  return {
+    read(text) {
+      const found = known.get(text);
+      if (found) return found;
+      const document = parsed(text);
+      if (document instanceof GraphQLError) return [document];
+      const tooCostly = refuseCostly(document, limits);
+      if (tooCostly) return [tooCostly];
+      const problems = validate(schema(), document, rules, { maxErrors });
+      if (problems.length > 0) return problems.map((problem) => told(problem, 'GRAPHQL_VALIDATION_FAILED'));
+      const read = { document, refusedLiterals: refusedLiterals(document) };
+      known.set(text, read);
+      return read;
+    },
+    checkVariables(operation, variables) {
+      const definitions = operation.variableDefinitions ?? [];
+      const { errors = [] } = getVariableValues(schema(), definitions, variables ?? {}, { maxErrors });
+      return errors.map((error) => told(error, 'BAD_USER_INPUT'));
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { WebSocket } from 'ws';
+
+export interface ClientSocketLimits {
+  /** A reader that has this much unsent is closed: one slow client must not fill the gateway's memory. */
+  maxUnsentBytes: number;
+  /** Frames that a client may send in a second, pings included. */
+  maxMessagesPerSecond: number;
+}
+
+/** How long a reader that is too slow may take to read that it is, before it is cut. */
+const cutAfterMs = 1_000;
+
+type Data = Parameters<WebSocket['send']>[0];
+type Sent = (error?: Error) => void;
+
+/** The class of the sockets of clients: what they may send and how far they may fall behind. */
+export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits) {
+  return class ClientSocket extends WebSocket {
+    #received = 0;
+    #windowEndsAt = 0;
+
+    override emit(event: string | symbol, ...args: unknown[]): boolean {
+      // What a client breaks on its socket ends that socket, which ws sees to; graphql-ws would also write it to the console.
+      if (event === 'error') return true;
+      if (event === 'message' || event === 'ping' || event === 'pong') {
+        if (this.readyState !== WebSocket.OPEN) return true; // what arrives after the close is not worked on
+        if (this.#isFlooding()) {
+          this.close(4429, 'Too many messages');
+          return true;
+        }
+      }
+      return super.emit(event, ...args);
+    }
+
+    /** Waits for no one to read: how much is unsent is what tells a slow reader, so nothing may hold it back. */
+    override send(data: Data, second?: object | Sent, third?: Sent): void {
+      super.send(data);
+      if (this.bufferedAmount > maxUnsentBytes && this.readyState === WebSocket.OPEN) {
+        this.close(4408, 'This reader is too slow');
+        setTimeout(() => this.terminate(), cutAfterMs).unref();
+      }
+      (typeof second === 'function' ? (second as Sent) : third)?.();
+    }
+
+    #isFlooding(): boolean {
+      const now = performance.now();
+      if (now >= this.#windowEndsAt) {
+        this.#windowEndsAt = now + 1_000;
+        this.#received = 0;
+      }
+      this.#received += 1;
+      return this.#received > maxMessagesPerSecond;
+    }
+  };
+}

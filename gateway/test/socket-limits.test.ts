@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { eventually } from '@parley/chassis/testing/eventually';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import test, { type ExecutionContext } from 'ava';
+import { WebSocket } from 'ws';
+import { type GatewayMesh, gatewayMesh } from './support/gateway-mesh.ts';
+import { openSocket, sessionEventsQuery } from './support/socket.ts';
+
+const platform = { 'x-app-platform': 'customer' };
+const subscribeMessage = (id: string, query = sessionEventsQuery, variables: object = { sessionId: '1' }) =>
+  JSON.stringify({ id, type: 'subscribe', payload: { query, variables } });
+
+interface RawSocket {
+  socket: WebSocket;
+  messages: { type: string; id?: string; payload?: unknown }[];
+  closed: () => number | undefined;
+}
+
+/** An acknowledged socket whose every frame the test writes itself. */
+async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh): Promise<RawSocket> {
+  const authorization = `Bearer ${await identity.signIn('s-1')}`;
+  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
+  t.teardown(() => socket.terminate());
+  const messages: RawSocket['messages'] = [];
+  let closed: number | undefined;
+  socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString())));
+  socket.on('close', (code) => {
+    closed = code;
+  });
+  socket.on('error', () => undefined);
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { ...platform, authorization } }));
+  await eventually('it is acknowledged', () => messages.some(({ type }) => type === 'connection_ack'));
+  return { socket, messages, closed: () => closed };
+}
+
+/** Whoever is busy sending, or does not read, may be cut before the reason has reached them. */
+const closeOrCut = (code: number) => [code, 1006];
+
+function chunk(i: number, text: string): SessionEvent {
+  return {
+    eventId: `1-${i}`,
+    sessionId: 1,
+    occurredAt: new Date(),
+    kind: { $case: 'aiResponseChunk', value: { clientTurnId: undefined, turnIndex: 1, attempt: 1, text } },
+  };
+}
+
+test('a flood of messages closes its socket and no other, and leaves nothing open', async (t) => {
+  const mesh = await gatewayMesh(t);
+  const calm = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
+  const stays = calm.subscribe(sessionEventsQuery, { sessionId: 1 });
+  await eventually('one is subscribed', () => mesh.session.open() === 1);
+  const floods: Record<string, (i: number) => string> = {
+    'subscribe and complete': (i) => (i % 2 ? `{"id":"${i - 1}","type":"complete"}` : subscribeMessage(String(i))),
+    'documents never seen': (i) =>
+      subscribeMessage(String(i), `subscription q${i} { sessionEvents(sessionId: 1) { x${i} } }`),
+    pings: () => '{"type":"ping"}',
+    'completes of nothing': (i) => `{"id":"${i}","type":"complete"}`,
+  };
+  for (const [name, message] of Object.entries(floods)) {
+    const { socket, messages, closed } = await rawSocket(t, mesh);
+    for (let i = 0; i < 10_000; i++) socket.send(message(i));
+    t.is(await eventually(`${name} is closed`, closed), 4429, name);
+    t.true(messages.length < 500, name);
+  }
+  const { socket, closed } = await rawSocket(t, mesh);
+  for (let i = 0; i < 10_000; i++) socket.ping();
+  t.true(closeOrCut(4429).includes(await eventually('a flood of ping frames is closed', closed)));
+
+  await eventually('only the calm one is left', () => mesh.session.open() === 1);
+  mesh.session.send(chunk(1, 'Hello'));
+  await eventually('it still hears', () => stays.results.length === 1);
+  t.is(calm.closed(), undefined);
+});
+
+test('frames of other kinds end the socket, not the gateway', async (t) => {
+  const mesh = await gatewayMesh(t);
+  for (const frame of [
+    '',
+    'x',
+    '[]',
+    'null',
+    '{"type":"subscribe"}',
+    '{"type":"connection_init"}',
+    `{"id":"${'['.repeat(1_000)}`,
+  ]) {
+    const { socket, closed } = await rawSocket(t, mesh);
+    socket.send(frame);
+    const code = await eventually(`${frame.slice(0, 20)} is refused`, closed);
+    t.true(code >= 4400 && code < 4500, `${frame.slice(0, 20)} ${code}`);
+  }
+  const { socket, closed } = await rawSocket(t, mesh);
+  socket.send(Buffer.alloc(300_000));
+  t.is(await eventually('a frame that is too large is refused', closed), 1009);
+  t.is((await mesh.ask('{ __typename }')).status, 200);
+});
+
+test('subscriptions are held to the limits of documents and strings', async (t) => {
+  const { url, identity, session } = await gatewayMesh(t);
+  const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${await identity.signIn('s-1')}` });
+  const events = (selection: string) => `subscription { sessionEvents(sessionId: 1) { ${selection} } }`;
+  const cases: [string, Record<string, unknown> | undefined, Record<string, unknown>][] = [
+    [events(Array.from({ length: 50 }, (_, i) => `a${i}: eventId`).join(' ')), undefined, { code: 'COMPLEXITY_LIMIT' }],
+    [events(`${'a { '.repeat(7)}b${' }'.repeat(7)}`), undefined, { code: 'DEPTH_LIMIT' }],
+    [events('... { __typename } '.repeat(200)), undefined, { code: 'COMPLEXITY_LIMIT' }],
+    [
+      sessionEventsQuery,
+      { sessionId: 1, after: '\0' },
+      { code: 'BAD_REQUEST', fields: [{ path: 'after', message: 'must not hold the character NUL' }] },
+    ],
+  ];
+  for (const [query, variables, extensions] of cases) {
+    const { ended } = socket.subscribe(query, variables);
+    t.like(await eventually(`${query} is refused`, ended), [{ extensions: { ...extensions, statusCode: 400 } }]);
+  }
+  t.is(socket.closed(), undefined);
+  t.is(session.opened.length, 0);
+});
+
+test('a reader that falls 1 MB behind is closed, and others go on', async (t) => {
+  const mesh = await gatewayMesh(t);
+  const quick = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
+  const heard = quick.subscribe(sessionEventsQuery, { sessionId: 1 });
+  const { socket, closed } = await rawSocket(t, mesh);
+  socket.send(subscribeMessage('slow'));
+  await eventually('both are subscribed', () => mesh.session.open() === 2);
+  socket.pause();
+  const text = 'x'.repeat(50_000);
+  let sent = 0;
+  // What the system's own buffers hold is not behind yet: so much more than 1 MB until it is.
+  await eventually('its stream is cancelled', () => {
+    if (heard.results.length === sent && sent < 2_000) {
+      mesh.session.send(...Array.from({ length: 20 }, () => chunk(++sent, text)));
+    }
+    return mesh.session.open() === 1;
+  });
+  socket.resume();
+  t.true(closeOrCut(4408).includes(await eventually('the slow reader is gone', closed)));
+  await eventually('the quick reader has all', () => heard.results.length === sent);
+  t.is(quick.closed(), undefined);
+});
+
+/** A socket opened by hand, that never answers a ping. */
+async function deafSocket(t: ExecutionContext, url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  t.teardown(() => socket.destroy());
+  socket.on('error', () => undefined);
+  socket.write(
+    `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n` +
+      `Sec-WebSocket-Protocol: graphql-transport-ws\r\nSec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+  );
+  await once(socket, 'data');
+  return socket;
+}
+
+test('a peer that answers no ping is cut off', async (t) => {
+  const mesh = await gatewayMesh(t, {
+    env: { GATEWAY_SOCKET_PING_MS: '2000', GATEWAY_SOCKET_INIT_TIMEOUT_MS: '60000' },
+  });
+  const alive = await rawSocket(t, mesh);
+  const dead = await deafSocket(t, mesh.url);
+  await once(dead.resume(), 'close');
+  t.is(alive.closed(), undefined);
+});
+
+test('one gateway holds so many sockets', async (t) => {
+  const mesh = await gatewayMesh(t, { env: { GATEWAY_MAX_SOCKETS: '3' } });
+  const open = [await rawSocket(t, mesh), await rawSocket(t, mesh), await rawSocket(t, mesh)];
+  const refused = new WebSocket(mesh.url.replace('http', 'ws'), 'graphql-transport-ws');
+  const [error] = await once(refused, 'error');
+  t.regex(String(error), /503/);
+  open[0]?.socket.close();
+  await eventually('one has left', open[0]?.closed ?? (() => undefined));
+  await rawSocket(t, mesh);
+  t.is(open[1]?.closed(), undefined);
+});

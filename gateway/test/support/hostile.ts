@@ -1,0 +1,115 @@
+import { gzipSync } from 'node:zlib';
+
+export interface HostileRequest {
+  name: string;
+  body: string | Buffer;
+  headers?: Record<string, string>;
+  /** The statuses that answer it. */
+  statuses: number[];
+}
+
+const many = (count: number, part: (i: number) => string) => Array.from({ length: count }, (_, i) => part(i)).join(' ');
+const document = (name: string, query: string): HostileRequest => ({
+  name,
+  body: JSON.stringify({ query }),
+  statuses: [400],
+});
+/** Nobody is signed in, which is found before what is wrong with the variables. */
+const unasked = (name: string, query: string, variables: unknown): HostileRequest => ({
+  name,
+  body: JSON.stringify({ query, variables }),
+  statuses: [200],
+});
+const within = (text: string) => `{"query":"{ __typename }","variables":{"v":${text}}}`;
+
+/** Requests that mean no good, and how they are answered: none runs anything, none takes long. */
+export const hostileRequests: HostileRequest[] = [
+  document('10,000 aliases', `{ ${many(10_000, (i) => `a${i}: agentCount`)} }`),
+  document('600 aliases', `{ ${many(600, (i) => `a${i}: agentCount`)} }`),
+  document('one field 1,900 times', `{ ${many(1_900, () => 'agentCount')} }`),
+  document('10,000 levels', `${'{ a '.repeat(10_000)}${'}'.repeat(10_000)}`),
+  document('600 levels', `${'{ a '.repeat(600)}${'}'.repeat(600)}`),
+  document('600 levels of inline fragments', `${'{ ... '.repeat(600)}{ agentCount }${'}'.repeat(600)}`),
+  document('10,000 levels of lists', `{ agent(id: ${'['.repeat(10_000)}${']'.repeat(10_000)}) { id } }`),
+  document('900 levels of lists', `{ agent(id: ${'['.repeat(900)}${']'.repeat(900)}) { id } }`),
+  document('10,000 directives', `{ agentCount ${'@a '.repeat(10_000)} }`),
+  document('900 directives', `{ agentCount ${'@skip '.repeat(900)} }`),
+  document(
+    'fragments that double',
+    `{ ...f0 } ${many(100, (i) => `fragment f${i} on Query { a: x { ...f${i + 1} } b: x { ...f${i + 1} } }`)}`,
+  ),
+  document('a fragment within itself', '{ ...f } fragment f on Query { agentCount ...f }'),
+  document(
+    'a ring of fragments',
+    `{ ...f0 } ${many(150, (i) => `fragment f${i} on Query { ...f${(i + 1) % 150} ...f${(i + 7) % 150} }`)}`,
+  ),
+  document(
+    'fragments that all spread all',
+    `{ ...f0 } ${many(40, (i) => `fragment f${i} on Query { ${many(38, (j) => `...f${j}`)} }`)}`,
+  ),
+  document('300 unused fragments', `{ agentCount } ${many(280, (i) => `fragment f${i} on Query { a }`)}`),
+  document(
+    'introspection of introspection',
+    `{ ${many(80, (i) => `a${i}: __schema { types { fields { args { type { name } } } } }`)} }`,
+  ),
+  document(
+    'introspection in a ring',
+    `{ __schema { types { fields { type { fields { type { fields { type { name } } } } } } } } }`,
+  ),
+  document('400 unknown variable types', `query (${many(400, (i) => `$v${i}: Strin${i}`)}) { agentCount }`),
+  document('600 unknown arguments', `{ agent(${many(600, (i) => `a${i}: 1`)}) { id } }`),
+  document('600 unknown input fields', `mutation { createTenant(input: {${many(600, (i) => `a${i}: 1`)}}) { id } }`),
+  document(
+    '400 operations',
+    many(390, (i) => `query q${i} { a }`),
+  ),
+  document('a name of 1 MB', `{ ${'a'.repeat(1_000_000)} }`),
+  document('a string without an end', `{ agent(id: "${'x'.repeat(900_000)}) { id } }`),
+  document('a million commas', `{ ${','.repeat(1_000_000)}`),
+  document('a million braces', '{'.repeat(1_000_000)),
+  document('a million brackets', `{ agent(id: ${'['.repeat(1_000_000)}`),
+  document('comments of 1 MB', `{ ${'#x\n'.repeat(200_000)}`),
+  document('a prototype for a name', 'query __proto__($__proto__: ID) { __proto__: constructor { toString } }'),
+  { name: 'a million brackets as JSON', body: '['.repeat(1_000_000), statuses: [400] },
+  { name: 'a million objects as JSON', body: '{"a":'.repeat(200_000), statuses: [400] },
+  {
+    name: 'a list for a body',
+    body: `[${many(10_000, () => '{"query":"{__typename}"}').replaceAll(' ', ',')}]`,
+    statuses: [400],
+  },
+  {
+    name: '400,000 levels in variables',
+    body: within(`${'['.repeat(400_000)}${']'.repeat(400_000)}`),
+    statuses: [200, 400],
+  },
+  {
+    name: 'objects 100,000 deep',
+    body: within(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`),
+    statuses: [200, 400],
+  },
+  unasked('200,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
+    id: Array.from({ length: 200_000 }, () => 1),
+  }),
+  unasked('400 KB in a number', 'query ($n: Int) { agents(first: $n) { id } }', { n: 'x'.repeat(400_000) }),
+  { name: 'no UTF-8', body: Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), statuses: [400] },
+  {
+    name: 'an overlong NUL',
+    body: Buffer.concat([Buffer.from('{"query":"{ a(b: \\"'), Buffer.from([0xc0, 0x80]), Buffer.from('\\") }"}')]),
+    statuses: [400],
+  },
+  { name: '9 MB', body: `{"query":"${'x'.repeat(9_000_000)}"}`, statuses: [413] },
+  { name: '7 MB for a short operation', body: within(`"${'x'.repeat(7_000_000)}"`), statuses: [413] },
+  { name: '7 MB of lists', body: within(`[${'[],'.repeat(2_300_000)}1]`), statuses: [413] },
+  {
+    name: 'a gzip bomb',
+    body: gzipSync(Buffer.alloc(50_000_000, 0x20)),
+    headers: { 'content-encoding': 'gzip' },
+    statuses: [415],
+  },
+  {
+    name: 'another charset',
+    body: Buffer.from('{"query":"{ __typename }"}', 'utf16le'),
+    headers: { 'content-type': 'application/json; charset=utf-16le' },
+    statuses: [415],
+  },
+];
