@@ -12,6 +12,7 @@ import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-l
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger, type Logger, logLevel } from '@parley/chassis/log';
+import { redisEngines, redisUrl } from '@parley/chassis/redis/redis-engines';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part, Unit } from '@parley/chassis/unit';
 import { evaluation } from '@parley/evaluation';
@@ -56,7 +57,12 @@ export async function localMesh(
   const env = folder === null ? given : await withKeys(given, folder);
   const configs = readAll({
     mesh: () =>
-      readSettings(env, { MESH_KEY: secretKey, DATABASE_POOL_SIZE: positiveInt.default(4), LOG_LEVEL: logLevel }),
+      readSettings(env, {
+        MESH_KEY: secretKey,
+        DATABASE_POOL_SIZE: positiveInt.default(4),
+        LOG_LEVEL: logLevel,
+        REDIS_URL: redisUrl.optional(),
+      }),
     identity: () => readIdentityConfig(env),
     agent: () => readAgentConfig(env),
     session: () => readSessionConfig(env),
@@ -72,8 +78,12 @@ export async function localMesh(
     fail = resolveFailed;
   });
 
-  const keyValue = memoryKeyValue({ log });
-  const eventLog = memoryEventLog(folder === null ? {} : { highWaterFile: join(folder, 'event-log.mark') });
+  const { REDIS_URL } = configs.mesh;
+  const redis = REDIS_URL === undefined ? undefined : redisEngines(REDIS_URL, log);
+  const { keyValue, eventLog } = redis ?? {
+    keyValue: memoryKeyValue({ log }),
+    eventLog: memoryEventLog(folder === null ? {} : { highWaterFile: join(folder, 'event-log.mark') }),
+  };
   const eventBus = inProcessEventBus({
     deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
     groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
@@ -119,11 +129,12 @@ export async function localMesh(
       database: configs.database.isEmbedded
         ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
         : 'PostgreSQL (DATABASE_URL)',
-      'key-value, event log': 'in memory',
+      'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',
       'event bus': 'in process, fed by the outboxes',
     }),
     async start() {
       try {
+        if (redis) await startPart(redis);
         await startPart(engines);
         // Units are made only now: their databases need the embedded one's address.
         // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.

@@ -140,7 +140,7 @@ test('all bad settings are named at once', async (t) => {
     DATABASE_URL: 'mysql://localhost',
     HOSTED_SMALL_MODEL_URL: 'model',
     SESSION_LEASE_MS: '-1',
-    REDIS_URL: 'redis://localhost',
+    REDIS_URL: 'localhost',
   });
 
   t.is(await mesh.ended, 1);

@@ -7,14 +7,16 @@ import type { Database, SchemaDeclaration } from './database/types.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
 import { inProcessEventBus } from './events/in-process-event-bus.ts';
 import { memoryKeyValue } from './key-value/memory-key-value.ts';
-import { logLevel } from './log.ts';
+import { createLogger, logLevel } from './log.ts';
+import { redisEngines, redisUrl } from './redis/redis-engines.ts';
 import { createAddresses, type Surroundings } from './surroundings.ts';
 import type { Part } from './unit.ts';
 
 /**
  * The surroundings of a unit that runs as a process of its own, from the environment. `DATABASE_URL`, or one per service
  * (`SESSION_DATABASE_URL`), is needed; schemas are brought up to date beforehand by `scripts/migrate`.
- * Key-value, event log and event bus are the one-process engines: units that share them have to share a process.
+ * With `REDIS_URL`, key-value and event log are shared by all processes; else they are this process's own, as the event bus
+ * is: units that share them have to share a process.
  * @throws SettingsError naming all that is missing or wrong.
  */
 export function connectSurroundings(env: Environment): Surroundings & Part {
@@ -22,12 +24,13 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
     MESH_KEY: secretKey,
     DATABASE_POOL_SIZE: positiveInt.default(4),
     LOG_LEVEL: logLevel,
+    REDIS_URL: redisUrl.optional(),
     PARLEY_HOST: z.string().default('127.0.0.1'),
   });
   refuseUnservedEngines(env);
 
-  const keyValue = memoryKeyValue();
-  const eventLog = memoryEventLog();
+  const redis = settings.REDIS_URL === undefined ? undefined : redisEngines(settings.REDIS_URL, createLogger('redis'));
+  const { keyValue, eventLog } = redis ?? { keyValue: memoryKeyValue(), eventLog: memoryEventLog() };
   const eventBus = inProcessEventBus({
     deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
   });
@@ -44,9 +47,12 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
     migrateOnStart: false,
     soleOwner: false,
     development: env.NODE_ENV !== 'production',
-    async start() {},
+    async start() {
+      await redis?.start();
+    },
     async stop() {
       await Promise.all([eventBus.close(), eventLog.close(), keyValue.close()]);
+      await redis?.stop();
     },
   };
 }
@@ -72,6 +78,6 @@ export function serviceDatabase(
  * @throws SettingsError naming each.
  */
 export function refuseUnservedEngines(env: Environment): void {
-  const asked = ['REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT'].filter((name) => env[name]);
+  const asked = ['KAFKA_BROKERS', 'S3_ENDPOINT'].filter((name) => env[name]);
   if (asked.length > 0) throw new SettingsError(asked.map((name) => `${name}: this version has no such engine yet`));
 }

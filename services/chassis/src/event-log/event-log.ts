@@ -25,9 +25,11 @@ export interface EventLog {
   /**
    * Follows a stream: what is kept after `after`, then what comes, each entry once, in order, without a gap between
    * the two. The position stands when the promise resolves: with `now`, every entry appended from then on arrives.
-   * Batches hold whatever is there (1 to 500 entries). Ends quietly when `signal` aborts; abort it when done, since
+   * Batches hold whatever is there (1 to 500 entries). An empty one says that the log was away for a moment or has lost
+   * something: entries may be missing at that point, so who has a database looks there for what it was not shown before it
+   * goes on. Ends quietly when `signal` aborts; abort it when done, since
    * an iteration that waits cannot be ended from outside otherwise. Throws `SlowReader` at a reader that is more
-   * than `maxBehind` live entries behind, and `unavailable` when the log goes away: then follow again,
+   * than `maxBehind` live entries behind, and `unavailable` when the log stays away: then follow again,
    * after the last id seen.
    */
   tail(stream: string, options: TailOptions, signal: AbortSignal): Promise<Tail>;

@@ -1,0 +1,113 @@
+import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import { type EventId, type EventIdParts, eventIdParts } from './event-id.ts';
+import type { Entry } from './event-log.ts';
+
+/** An entry and the one before it, given or lost. Where `previous` is not the last one that a reader has, it lacks some. */
+export interface LinkedEntry extends Entry {
+  previous: EventId;
+}
+
+export interface AppendOptions {
+  /** Ids are greater than this. Where it is beyond the newest entry some are missing, and what is kept is forgotten. */
+  floor: EventIdParts;
+  /** Nothing was ever appended: a stream that is not there yet is whole from its beginning. */
+  isNew: boolean;
+  ttlMs: number;
+  maxEntries: number;
+}
+
+/** How many entries one command reads. */
+export const pageSize = 500;
+
+/** Where appends to a stream are told. */
+export const channelOf = (stream: string) => `${stream}:appended`;
+
+/** Appends all data in one step and tells those who follow. Answers the ids. */
+export function appendTo(
+  redis: RedisConnection,
+  stream: string,
+  data: Uint8Array[],
+  { floor, isNew, ttlMs, maxEntries }: AppendOptions,
+): Promise<EventId[]> {
+  const numbers = [floor.ms, floor.n, isNew ? 1 : 0, ttlMs, maxEntries].map(String);
+  const bytes = data.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
+  return redis.script<EventId[]>(append, [stream], [channelOf(stream), ...numbers, ...bytes]);
+}
+
+/** The kept entries after an id, in order. */
+export async function entriesAfter(
+  redis: RedisConnection,
+  stream: string,
+  after: EventId,
+  count: number,
+): Promise<LinkedEntry[]> {
+  const rows = await redis.command<Row[]>(['XRANGE', stream, `(${after}`, '+', 'COUNT', String(count)], asBytes);
+  return rows.map(toEntry);
+}
+
+export async function oldestEntry(redis: RedisConnection, stream: string): Promise<LinkedEntry | undefined> {
+  const [row] = await redis.command<Row[]>(['XRANGE', stream, '-', '+', 'COUNT', '1'], asBytes);
+  return row && toEntry(row);
+}
+
+/** Undefined where the stream is not there. */
+export async function newestId(redis: RedisConnection, stream: string): Promise<EventIdParts | undefined> {
+  const [row] = await redis.command<Row[]>(['XREVRANGE', stream, '+', '-', 'COUNT', '1'], asBytes);
+  return row && eventIdParts(row[0].toString('latin1'));
+}
+
+/** `[id, ['previous', id, 'data', bytes]]` */
+type Row = [id: Buffer, fields: Buffer[]];
+
+const asBytes = { bytes: true };
+
+function toEntry([id, [, previous, , data]]: Row): LinkedEntry {
+  if (!previous || !data) throw new TypeError(`Redis holds a stream that this log has not written: ${id}`);
+  return { id: id.toString('latin1'), previous: previous.toString('latin1'), data };
+}
+
+/**
+ * The first id is above the newest entry, the floor and the server's clock, whichever is furthest; so neither a step back of
+ * the clock nor a loss of the stream takes ids back. Each entry says which one came before it: the oldest that is kept thereby
+ * tells from where on the stream is whole, with no second key that could be lost without it. A stream that begins
+ * anew, and is not the caller's first, says an id that nobody has: the one just below its own, in a millisecond of its own.
+ */
+const append = redisScript(`
+local stream, channel = KEYS[1], ARGV[1]
+local ms, n, isNew = tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+local ttl, most = tonumber(ARGV[5]), tonumber(ARGV[6])
+local function id() return string.format('%.0f-%.0f', ms, n) end
+
+local previous
+local newest = redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1]
+if newest then
+  local newestMs, newestN = string.match(newest[1], '^(%d+)-(%d+)$')
+  newestMs, newestN = tonumber(newestMs), tonumber(newestN)
+  if ms > newestMs or (ms == newestMs and n > newestN) then
+    redis.call('DEL', stream)
+  else
+    ms, n, previous = newestMs, newestN, newest[1]
+  end
+elseif isNew then
+  previous = '0-0'
+end
+
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if now > ms then ms, n = now, 0 elseif not previous then ms, n = ms + 1, 0 end
+previous = previous or id()
+
+local ids = {}
+for i = 7, #ARGV do
+  n = n + 1
+  local given = id()
+  redis.call('XADD', stream, given, 'previous', previous, 'data', ARGV[i])
+  ids[#ids + 1] = given
+  previous = given
+end
+redis.call('XTRIM', stream, 'MINID', '~', string.format('%.0f', math.max(0, now - ttl)))
+if redis.call('XLEN', stream) > most then redis.call('XTRIM', stream, 'MAXLEN', '~', most) end
+redis.call('PEXPIRE', stream, ttl)
+redis.call('PUBLISH', channel, previous)
+return ids
+`);
