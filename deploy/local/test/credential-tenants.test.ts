@@ -43,7 +43,7 @@ function apiKeySocket(url: string, key: string) {
   return {
     closed: () => closed,
     connected: () => connected,
-    dispose: () => client.dispose(),
+    dispose: async () => client.dispose(),
   };
 }
 

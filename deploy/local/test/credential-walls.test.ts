@@ -86,7 +86,7 @@ test('no gRPC port answers a call without a mesh credential of its own', async (
     }
     const error = await call(Metadata({ [callerHeader]: right })).then(
       () => '',
-      (refused: Error) => refused.message,
+      (refused: unknown) => String(refused),
     );
     t.notRegex(error, /UNAUTHENTICATED/, unit);
   }

@@ -23,10 +23,14 @@ export function tenantWatch({ database, log }: Pick<Ports, 'database' | 'log'>, 
   return {
     name: 'evaluation tenant watch',
     async start() {
-      unsubscribe = await keyValue.subscribe(channel, (message) => {
-        const { whose } = CredentialsChanged.decode(Buffer.from(message, 'base64'));
-        if (whose?.$case === 'tenantId') void changed(whose.value);
-      });
+      try {
+        unsubscribe = await keyValue.subscribe(channel, (message) => {
+          const { whose } = CredentialsChanged.decode(Buffer.from(message, 'base64'));
+          if (whose?.$case === 'tenantId') void changed(whose.value);
+        });
+      } catch (error) {
+        log.warn({ err: error }, 'nobody tells of lifted suspensions; judgements that wait look by themselves');
+      }
     },
     async stop() {
       await unsubscribe?.();
