@@ -54,7 +54,12 @@ export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or h
 /** `true` or `false`. */
 export const flag = z.enum(['true', 'false'], 'is neither true nor false').transform((value) => value === 'true');
 /** Values separated by commas; blanks are dropped. */
-export const list = z.string().transform((value) => value.split(',').map((part) => part.trim()).filter(Boolean));
+export const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+);
 /** A key of at least 32 bytes in base64 or base64url. */
 export const secretKey = z
   .string()

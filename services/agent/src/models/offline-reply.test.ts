@@ -37,7 +37,8 @@ test('a question is answered with the sentence that fits it best', (t) => {
 });
 
 test('what something is, is answered with the sentence that defines it', (t) => {
-  const guide = 'You are Robin, a guide to Parley. Parley is a platform for agents. When a session ends it is evaluated.';
+  const guide =
+    'You are Robin, a guide to Parley. Parley is a platform for agents. When a session ends it is evaluated.';
   t.regex(talk(guide, 'What is Parley?')[0] ?? '', /^Parley is a platform for agents\./u);
   t.regex(talk(guide, 'How are they evaluated?')[0] ?? '', /When a session ends it is evaluated\./u);
 });

@@ -18,9 +18,13 @@ export function graphError({ kind, message, reason, fields }: DomainError): Grap
 export function formatGraphError(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const original = thrown instanceof GraphQLError && thrown.originalError ? thrown.originalError : thrown;
-    const place = { ...(formatted.path && { path: formatted.path }), ...(formatted.locations && { locations: formatted.locations }) };
+    const place = {
+      ...(formatted.path && { path: formatted.path }),
+      ...(formatted.locations && { locations: formatted.locations }),
+    };
     if (isDomainError(original)) {
-      if (original.kind === 'internal' || original.kind === 'unavailable') log.warn({ err: original }, 'operation failed');
+      if (original.kind === 'internal' || original.kind === 'unavailable')
+        log.warn({ err: original }, 'operation failed');
       return { ...graphError(original).toJSON(), ...place };
     }
     const code = formatted.extensions?.code;
