@@ -46,6 +46,8 @@ export interface Subscription {
    * to the group's other members, or to later ones.
    */
   stop(): Promise<void>;
+  /** How many stored events the member has still to handle, as far as it knows. Only a broker stores any. */
+  lag?(): number;
 }
 
 /** Where the events of `topic` go that a group could not handle. */

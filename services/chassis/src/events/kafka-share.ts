@@ -1,0 +1,143 @@
+import type { EachBatchPayload } from 'kafkajs';
+import { unavailable } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { type PartitionProgress, partitionProgress } from './kafka-progress.ts';
+import type { TakenMessage } from './kafka-take.ts';
+import { type KeyedQueue, keyedQueue } from './keyed-queue.ts';
+
+export interface ShareOptions {
+  topic: string;
+  concurrency: number;
+  take: (message: TakenMessage, stopped: AbortSignal) => Promise<void>;
+  log?: Logger | undefined;
+}
+
+/**
+ * The partitions of one topic that a member holds, and what is under way of them. Handing over a batch waits for nothing:
+ * the member goes on fetching and beating, and one slow key holds up neither other keys nor other partitions. A
+ * partition with much under way is paused instead.
+ */
+export interface Share {
+  readonly topic: string;
+  /** The group has given out the partitions anew: what had not begun comes again, here or elsewhere. */
+  assign(): void;
+  /** The partitions are about to be given out anew, or the member stops: nothing more begins. */
+  revoke(): void;
+  deliver(payload: Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>): void;
+  /** Revokes, waits for what is being handled and commits it. */
+  settle(): Promise<void>;
+  lag(): number;
+}
+
+/** Between two rebalances. */
+interface Tenure {
+  revoked: AbortController;
+  partitions: Map<number, Held>;
+  commit?: EachBatchPayload['commitOffsetsIfNecessary'];
+  committing: Promise<void> | undefined;
+}
+
+interface Held {
+  progress: PartitionProgress;
+  /** There while it is paused. */
+  resume?: (() => void) | undefined;
+}
+
+/** So many under way in one partition pause it; half of them let it go on. */
+const pauseAbove = 1_000;
+
+export function createShare({ topic, concurrency, take, log }: ShareOptions): Share {
+  // Outlives rebalances: an event that comes again waits behind its own first handling.
+  const queue: KeyedQueue = keyedQueue(concurrency);
+  const underWay = new Set<Promise<unknown>>();
+  let tenure = newTenure();
+
+  function revoke(): void {
+    tenure.revoked.abort();
+    queue.refuseWaiting(unavailable(`The partitions of ${topic} are given out anew`));
+  }
+
+  function start(mine: Tenure, partition: number, held: Held, message: EachBatchPayload['batch']['messages'][0]): void {
+    const { progress } = held;
+    const { offset } = message;
+    progress.begin(offset);
+    // Without a key nothing is in order with it.
+    const key = message.key?.toString() ?? `${partition}:${offset}`;
+    const taken = queue
+      .run(key, async () => {
+        await take({ topic, partition, message }, mine.revoked.signal);
+        progress.finish(offset);
+        goOn(held);
+        void commit(mine);
+      })
+      .catch(() => undefined) // it comes again: here, or to another member
+      .finally(() => underWay.delete(taken));
+    underWay.add(taken);
+  }
+
+  function goOn(held: Held): void {
+    if (held.progress.unfinished >= pauseAbove / 2) return;
+    held.resume?.();
+    held.resume = undefined;
+  }
+
+  /** Commits what is due until nothing is. One request at a time; what finishes meanwhile goes with the next. */
+  function commit(mine: Tenure): Promise<void> {
+    mine.committing ??= commitDue(mine);
+    return mine.committing;
+  }
+
+  async function commitDue(mine: Tenure): Promise<void> {
+    const isMine = () => tenure === mine;
+    await Promise.resolve(); // what finishes in the same tick goes together
+    try {
+      // After a rebalance the partitions may be another's, who may have come further.
+      for (let due = dueOf(mine); due.length > 0 && isMine(); due = dueOf(mine)) {
+        const partitions = due.map(({ partition, offset }) => ({ partition, offset }));
+        await mine.commit?.({ topics: [{ topic, partitions }] });
+        for (const { offset, progress } of due) progress.committed(offset);
+      }
+    } catch (error) {
+      // The next event to be done tries again; what is never committed comes again.
+      log?.debug({ err: error, topic }, 'offsets were not committed');
+    } finally {
+      mine.committing = undefined;
+    }
+  }
+
+  return {
+    topic,
+    revoke,
+    assign() {
+      revoke();
+      tenure = newTenure();
+    },
+    deliver({ batch, pause, commitOffsetsIfNecessary }) {
+      const mine = tenure;
+      if (mine.revoked.signal.aborted) return void pause(); // lifted when it is assigned again
+      const held = mine.partitions.get(batch.partition) ?? { progress: partitionProgress() };
+      mine.partitions.set(batch.partition, held);
+      mine.commit = commitOffsetsIfNecessary;
+      held.progress.endsAt(batch.highWatermark);
+      for (const message of batch.messages) start(mine, batch.partition, held, message);
+      if (held.progress.unfinished > pauseAbove) held.resume ??= pause();
+    },
+    async settle() {
+      revoke();
+      await Promise.all(underWay);
+      await commit(tenure);
+    },
+    lag: () => [...tenure.partitions.values()].reduce((sum, { progress }) => sum + progress.lag(), 0),
+  };
+}
+
+function dueOf({ partitions }: Tenure) {
+  return [...partitions].flatMap(([partition, { progress }]) => {
+    const offset = progress.due();
+    return offset === undefined ? [] : [{ partition, offset, progress }];
+  });
+}
+
+function newTenure(): Tenure {
+  return { revoked: new AbortController(), partitions: new Map(), committing: undefined };
+}
