@@ -15,6 +15,8 @@ export interface EventSequence {
   catchUp(upTo: EventId): AsyncGenerator<SessionEvent>;
   /** The same up to the ids that have been reserved: for when their events do not come. */
   settle(): AsyncGenerator<SessionEvent>;
+  /** The same up to an id that the database has come to since: for when the log may lack something. */
+  lookUp(lastingId: EventId): AsyncGenerator<SessionEvent>;
 }
 
 /**
@@ -57,12 +59,15 @@ export function eventSequence(start: EventId, lastingId: EventId, find: FindLast
     }
   }
 
+  async function* lookUp(lastingId: EventId): AsyncGenerator<SessionEvent> {
+    found = [];
+    unread = lastingId;
+    yield* catchUp(lastingId);
+  }
+
   async function* settle(): AsyncGenerator<SessionEvent> {
     const newest = reserved.at(-1);
-    if (newest === undefined) return;
-    found = [];
-    unread = newest;
-    yield* catchUp(newest);
+    if (newest !== undefined) yield* lookUp(newest);
   }
 
   return {
@@ -71,6 +76,7 @@ export function eventSequence(start: EventId, lastingId: EventId, find: FindLast
     },
     catchUp,
     settle,
+    lookUp,
 
     async *take(item) {
       if (item.kind === 'reserved') {

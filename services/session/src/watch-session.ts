@@ -38,7 +38,11 @@ export async function* watchSession(
   const sessionId = parseId(given);
   if (sessionId === undefined) throw notFound('Session', given);
 
-  const { lastEventId } = await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
+  const findLast = async () => {
+    const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
+    return session.lastEventId;
+  };
+  const lastEventId = await findLast();
   const find = (range: { after: EventId; upTo: EventId }) =>
     ports.database.transact(tenantId, (db) => eventStore(db).list(sessionId, { ...range, limit: pageSize }));
   const sequence = eventSequence(start ?? lastEventId, lastEventId, find);
@@ -58,7 +62,8 @@ export async function* watchSession(
       }
       yield* sequence.catchUp(lastEventId);
     }
-    yield* follow(ports, sequence, await ports.eventLog.tail(stream, { after: cursor }, ending), ending);
+    const tail = await ports.eventLog.tail(stream, { after: cursor }, ending);
+    yield* follow(ports, sequence, tail, findLast, ending);
   } finally {
     over.abort();
   }
@@ -71,31 +76,54 @@ async function* show(sequence: EventSequence, entries: Entry[]): AsyncGenerator<
   }
 }
 
-/** Shows what comes, and looks into the database when a reserved event does not. */
+/**
+ * Shows what comes, and looks into the database when a reserved event does not, and when the log was away: an event that was
+ * stored meanwhile may be nowhere in it.
+ */
 async function* follow(
   ports: Ports,
   sequence: EventSequence,
   tail: AsyncIterable<Entry[]>,
+  findLast: () => Promise<EventId>,
   signal: AbortSignal,
 ): AsyncGenerator<SessionEvent> {
   const batches = tail[Symbol.asyncIterator]();
   let next = batches.next();
   next.catch(() => undefined); // told where it is awaited
   let patienceMs = firstPatienceMs;
+  let mayLack = false;
+
+  async function* lookUp(): AsyncGenerator<SessionEvent> {
+    if (mayLack) yield* sequence.lookUp(await findLast());
+    mayLack = false;
+    yield* sequence.settle();
+  }
+
+  async function* tryToLookUp(): AsyncGenerator<SessionEvent> {
+    try {
+      yield* lookUp();
+    } catch (error) {
+      if (!isDomainError(error, 'unavailable')) throw error;
+      ports.log.warn({ err: error }, 'a stored event cannot be looked up yet');
+    }
+  }
+
   while (!signal.aborted) {
-    const batch = await (sequence.waiting ? Promise.race([next, pause(patienceMs, signal)]) : next);
+    const isUneasy = sequence.waiting || mayLack;
+    const batch = await (isUneasy ? Promise.race([next, pause(patienceMs, signal)]) : next);
     if (batch === undefined) {
       patienceMs = Math.min(patienceMs * 2, longestPatienceMs);
-      try {
-        yield* sequence.settle();
-      } catch (error) {
-        if (!isDomainError(error, 'unavailable')) throw error;
-        ports.log.warn({ err: error }, 'a stored event cannot be looked up yet');
-      }
+      yield* tryToLookUp();
       continue;
     }
     if (batch.done) return;
-    yield* show(sequence, batch.value);
+    if (batch.value.length === 0) {
+      mayLack = true;
+      yield* tryToLookUp();
+    } else {
+      if (mayLack) yield* lookUp(); // nothing later may be shown before
+      yield* show(sequence, batch.value);
+    }
     if (!sequence.waiting) patienceMs = firstPatienceMs;
     next = batches.next();
     next.catch(() => undefined);

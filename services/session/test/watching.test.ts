@@ -1,6 +1,7 @@
 import { unavailable } from '@parley/chassis/errors';
-import type { EventLog } from '@parley/chassis/event-log/event-log';
+import type { Entry, EventLog } from '@parley/chassis/event-log/event-log';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
+import { eventually } from '@parley/chassis/testing/eventually';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
@@ -101,6 +102,70 @@ function dyingLog(log: EventLog): EventLog {
     },
   };
 }
+
+/** A log that is away from `leave` to `back`, and then says so to those who follow. */
+function leavingLog(log: EventLog) {
+  let away = false;
+  let returned = Promise.withResolvers<void>();
+  async function* followed(tail: AsyncIterable<Entry[]>): AsyncGenerator<Entry[]> {
+    const batches = tail[Symbol.asyncIterator]();
+    let next = batches.next();
+    for (;;) {
+      const batch = await Promise.race([next, returned.promise]);
+      if (batch?.done) return;
+      yield batch ? batch.value : [];
+      if (batch) next = batches.next();
+      else returned = Promise.withResolvers();
+    }
+  }
+  const eventLog: EventLog = {
+    ...log,
+    async append(stream, entries, options) {
+      if (away) throw unavailable('The log is away');
+      return log.append(stream, entries, options);
+    },
+    async tail(stream, options, signal) {
+      const tail = await log.tail(stream, options, signal);
+      return { ...tail, [Symbol.asyncIterator]: () => followed(tail) };
+    },
+  };
+  return {
+    eventLog,
+    leave() {
+      away = true;
+    },
+    back() {
+      away = false;
+      returned.resolve();
+    },
+  };
+}
+
+test('what was stored while the log was away is shown when it is back, and then what comes, in order', async (t) => {
+  const { eventLog, replica } = await sessionMesh(t);
+  const log = leavingLog(eventLog);
+  const { app } = await replica({ eventLog: log.eventLog });
+  const { id } = await app.startSession(inTenant(1), start);
+  const live = watch(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
+  await live.until('the first reply', isReply);
+
+  log.leave();
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
+  await eventually('the second reply is stored', async () => {
+    const [messages = []] = await app.listMessages(inTenant(1), [id], {});
+    return messages.some(({ text }) => text === 'Re: two');
+  });
+  t.is(live.events.filter(isReply).length, 1, 'nobody can have told of it');
+  log.back();
+  t.is(replyIn(await live.until('the second reply', isReply, 2)).text, 'Re: two');
+
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'three' });
+  t.is(replyIn(await live.until('the third reply', isReply, 3)).text, 'Re: three');
+  const late = watch(t, app, id, { after: '0' });
+  await late.until('all replies', isReply, 3);
+  t.deepEqual(ids(live.events.filter((event) => !isChunk(event))), ids(late.events.filter((event) => !isChunk(event))));
+});
 
 test('a reply that was committed and never shown reaches those who watch live, and those who resume', async (t) => {
   const { app, eventLog, replica } = await sessionMesh(t);
