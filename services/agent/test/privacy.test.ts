@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { context, trace } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { TracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { startModelServer } from '@parley/chassis/testing/model-server';
 import { Role } from '@parley/protos/parley/agent/v1/agent';
 import test from 'ava';
@@ -15,7 +15,7 @@ test('no word of a persona, a conversation or a key stands in logs or spans, wha
   t.teardown(() => rmSync(folder, { recursive: true }));
   process.env['LOG_FILE'] = join(folder, 'log');
   process.env['LOG_LEVEL'] = 'trace';
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }));
   t.teardown(() => {
     trace.disable();
     context.disable();

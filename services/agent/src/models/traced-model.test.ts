@@ -1,5 +1,5 @@
 import { SpanStatusCode, trace } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { TracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import test from 'ava';
 import type { Model, ModelEvent, ModelRequest } from './model.ts';
 import { ModelError } from './model-error.ts';
@@ -7,7 +7,7 @@ import { ask, eventsOf, patiently } from './testing/model-on-server.ts';
 import { tracedModel } from './traced-model.ts';
 
 const exporter = new InMemorySpanExporter();
-trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
+trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
 
 /** A model of its own name, so that its spans are found among those of other tests. */
 function model(modelId: string, stream: (request: ModelRequest) => AsyncGenerator<ModelEvent>): Model {
