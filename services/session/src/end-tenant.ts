@@ -1,4 +1,7 @@
+import type { TenantDb } from '@parley/chassis/database/types';
+import type { JobClaimer } from '@parley/chassis/jobs/job-claimer';
 import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
+import { jobs } from '@parley/chassis/jobs/jobs';
 import { closeSession } from './close-session.ts';
 import type { Ports } from './ports.ts';
 import { sessionStore } from './session-store.ts';
@@ -8,6 +11,12 @@ export const endTenantKind = 'session.end-tenant';
 
 /** Sessions that are closed at once: a running turn has some seconds to be cut, and there may be many. */
 const atOnce = 20;
+
+/** From the commit on no end of the tenant's sessions is judged, whoever brings it about; the job sees to it that they end. */
+export async function giveUpSessions(db: TenantDb, runner: JobClaimer): Promise<void> {
+  if (!(await sessionStore(db).leaveUnjudged())) return;
+  await jobs(db, runner).append({ kind: endTenantKind, key: `tenant ${db.tenantId}`, data: {} });
+}
 
 /** Ends all ACTIVE sessions of a tenant: running turns are cut, waiting ones fail, and nothing is judged. */
 export async function endTenant(

@@ -1,22 +1,34 @@
-import type { Handler } from '@parley/chassis/events/consumer';
+import type { Database } from '@parley/chassis/database/types';
+import { eventConsumer } from '@parley/chassis/events/consumer';
+import type { EventBus } from '@parley/chassis/events/event-bus';
 import { once } from '@parley/chassis/events/inbox';
 import type { JobClaimer } from '@parley/chassis/jobs/job-claimer';
-import { jobs } from '@parley/chassis/jobs/jobs';
-import type { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
-import { endTenantKind } from './end-tenant.ts';
-import type { Ports } from './ports.ts';
-import { sessionStore } from './session-store.ts';
+import type { Logger } from '@parley/chassis/log';
+import type { Part } from '@parley/chassis/unit';
+import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
+import { giveUpSessions } from './end-tenant.ts';
 
-/**
- * From the commit on no end of the tenant's sessions is judged, whoever brings it about. Ending them waits for running turns,
- * so the event leaves a job behind for that.
- */
-export function onTenantDeleted(ports: Pick<Ports, 'database'>, runner: JobClaimer): Handler<TenantDeleted> {
-  return ({ id, tenantId }) =>
-    ports.database.transact(tenantId, (db) =>
-      once(db, 'session', id, async () => {
-        if (!(await sessionStore(db).leaveUnjudged())) return;
-        await jobs(db, runner).append({ kind: endTenantKind, key: `tenant ${tenantId}`, data: {} });
-      }),
-    );
+export interface TenantConsumerOptions {
+  bus: EventBus;
+  database: Database;
+  /** Ends the tenant's sessions: that waits for running turns, so the event leaves a job behind for it. */
+  tenantEnds: JobClaimer;
+  log: Logger;
+}
+
+/** Takes the news of deleted tenants. */
+export function tenantConsumer({ bus, database, tenantEnds, log }: TenantConsumerOptions): Part {
+  return eventConsumer({
+    bus,
+    group: 'session',
+    handlers: {
+      'tenant.deleted.v1': {
+        topic: 'tenant-deleted',
+        decode: TenantDeleted.decode,
+        handle: ({ id, tenantId }) =>
+          database.transact(tenantId, (db) => once(db, 'session', id, () => giveUpSessions(db, tenantEnds))),
+      },
+    },
+    log,
+  });
 }

@@ -10,6 +10,7 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import type { SessionConfig } from './config.ts';
 import { createContext } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { tenantConsumer } from './on-tenant-deleted.ts';
 import { sessionRpc } from './rpc.ts';
 import { wireSession } from './wiring.ts';
 
@@ -20,7 +21,7 @@ export function session(config: SessionConfig, around: Surroundings): Unit {
   const log = createLogger('session');
   const metrics = createMetrics('session');
   const { callers, host } = around;
-  const { app, parts } = wireSession(config, around, log, metrics);
+  const { app, parts, database, tenantEnds } = wireSession(config, around, log, metrics);
 
   const self: Unit = unit('session', [
     opsServer({
@@ -32,6 +33,7 @@ export function session(config: SessionConfig, around: Surroundings): Unit {
       onListening: (url) => around.addresses.announce('session', 'ops', url),
     }),
     ...parts,
+    tenantConsumer({ bus: around.eventBus, database, tenantEnds, log }),
     rpcServer({
       unit: 'session',
       host,

@@ -1,5 +1,6 @@
-import { eventConsumer } from '@parley/chassis/events/consumer';
+import type { Database } from '@parley/chassis/database/types';
 import { outboxRelay } from '@parley/chassis/events/relay';
+import type { JobClaimer } from '@parley/chassis/jobs/job-claimer';
 import { jobRunner } from '@parley/chassis/jobs/job-runner';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
@@ -8,7 +9,6 @@ import { databasePart, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
-import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { announceEnd } from './announce-end.ts';
 import { type App, createApp } from './app.ts';
 import { expiryKind } from './conclude-session.ts';
@@ -16,7 +16,6 @@ import type { SessionConfig } from './config.ts';
 import { endTenant, endTenantKind } from './end-tenant.ts';
 import { type ExpiryJob, expireSession } from './expire-session.ts';
 import { giveUpTurn } from './finish-turn.ts';
-import { onTenantDeleted } from './on-tenant-deleted.ts';
 import type { Ports, TurnPorts } from './ports.ts';
 import { prepareTurn, runTurn } from './run-turn.ts';
 import { sessionSchema } from './session-schema.ts';
@@ -26,13 +25,16 @@ import { countWaitingTurns } from './waiting-turns.ts';
 /** What session finds around it, its doors apart. */
 export type Engines = Omit<Surroundings, 'host' | 'development'>;
 
+export interface Wired {
+  app: App;
+  parts: Part[];
+  database: Database;
+  /** Ends the sessions of deleted tenants. */
+  tenantEnds: JobClaimer;
+}
+
 /** The use cases, and the parts that have to run for them: started in this order, stopped in the other. */
-export function wireSession(
-  config: SessionConfig,
-  around: Engines,
-  log: Logger,
-  metrics: Metrics,
-): { app: App; parts: Part[] } {
+export function wireSession(config: SessionConfig, around: Engines, log: Logger, metrics: Metrics): Wired {
   const { eventLog, callers, addresses, soleOwner } = around;
   const database = around.database(sessionSchema);
   const agent = rpcClient({
@@ -114,18 +116,6 @@ export function wireSession(
     log,
     handler: (run) => endTenant(ports, run),
   });
-  const consumer = eventConsumer({
-    bus: around.eventBus,
-    group: 'session',
-    handlers: {
-      'tenant.deleted.v1': {
-        topic: 'tenant-deleted',
-        decode: TenantDeleted.decode,
-        handle: onTenantDeleted(ports, tenantEnds),
-      },
-    },
-    log,
-  });
 
   metrics.gauge('parley_session_turns_running', 'Turns that this process runs', () => turns.running);
   metrics.gauge('parley_session_turns_waiting', 'Turns that wait, of all sessions', () =>
@@ -135,6 +125,8 @@ export function wireSession(
   const relay = outboxRelay({ database, bus: around.eventBus, soleOwner, log, metrics });
   return {
     app: createApp(ports),
-    parts: [databasePart(database, around), agent, evaluation, relay, turns, expiry, tenantEnds, consumer],
+    parts: [databasePart(database, around), agent, evaluation, relay, turns, expiry, tenantEnds],
+    database,
+    tenantEnds,
   };
 }

@@ -18,6 +18,7 @@ import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
 import type { App } from '../src/app.ts';
 import { readSessionConfig } from '../src/config.ts';
+import { tenantConsumer } from '../src/on-tenant-deleted.ts';
 import { sessionSchema } from '../src/session-schema.ts';
 import { wireSession } from '../src/wiring.ts';
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
@@ -101,13 +102,10 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
       migrateOnStart: false,
       soleOwner: options.soleOwner ?? false,
     };
-    const { app, parts } = wireSession(
-      config,
-      around,
-      createLogger('session', { LOG_LEVEL: 'silent' }),
-      createMetrics('session'),
-    );
-    const running = unit('session', parts);
+    const log = createLogger('session', { LOG_LEVEL: 'silent' });
+    const { app, parts, tenantEnds } = wireSession(config, around, log, createMetrics('session'));
+    const consumer = tenantConsumer({ bus: eventBus, database: own, tenantEnds, log });
+    const running = unit('session', [...parts, consumer]);
     await running.start();
     t.teardown(() => running.stop().catch(() => undefined));
     return { app, unit: running, eventLog };
