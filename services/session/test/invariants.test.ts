@@ -88,7 +88,7 @@ test('whatever is sent, cut, ended and killed at once, every message has one end
     t.is(new Set(ids).size, ids.length);
     const replies = watching.events.flatMap(({ kind }) => (kind?.$case === 'aiResponse' ? [kind.value] : []));
     for (const { turnIndex, message } of replies.slice(1)) {
-      t.is(joinedChunks(watching.events, turnIndex), message?.text, `session ${id}, turn ${turnIndex}`);
+      t.is(joinedChunks(watching.events, turnIndex), message?.text ?? '(none)', `session ${id}, turn ${turnIndex}`);
       t.is(messages.find((row) => row.id === message?.id)?.text, message?.text);
     }
     t.is(replies.length, messages.filter(({ role }) => role === 'MODEL').length);

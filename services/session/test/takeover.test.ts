@@ -86,7 +86,10 @@ test('a turn that is lost three times fails', async (t) => {
 });
 
 test('a restart takes over at once what was running, and ids go on from where they were', async (t) => {
-  const { app, agent, unit, replica } = await sessionMesh(t);
+  const { agent, database, replica, unit } = await sessionMesh(t);
+  await unit.stop(); // only the one that dies and the one that comes after it
+  const dyingDatabase = await replicaOf(t, database, sessionSchema);
+  const { app } = await replica({ database: dyingDatabase });
   agent.script = gatedReply(createGate(), 'never');
   const { id } = await app.startSession(inTenant(1), start);
   const before = watch(t, app, id, { after: '0' });
@@ -94,6 +97,7 @@ test('a restart takes over at once what was running, and ids go on from where th
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'and more' });
   await eventually('the call', () => agent.calls.length === 1);
   await before.until('the status', isStatus);
+  await dyingDatabase.close(); // from now on this process can claim nothing and store nothing
   agent.script = async function* ({ asked }) {
     yield text(`Re: ${asked}`);
     yield finished();
@@ -106,7 +110,6 @@ test('a restart takes over at once what was running, and ids go on from where th
     ['Re: hello', 'Re: and more'],
   );
   t.is(watching.events[0]?.eventId, before.events[0]?.eventId);
-  await unit.stop();
 });
 
 test('a replica that stops hands its turn over', async (t) => {
