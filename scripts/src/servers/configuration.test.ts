@@ -39,7 +39,7 @@ test('Redis knows the hash of the password alone, and one login that is kept to 
   const config = redisConfig(place);
   const hash = createHash('sha256').update('secret').digest('hex');
   t.false(config.includes('secret'));
-  t.true(config.includes('user default off\n'));
+  t.true(config.includes('user default off ~* &* +@all\n'));
   t.true(config.includes(`user parley on #${hash} ~parley:* &parley:* +@all -@admin -@dangerous +info\n`));
   t.true(config.includes('dir "/data/it is/data"\n'));
 });

@@ -87,10 +87,12 @@ serverTest(['redis'], 'Redis serves the keys of the application, and no other ke
 
 serverTest(['redis'], 'Redis killed starts again with what it kept, and cleared with nothing', async (t) => {
   const { env, server } = await started(t, 'redis');
-  await redisAnswers(env.REDIS_URL, ['SET parley:a kept']);
+  const script = `EVAL "redis.call('SET', KEYS[1], 'a') redis.call('SET', KEYS[2], 'b') return 5" 2 parley:b parley:c`;
+  await redisAnswers(env.REDIS_URL, ['SET parley:a kept', script]);
   await server.kill();
   await server.start();
   t.deepEqual(await redisAnswers(env.REDIS_URL, ['GET parley:a']), ['$4', 'kept']);
+  t.deepEqual(await redisAnswers(env.REDIS_URL, ['GET parley:c']), ['$1', 'b'], 'what a script did in several steps');
 
   await server.kill();
   server.clear();
