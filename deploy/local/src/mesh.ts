@@ -10,6 +10,8 @@ import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/da
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { kafkaBusOf, kafkaSettings } from '@parley/chassis/events/kafka-settings';
+import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger, type Logger, logLevel } from '@parley/chassis/log';
 import { redisEngines, redisUrl } from '@parley/chassis/redis/redis-engines';
@@ -26,6 +28,7 @@ import { readSessionConfig } from '@parley/session/config';
 import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { schemas } from './schemas.ts';
+import { topics } from './topics.ts';
 
 /** The whole mesh in one process: every unit with its own servers and wire, on engines of this process. */
 export interface LocalMesh extends Unit {
@@ -62,6 +65,7 @@ export async function localMesh(
         DATABASE_POOL_SIZE: positiveInt.default(4),
         LOG_LEVEL: logLevel,
         REDIS_URL: redisUrl.optional(),
+        ...kafkaSettings,
       }),
     identity: () => readIdentityConfig(env),
     agent: () => readAgentConfig(env),
@@ -78,17 +82,19 @@ export async function localMesh(
     fail = resolveFailed;
   });
 
-  const { REDIS_URL } = configs.mesh;
+  const { REDIS_URL, KAFKA_BROKERS } = configs.mesh;
   const redis = REDIS_URL === undefined ? undefined : redisEngines(REDIS_URL, log);
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue({ log }),
     eventLog: memoryEventLog(folder === null ? {} : { highWaterFile: join(folder, 'event-log.mark') }),
   };
-  const eventBus = inProcessEventBus({
-    deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
-    groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
-    log,
-  });
+  const eventBus =
+    kafkaBusOf(configs.mesh, log) ??
+    inProcessEventBus({
+      deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
+      groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
+      log,
+    });
   const surroundings: Surroundings = {
     database: (schema) => serviceDatabase(env, schema, configs.mesh.DATABASE_POOL_SIZE, embedded?.url),
     keyValue,
@@ -130,12 +136,13 @@ export async function localMesh(
         ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
         : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',
-      'event bus': 'in process, fed by the outboxes',
+      'event bus': KAFKA_BROKERS ? 'Kafka (KAFKA_BROKERS)' : 'in process, fed by the outboxes',
     }),
     async start() {
       try {
         if (redis) await startPart(redis);
         await startPart(engines);
+        if (KAFKA_BROKERS) await makeTopics(topics, { brokers: KAFKA_BROKERS, log });
         // Units are made only now: their databases need the embedded one's address.
         // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.
         await startPart(identity(configs.identity, surroundings));

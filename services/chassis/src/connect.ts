@@ -6,6 +6,7 @@ import { openDatabase } from './database/open.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
 import { inProcessEventBus } from './events/in-process-event-bus.ts';
+import { kafkaBusOf, kafkaSettings } from './events/kafka-settings.ts';
 import { memoryKeyValue } from './key-value/memory-key-value.ts';
 import { createLogger, logLevel } from './log.ts';
 import { redisEngines, redisUrl } from './redis/redis-engines.ts';
@@ -15,8 +16,8 @@ import type { Part } from './unit.ts';
 /**
  * The surroundings of a unit that runs as a process of its own, from the environment. `DATABASE_URL`, or one per service
  * (`SESSION_DATABASE_URL`), is needed; schemas are brought up to date beforehand by `scripts/migrate`.
- * With `REDIS_URL`, key-value and event log are shared by all processes; else they are this process's own, as the event bus
- * is: units that share them have to share a process.
+ * With `REDIS_URL`, key-value and event log are shared by all processes, with `KAFKA_BROKERS` the event bus; else they are
+ * this process's own, and units that share them have to share a process. Topics are made beforehand by `scripts/topics`.
  * @throws SettingsError naming all that is missing or wrong.
  */
 export function connectSurroundings(env: Environment): Surroundings & Part {
@@ -25,15 +26,22 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
     DATABASE_POOL_SIZE: positiveInt.default(4),
     LOG_LEVEL: logLevel,
     REDIS_URL: redisUrl.optional(),
+    ...kafkaSettings,
     PARLEY_HOST: z.string().default('127.0.0.1'),
   });
   refuseUnservedEngines(env);
+  // Alone on its own bus a process would publish to nobody, and the outbox would take its events for delivered.
+  if (!settings.KAFKA_BROKERS && env.NODE_ENV === 'production') {
+    throw new SettingsError(['KAFKA_BROKERS: is missing, and NODE_ENV is production']);
+  }
 
   const redis = settings.REDIS_URL === undefined ? undefined : redisEngines(settings.REDIS_URL, createLogger('redis'));
   const { keyValue, eventLog } = redis ?? { keyValue: memoryKeyValue(), eventLog: memoryEventLog() };
-  const eventBus = inProcessEventBus({
-    deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
-  });
+  const eventBus =
+    kafkaBusOf(settings, createLogger('kafka')) ??
+    inProcessEventBus({
+      deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
+    });
 
   return {
     name: 'engines',
@@ -78,6 +86,6 @@ export function serviceDatabase(
  * @throws SettingsError naming each.
  */
 export function refuseUnservedEngines(env: Environment): void {
-  const asked = ['KAFKA_BROKERS', 'S3_ENDPOINT'].filter((name) => env[name]);
+  const asked = ['S3_ENDPOINT'].filter((name) => env[name]);
   if (asked.length > 0) throw new SettingsError(asked.map((name) => `${name}: this version has no such engine yet`));
 }

@@ -62,6 +62,21 @@ test('a handler gets the facts of the envelope and the decoded payload, from sta
   t.deepEqual(seen, [{ id: sent.id, tenantId: 3, key: '5', time: new Date(1_000), data: { name: 'Ada' } }]);
 });
 
+test('a bus that was never reached keeps the unit unready, one that goes away later does not', async (t) => {
+  const { bus, log } = setup();
+  let away = true;
+  const ping = async () => {
+    if (away) throw new Error('away');
+  };
+  const part = eventConsumer({ bus: { ...bus, ping }, group: 'greeter', log, handlers: {} });
+  await part.start();
+  await t.throwsAsync(async () => part.ready?.(), { message: 'away' });
+  away = false;
+  await part.ready?.();
+  away = true;
+  await t.notThrowsAsync(async () => part.ready?.());
+});
+
 test('a type that nobody here knows is passed over, and said at debug', async (t) => {
   const { bus, log, event, letters, lines } = setup();
   const handle = async () => t.fail('not for this one');

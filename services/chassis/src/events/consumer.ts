@@ -48,6 +48,7 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
   const reactions = new Map<string, EventReaction<Payloads[string]>>(Object.entries(handlers));
   const topics = [...new Set([...reactions.values()].map(({ topic }) => topic))];
   let subscription: Subscription | undefined;
+  let wasReached = false;
 
   async function handler(event: Envelope, signal: AbortSignal): Promise<void> {
     const { id, type, topic, tenantId, key, time } = event;
@@ -89,8 +90,11 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     async stop() {
       await subscription?.stop();
     },
+    /** A bus that goes away later does not take the unit with it: what it serves goes on, and events wait. */
     async ready() {
+      if (wasReached) return;
       await bus.ping?.();
+      wasReached = true;
     },
   };
 }

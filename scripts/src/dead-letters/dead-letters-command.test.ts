@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { startServers } from '../servers/start-servers.ts';
+import { serverTest } from '../servers/testing/server-test.ts';
+import { topicsCommand } from '../topics/topics-command.ts';
+import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';
+
+function terminal() {
+  const told = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  return { told, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
+}
+
+serverTest(['kafka'], 'topics are made once, with the declared partitions and retention', async (t) => {
+  const servers = await startServers({ only: ['kafka'] });
+  t.teardown(() => servers.stop());
+  const declared = { name: `test-${randomUUID()}`, partitions: 2, retentionMs: 3_600_000 };
+  const run = async (topic: typeof declared) => {
+    const { told, streams } = terminal();
+    t.is(await topicsCommand([topic], undefined, servers.env, streams), 0, told.stderr);
+    return told.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/^\S+ +/u, ''));
+  };
+  t.deepEqual(await run(declared), ['created', 'created']);
+  t.deepEqual(await run(declared), ['is there', 'is there']);
+  t.deepEqual(await run({ ...declared, retentionMs: 7_200_000 }), ['retention changed', 'is there']);
+  t.deepEqual(await run({ ...declared, retentionMs: 7_200_000, partitions: 3 }), [
+    'is there, but has 2 partitions, 3 are declared',
+    'is there',
+  ]);
+});
+
+serverTest(
+  ['kafka'],
+  'dead letters are listed without their payload, and those asked for are sent again once',
+  async (t) => {
+    const servers = await startServers({ only: ['kafka'] });
+    t.teardown(() => servers.stop());
+    const brokers = (servers.env.KAFKA_BROKERS ?? '').split(',');
+    const topic = `test-${randomUUID()}`;
+    await topicsCommand(
+      [{ name: topic, partitions: 2, retentionMs: 3_600_000 }],
+      undefined,
+      servers.env,
+      terminal().streams,
+    );
+    const bus = kafkaEventBus({ brokers, backoffMs: () => 1 });
+    t.teardown(() => bus.close());
+    let mended = false;
+    const taken: string[] = [];
+    await bus.subscribe({
+      group: 'judge',
+      topics: [topic],
+      maxAttempts: 2,
+      async handler({ key }) {
+        if (!mended) throw new Error('no ink');
+        taken.push(key);
+      },
+    });
+    const event = (key: string) => ({
+      id: randomUUID(),
+      topic,
+      type: 'test.happened.v1',
+      source: 'test',
+      key,
+      tenantId: 3,
+      time: new Date(),
+      data: new TextEncoder().encode('a secret'),
+    });
+    const [one, two] = [event('1'), event('2')];
+    await bus.publish([one, two]);
+    const run = async (request: Partial<DeadLetterRequest>) => {
+      const { told, streams } = terminal();
+      t.is(
+        await deadLettersCommand({ action: 'list', topic, all: false, ...request }, servers.env, streams),
+        0,
+        told.stderr,
+      );
+      return told.stdout.trim().split('\n');
+    };
+    const listed = await eventually('both letters are there', async () => {
+      const lines = await run({});
+      return lines.at(-1) === '2 dead letters' && lines;
+    });
+    t.notRegex(listed.join(), /secret/u);
+    t.like(JSON.parse(listed[0] ?? ''), { group: 'judge', attempts: 2, reason: 'Error: no ink', tenantId: 3 });
+    t.deepEqual(await run({ group: 'other' }), ['0 dead letters']);
+
+    mended = true;
+    t.is((await run({ action: 'replay', id: one.id, group: 'judge' })).at(-1), '1 dead letter sent again');
+    t.is((await run({ action: 'replay', id: one.id })).at(-1), '0 dead letters sent again');
+    await eventually('it is taken', () => taken.length > 0);
+    t.deepEqual(taken, ['1']);
+    t.is((await run({})).at(-1), '1 dead letter');
+    t.is((await run({ all: true })).at(-1), '2 dead letters');
+  },
+);
+
+test('without brokers both commands say which setting is missing', async (t) => {
+  const { told, streams } = terminal();
+  t.is(await topicsCommand([], undefined, {}, streams), 1);
+  t.is(await deadLettersCommand({ action: 'list', topic: 'a', all: false }, { KAFKA_BROKERS: 'here' }, streams), 1);
+  t.regex(told.stderr, /KAFKA_BROKERS: is missing[^]*KAFKA_BROKERS: is no list of host:port/u);
+});

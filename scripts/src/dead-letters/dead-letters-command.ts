@@ -1,0 +1,53 @@
+import { type Environment, readSettings } from '@parley/chassis/config';
+import { kafkaDeadLetters, type StoredLetter } from '@parley/chassis/events/kafka-dead-letters';
+import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
+import type { Terminal } from '../topics/topics-command.ts';
+
+export interface DeadLetterRequest {
+  action: 'list' | 'replay';
+  topic: string;
+  group?: string | undefined;
+  id?: string | undefined;
+  /** Also those that were replayed; they are never replayed again. */
+  all: boolean;
+}
+
+/** @returns the exit code of the process. */
+export async function deadLettersCommand(
+  { action, topic, group, id, all }: DeadLetterRequest,
+  env: Environment,
+  { stdout, stderr }: Terminal,
+): Promise<0 | 1> {
+  try {
+    const { KAFKA_BROKERS: brokers } = readSettings(env, { KAFKA_BROKERS: kafkaBrokers });
+    const letters = kafkaDeadLetters({ brokers });
+    try {
+      const chosen = (await letters.list(topic)).filter(
+        (letter) =>
+          (group === undefined || letter.facts.group === group) &&
+          (id === undefined || letter.event?.id === id) &&
+          (!letter.wasReplayed || (all && action === 'list')),
+      );
+      for (const letter of chosen) {
+        if (action === 'replay') await letters.replay(topic, letter);
+        stdout.write(`${describe(letter)}\n`);
+      }
+      stdout.write(`${chosen.length} dead letter${chosen.length === 1 ? '' : 's'}${outcome[action]}\n`);
+      return 0;
+    } finally {
+      await letters.close();
+    }
+  } catch (error) {
+    stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    return 1;
+  }
+}
+
+const outcome = { list: '', replay: ' sent again' };
+
+/** One line of JSON, payload apart: it may hold what a person wrote. */
+function describe({ place, facts, event, wasReplayed }: StoredLetter): string {
+  const { group, attempts, reason, time } = facts;
+  const { id, type, key, tenantId } = event ?? {};
+  return JSON.stringify({ id, type, key, tenantId, group, attempts, reason, time, place, wasReplayed });
+}

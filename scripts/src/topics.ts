@@ -1,0 +1,18 @@
+import { parseArgs } from 'node:util';
+import { topics } from '@parley/local/topics';
+import { topicsCommand } from './topics/topics-command.ts';
+
+const usage = `Makes the Kafka topics of all events, each with its dead-letter topic, and says what it did.
+
+  scripts/topics [--replication N]
+
+  --replication N   copies of each partition; default 3, or as many as there are brokers
+  KAFKA_BROKERS     host:port of one broker or more, separated by commas
+
+Partitions and retention stand in the services' src/*-topics.ts. Topics that are there get the declared retention; their
+partitions and copies stay as they are, and what differs is told. Calling it again changes nothing.
+`;
+
+const { values } = parseArgs({ options: { replication: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
+if (values.help) process.stdout.write(usage);
+else process.exitCode = await topicsCommand(topics, values.replication, process.env, process);

@@ -1,0 +1,22 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { topics } from '@parley/local/topics';
+import test from 'ava';
+import { root } from '../root.ts';
+
+const sources = globSync('services/*/src/**/*.ts', { cwd: root, exclude: ['services/chassis/**', '**/*.test.ts'] });
+
+test('every topic that a service publishes to or takes from is declared, and nothing else is', (t) => {
+  const used = sources.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\btopic: '([^']+)'/gu)].map(([, name = '']) => name),
+  );
+  t.true(used.length > 1);
+  t.deepEqual([...new Set(used)].toSorted(), topics.map(({ name }) => name).toSorted());
+});
+
+test('events are kept for less than the 14 days for which consumers remember them, and shared by several replicas', (t) => {
+  for (const { name, retentionMs, partitions } of topics) {
+    t.true(retentionMs < 14 * 24 * 60 * 60_000, name);
+    t.true(partitions > 1, name);
+  }
+});

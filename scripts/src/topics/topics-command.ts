@@ -1,0 +1,32 @@
+import { type Environment, positiveInt, readSettings } from '@parley/chassis/config';
+import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
+import { makeTopics } from '@parley/chassis/events/kafka-topics';
+import type { TopicDeclaration } from '@parley/chassis/events/topics';
+
+/** Where the outcome is told. */
+export interface Terminal {
+  stdout: { write(text: string): unknown };
+  stderr: { write(text: string): unknown };
+}
+
+/** Makes the topics and tells of each what became of it. @returns the exit code of the process. */
+export async function topicsCommand(
+  topics: TopicDeclaration[],
+  replication: string | undefined,
+  env: Environment,
+  terminal: Terminal,
+): Promise<0 | 1> {
+  try {
+    const { KAFKA_BROKERS: brokers } = readSettings(env, { KAFKA_BROKERS: kafkaBrokers });
+    const copies = replication === undefined ? undefined : positiveInt.parse(replication);
+    const outcomes = await makeTopics(topics, { brokers, replication: copies });
+    const width = Math.max(...outcomes.map(({ name }) => name.length));
+    for (const { name, change, note } of outcomes) {
+      terminal.stdout.write(`${name.padEnd(width)}  ${change}${note ? `, but ${note}` : ''}\n`);
+    }
+    return 0;
+  } catch (error) {
+    terminal.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    return 1;
+  }
+}
