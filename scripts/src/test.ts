@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util';
 import { root } from './root.ts';
 import { killAll } from './suite/command.ts';
 import { findContractCheck } from './suite/contract.ts';
+import { type RealEngines, realEngines } from './suite/real-engines.ts';
 import { checks, lanes, type Outcome, type Step, tests } from './suite/steps.ts';
-import { testedWorkspaces } from './suite/workspaces.ts';
+import { onPostgres, testedWorkspaces, type Workspace } from './suite/workspaces.ts';
 
 const usage = `scripts/test [--only NAME]… [TEXT]…
 
@@ -11,6 +12,9 @@ Checks the whole checkout and runs all tests; its last line is "N passed, M fail
 
   --only NAME  only the check or the workspace of that name, as the summary calls it; may be repeated
   TEXT         only the tests in files whose path contains it, and no check`;
+
+/** The workspaces whose tests ask for Redis, Kafka or installed servers. */
+const needsServers = new Set(['chassis', 'scripts']);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,14 +25,15 @@ if (values.help) console.log(usage);
 else await main();
 
 async function main(): Promise<void> {
+  const engines = realEngines(Boolean(process.env.CI), console.log);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
-      killAll();
+      killAll(); // servers of this run end with this process
       process.exit(1);
     });
   }
 
-  const steps = chosen();
+  const steps = chosen(engines);
   if (steps.length === 0) {
     console.error(`nothing is called ${[...values.only, ...positionals].join(' or ')}`);
     process.exit(2);
@@ -43,7 +48,9 @@ async function main(): Promise<void> {
   const lane = async () => {
     for (const step of queue) outcomes.push(await timed(step));
   };
+  const servers = steps.includes(engines.step);
   await Promise.all(Array.from({ length: lanes }, lane));
+  if (servers) await engines.stop();
 
   const total = (count: 'passed' | 'failed' | 'skipped') => outcomes.reduce((sum, each) => sum + each[count], 0);
   if (total('skipped') > 0) console.log(`${total('skipped')} skipped`);
@@ -51,13 +58,42 @@ async function main(): Promise<void> {
   if (total('failed') > 0) process.exitCode = 1;
 }
 
-function chosen(): Step[] {
+/**
+ * The steps in the order in which they begin. What waits for the servers comes last, so that a first run installs them beside
+ * the rest.
+ */
+function chosen(engines: RealEngines): Step[] {
   const workspaces = testedWorkspaces(root)
     .map((each) => ({ ...each, files: each.files.filter((file) => isWanted(`${each.folder}/${file}`)) }))
-    .filter(({ files }) => files.length > 0)
-    .map((workspace) => tests(root, workspace));
-  const all = positionals.length > 0 ? workspaces : [...checks(root, process.env), ...workspaces];
-  return values.only.length > 0 ? all.filter(({ name }) => values.only.includes(name)) : all;
+    .filter(({ files }) => files.length > 0);
+  const plain = workspaces.filter(({ name }) => !needsServers.has(name)).map((each) => tests(root, each));
+  const real = [
+    ...workspaces.filter(({ name }) => needsServers.has(name)).map((each) => tests(root, each, engines.env)),
+    ...workspaces.flatMap((each) => onServer(engines, each)),
+  ];
+  const all = [...plain, ...real];
+  const steps = positionals.length > 0 ? all : [...checks(root, process.env), ...all];
+  const wanted = values.only.length > 0 ? steps.filter(({ name }) => values.only.includes(name)) : steps;
+  return wanted.some((step) => real.includes(step)) ? [engines.step, ...wanted] : wanted;
+}
+
+/** The same tests on a PostgreSQL server, where there is one. */
+function onServer(engines: RealEngines, workspace: Workspace): Step[] {
+  const again = onPostgres(root, workspace);
+  if (!again) return [];
+  const step = tests(root, again, async () => {
+    const { TEST_POSTGRES_URL = '', ...env } = await engines.env();
+    return { ...env, TEST_DATABASE_URL: TEST_POSTGRES_URL };
+  });
+  return [
+    {
+      name: step.name,
+      async run() {
+        const { TEST_POSTGRES_URL } = await engines.env();
+        return TEST_POSTGRES_URL ? step.run() : { passed: 0, failed: 0, skipped: again.files.length, output: '' };
+      },
+    },
+  ];
 }
 
 function isWanted(path: string): boolean {

@@ -4,6 +4,8 @@ export interface Command {
   command: string;
   args: string[];
   cwd: string;
+  /** Beside the environment of this process. */
+  env?: Record<string, string>;
   /** After this long it is killed with all that it started, and counts as failed. */
   timeoutMs: number;
 }
@@ -18,9 +20,14 @@ export interface Ended {
 const running = new Set<number>();
 
 /** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
-export async function run({ command, args, cwd, timeoutMs }: Command): Promise<Ended> {
+export async function run({ command, args, cwd, env = {}, timeoutMs }: Command): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
-  const child = spawn(command, args, { cwd, env: plainEnv(), detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...plainEnv(), ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -46,14 +46,24 @@ export function checks(root: string, env: NodeJS.ProcessEnv): Step[] {
   }));
 }
 
-/** The tests of one workspace. */
-export function tests(root: string, { name, folder, files }: Workspace): Step {
+/** The tests of one workspace; `env` is waited for, and tells them where real engines are. */
+export function tests(
+  root: string,
+  { name, folder, files }: Workspace,
+  env: () => Promise<Record<string, string>> = async () => ({}),
+): Step {
   const concurrency = Math.max(1, Math.floor(availableParallelism() / lanes));
   return {
     name,
     async run() {
       const args = [`--concurrency=${concurrency}`, ...files];
-      const ended = await run({ command: 'ava', args, cwd: join(root, folder), timeoutMs: workspaceTimeoutMs });
+      const ended = await run({
+        command: 'ava',
+        args,
+        cwd: join(root, folder),
+        env: await env(),
+        timeoutMs: workspaceTimeoutMs,
+      });
       const counts = countTests(ended.stdout);
       // A crash, a timeout or an empty report is a failure too, though no test says so.
       const failed = ended.ok && counts.passed > 0 ? counts.failed : Math.max(1, counts.failed);
