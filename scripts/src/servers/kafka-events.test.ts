@@ -89,9 +89,9 @@ async function broker(t: ExecutionContext) {
 function write(bus: EventBus, topic: string, key: string) {
   let number = 0;
   let refusals = 0;
-  let stopping = false;
+  const stopping = new AbortController();
   async function run(): Promise<void> {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       try {
         await bus.publish([event(topic, key, number)]);
         number++;
@@ -105,7 +105,7 @@ function write(bus: EventBus, topic: string, key: string) {
     count: () => number,
     refusals: () => refusals,
     async stop() {
-      stopping = true;
+      stopping.abort();
       await running;
     },
   };

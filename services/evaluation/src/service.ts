@@ -110,6 +110,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
         },
       },
       log,
+      metrics,
     }),
   ]);
   return self;

@@ -8,6 +8,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Part } from '../unit.ts';
 import type { Envelope } from './envelope.ts';
 import type { EventBus, SubscribeOptions, Subscription } from './event-bus.ts';
@@ -34,6 +35,8 @@ export interface EventConsumerOptions<Payloads>
   /** By event type, e.g. `session.ended.v1`. A type of a subscribed topic that is not here is passed over. */
   handlers: { [Type in keyof Payloads]: EventReaction<Payloads[Type]> };
   log: Logger;
+  /** Gets the gauge `parley_consumer_lag`. */
+  metrics?: Pick<Metrics, 'gauge'> | undefined;
 }
 
 const tracer = trace.getTracer('parley.events');
@@ -43,7 +46,7 @@ const tracer = trace.getTracer('parley.events');
  * own, linked to the one that caused it.
  */
 export function eventConsumer<Payloads extends Record<string, unknown>>(options: EventConsumerOptions<Payloads>): Part {
-  const { bus, handlers, log, ...subscribeOptions } = options;
+  const { bus, handlers, log, metrics, ...subscribeOptions } = options;
   const { group } = subscribeOptions;
   const reactions = new Map<string, EventReaction<Payloads[string]>>(Object.entries(handlers));
   const topics = [...new Set([...reactions.values()].map(({ topic }) => topic))];
@@ -81,6 +84,12 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
       span.end();
     }
   }
+
+  metrics?.gauge(
+    'parley_consumer_lag',
+    'Stored events that this process has still to handle',
+    () => subscription?.lag?.() ?? 0,
+  );
 
   return {
     name: `consumer ${group}`,

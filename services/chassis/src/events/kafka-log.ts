@@ -5,7 +5,8 @@ import type { Logger } from '../log.ts';
  * What belongs to the life of a group, or repeats for as long as a broker is away: kafkajs calls all of it errors. The
  * bus says by itself, once, what it means: events that wait, a consumer that begins anew.
  */
-const ordinary = /rebalanc|not aware of this member|generation id|connection|connect |disconnect|broker|coordinator/i;
+const ordinary =
+  /rebalanc|not aware of this member|generation id|connection|connect |disconnect|broker|coordinator|leader/i;
 
 /** Passes on what kafkajs says, one level quieter than it says it. */
 export function kafkaLog(log: Logger | undefined): (entry: LogEntry) => void {

@@ -34,7 +34,9 @@ export interface Member {
 const retries = 40;
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
-const leaveMs = 6_000;
+/** What a stop may take beyond the handlers that are running, when the broker does not answer. */
+const commitMs = 2_000;
+const leaveMs = 3_000;
 
 export function joinGroup(options: MemberOptions): Member {
   const { groupId, topic, log, stalledAfterMs = 60_000 } = options;
@@ -81,7 +83,7 @@ export function joinGroup(options: MemberOptions): Member {
     const reason = await end.promise;
     endWatch();
     stopping.signal.removeEventListener('abort', onStop);
-    if (stopping.signal.aborted) await share.settle();
+    if (stopping.signal.aborted) await share.settle(commitMs);
     else share.revoke();
     ended = true;
     // A consumer that is still joining cannot leave yet: it does so as soon as it can. A broken one is not waited for.

@@ -10,7 +10,7 @@ export interface KafkaProducer {
    * 10 s, and some may have been stored.
    */
   send(topic: string, messages: Message[]): Promise<void>;
-  /** Waits for what is on its way; what has not left is rejected. */
+  /** Waits up to 4 s for what is on its way; what has not left is rejected. */
   close(): Promise<void>;
 }
 
@@ -27,6 +27,7 @@ interface Lane {
 }
 
 const attemptMs = 5_000;
+const closeMs = 4_000;
 const retryPauseMs = 100;
 /**
  * kafkajs must not try again by itself: where the leader of a partition moves meanwhile to a broker that has already
@@ -117,8 +118,7 @@ function openLane(connection: KafkaConnection, topic: string): Lane {
 
   async function drain(): Promise<void> {
     await Promise.resolve(); // calls of the same tick go together
-    // oxlint-disable-next-line no-unmodified-loop-condition -- close() does
-    while (waiting.length > 0 && !closed) await settle(takeBatch(waiting));
+    while (waiting.length > 0) await settle(takeBatch(waiting));
     draining = undefined;
   }
 
@@ -133,8 +133,11 @@ function openLane(connection: KafkaConnection, topic: string): Lane {
     async close() {
       closed = true;
       for (const call of waiting.splice(0)) call.reject(unavailable('The event bus is closed'));
-      await draining;
-      await within(attemptMs, 'Disconnecting', producer?.disconnect() ?? Promise.resolve()).catch(() => undefined);
+      const work = async () => {
+        await draining;
+        await producer?.disconnect();
+      };
+      await within(closeMs, 'Closing', work()).catch(() => undefined);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { EachBatchPayload } from 'kafkajs';
 import { unavailable } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { within } from './kafka-client.ts';
 import { type PartitionProgress, partitionProgress } from './kafka-progress.ts';
 import type { TakenMessage } from './kafka-take.ts';
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts';
@@ -24,8 +25,8 @@ export interface Share {
   /** The partitions are about to be given out anew, or the member stops: nothing more begins. */
   revoke(): void;
   deliver(payload: Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>): void;
-  /** Revokes, waits for what is being handled and commits it. */
-  settle(): Promise<void>;
+  /** Revokes, waits for what is being handled, and at most so long for it to be committed. */
+  settle(commitMs: number): Promise<void>;
   lag(): number;
 }
 
@@ -122,10 +123,10 @@ export function createShare({ topic, concurrency, take, log }: ShareOptions): Sh
       for (const message of batch.messages) start(mine, batch.partition, held, message);
       if (held.progress.unfinished > pauseAbove) held.resume ??= pause();
     },
-    async settle() {
+    async settle(commitMs) {
       revoke();
       await Promise.all(underWay);
-      await commit(tenure);
+      await within(commitMs, 'Committing', commit(tenure)).catch(() => undefined); // uncommitted, it comes again
     },
     lag: () => [...tenure.partitions.values()].reduce((sum, { progress }) => sum + progress.lag(), 0),
   };
