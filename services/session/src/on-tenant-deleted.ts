@@ -4,6 +4,7 @@ import type { EventBus } from '@parley/chassis/events/event-bus';
 import { once } from '@parley/chassis/events/inbox';
 import type { JobClaimer } from '@parley/chassis/jobs/job-claimer';
 import type { Logger } from '@parley/chassis/log';
+import type { Metrics } from '@parley/chassis/metrics';
 import type { Part } from '@parley/chassis/unit';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { giveUpSessions } from './end-tenant.ts';
@@ -14,10 +15,11 @@ export interface TenantConsumerOptions {
   /** Ends the tenant's sessions: that waits for running turns, so the event leaves a job behind for it. */
   tenantEnds: JobClaimer;
   log: Logger;
+  metrics: Pick<Metrics, 'gauge'>;
 }
 
 /** Takes the news of deleted tenants. */
-export function tenantConsumer({ bus, database, tenantEnds, log }: TenantConsumerOptions): Part {
+export function tenantConsumer({ bus, database, tenantEnds, log, metrics }: TenantConsumerOptions): Part {
   return eventConsumer({
     bus,
     group: 'session',
@@ -30,5 +32,6 @@ export function tenantConsumer({ bus, database, tenantEnds, log }: TenantConsume
       },
     },
     log,
+    metrics,
   });
 }

@@ -33,7 +33,7 @@ export function session(config: SessionConfig, around: Surroundings): Unit {
       onListening: (url) => around.addresses.announce('session', 'ops', url),
     }),
     ...parts,
-    tenantConsumer({ bus: around.eventBus, database, tenantEnds, log }),
+    tenantConsumer({ bus: around.eventBus, database, tenantEnds, log, metrics }),
     rpcServer({
       unit: 'session',
       host,
