@@ -15,7 +15,7 @@ export interface TenantConsumerOptions {
   /** Ends the tenant's sessions: that waits for running turns, so the event leaves a job behind for it. */
   tenantEnds: JobClaimer;
   log: Logger;
-  metrics: Pick<Metrics, 'gauge'>;
+  metrics?: Pick<Metrics, 'gauge'>;
 }
 
 /** Takes the news of deleted tenants. */
