@@ -260,7 +260,11 @@ test('what cannot work is told without a call, and no key is made', async (t) =>
   const call = ['session', 'GetTranscript'];
   const wrong: [string[], Environment, RegExp][] = [
     [['nobody'], env, /No unit is called nobody\. There are: agent/],
-    [['session', 'Nothing'], env, /session has no method Nothing\. It has: WatchSession, ResolveSessions, GetTranscript/],
+    [
+      ['session', 'Nothing'],
+      env,
+      /session has no method Nothing\. It has: WatchSession, ResolveSessions, GetTranscript/,
+    ],
     [[...call, '{}', '{}'], env, /What is/],
     [[...call, '{"id": 1}'], env, /id is no field; GetTranscriptRequest has: sessionId/],
     [[...call, '{"sessionId": "x"}'], env, /sessionId is no whole number/],
