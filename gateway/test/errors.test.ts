@@ -128,6 +128,17 @@ test('a subgraph that hangs up is unavailable, and the gateway lives', async (t)
   t.notRegex(answer.text, /socket|127/);
 });
 
+test('a subgraph that hangs up in the middle of its answer is unavailable', async (t) => {
+  const agent = await rawServer(t, (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+    response.write('{"data":', () => request.socket.destroy());
+  });
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
+  const answer = await ask(count, { token: await identity.signIn('s-1') });
+  t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
+});
+
 test('an answer that is too large is refused with its reason', async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     env: { GATEWAY_MAX_ANSWER_BYTES: '10000' },

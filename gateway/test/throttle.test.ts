@@ -1,7 +1,9 @@
 import { unavailable } from '@parley/chassis/errors';
 import test, { type ExecutionContext } from 'ava';
+import { buildSchema } from 'graphql';
 import { readFieldRules } from '../src/graph/field-rules.ts';
 import { readSupergraph } from '../src/graph/supergraph.ts';
+import { anyOperation } from './support/any-operation.ts';
 import { codesOf, type GatewayMeshOptions, gatewayMesh } from './support/gateway-mesh.ts';
 import { rawPost } from './support/raw-post.ts';
 
@@ -58,22 +60,37 @@ test('so many requests of each throttled operation pass, the next is 429 and tel
   t.is((await ask('{ isRegisterable(email: "a@b.c") }')).status, 200, 'other operations have windows of their own');
 });
 
-test('every throttle of the schema holds at its own number', async (t) => {
-  const rules = readFieldRules(await readSupergraph());
-  const documents: Record<string, string> = {
-    'Mutation.login': login,
-    'Mutation.refreshToken': 'mutation { refreshToken(input: {refreshToken: "r"}) { accessToken } }',
-    'Mutation.register':
-      'mutation { register(input: {email: "a@b.c", password: "correct horse", fullname: "Ada", phoneCode: "+44", phoneNumber: "7700900123"}) { accessToken } }',
-    'Query.isRegisterable': '{ isRegisterable(email: "a@b.c") }',
-  };
-  for (const [name, query] of Object.entries(documents)) {
-    const requests = rules.get(name)?.throttle?.requests ?? 0;
-    t.true(requests > 0, name);
-    const { ask } = await throttled(t);
-    for (let i = 0; i < requests; i++) t.is((await ask(query)).status, 200, `${name} ${i}`);
-    t.is((await ask(query)).status, 429, name);
+test('every throttle of the schema holds at its own number, and another address is not touched by it', async (t) => {
+  const sdl = await readSupergraph();
+  const schema = buildSchema(sdl, { assumeValidSDL: true });
+  const { ask, identity } = await throttled(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  identity.addApiKey('sk_right', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
+  const token = await identity.signIn('s-1');
+  let held = 0;
+  for (const [name, { throttle }] of readFieldRules(sdl)) {
+    if (!throttle) continue;
+    held += 1;
+    const query = anyOperation(schema, name);
+    const from = (address: string) =>
+      ask(query, { token, apiKey: 'sk_right', headers: { 'x-forwarded-for': address } });
+    for (let i = 0; i < throttle.requests; i++) t.is((await from('203.0.113.1')).status, 200, `${name} ${i}`);
+    const refused = await from('203.0.113.1');
+    t.is(refused.status, 429, name);
+    t.true(Number(refused.headers.get('retry-after')) <= throttle.windowSeconds, name);
+    t.is((await from('203.0.113.2')).status, 200, name);
   }
+  t.true(held >= 4);
+});
+
+test('all gateways count in the same windows', async (t) => {
+  const { ask, secondGateway } = await throttled(t);
+  const at = await secondGateway();
+  for (let i = 0; i < 5; i++) {
+    t.is((await ask(login)).status, 200);
+    t.is((await ask(login, { at })).status, 200);
+  }
+  t.is((await ask(login)).status, 429);
+  t.is((await ask(login, { at })).status, 429);
 });
 
 test('ten aliases count ten; a document of more than the window takes runs not at all', async (t) => {

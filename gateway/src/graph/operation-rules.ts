@@ -120,10 +120,14 @@ function observe(
     metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);
 }
 
-/** Only what was composed of several answers can be larger than they were; one is bounded where it is read. */
+/**
+ * Only what was composed of several answers can be larger than they were; one is bounded where it is read. It grows by what
+ * many places share, so by no more than the square of what was read.
+ */
 function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayContext>, maxBytes: number): void {
   const { body } = response;
-  if (body?.kind !== 'single' || contextValue.answer.parts < 2) return;
+  const { parts, bytesLeft } = contextValue.answer;
+  if (body?.kind !== 'single' || parts < 2 || (maxBytes - bytesLeft) ** 2 < maxBytes) return;
   if (isLargerThan(body.singleResult.data, maxBytes))
     body.singleResult = { errors: [graphError(answerTooLarge()).toJSON()] };
 }

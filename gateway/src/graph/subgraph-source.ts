@@ -74,9 +74,11 @@ function textWithin(budget: AnswerBudget, body: Dispatcher.ResponseData['body'])
       if (budget.bytesLeft < 0) body.destroy(answerTooLarge());
       else chunks.push(chunk);
     });
-    body.once('end', () => resolve((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString() ?? ''));
-    body.once('error', reject);
-    body.once('close', () => reject(new DomainError('internal', 'an answer ended early')));
+    body.once('end', () => {
+      const [first] = chunks;
+      resolve(first && chunks.length === 1 ? first.toString() : Buffer.concat(chunks).toString());
+    });
+    body.once('error', reject); // also of an answer that is cut short
   });
 }
 

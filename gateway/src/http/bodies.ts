@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import express, { type RequestHandler, type Response } from 'express';
+import { holdsMoreValues } from '../limits/json-values.ts';
 import { refuse } from './http-rules.ts';
 
 /** The operations that carry long texts, audio or images, and so may have a longer body. */
@@ -16,6 +17,10 @@ const longOperations = [
 export function mayBeLong(operation: string): boolean {
   return longOperations.includes(operation);
 }
+
+/** Values that one body holds at most, and the length from which on they are counted: none of ours holds thousands. */
+const maxValues = 100_000;
+const unlookedAtBytes = 100_000;
 
 export interface BodyLimits {
   /** Bytes of a body; and of those of the few operations that carry long content. */
@@ -37,8 +42,17 @@ export function requestBodies({ maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }
   const sizes = new WeakMap<IncomingMessage, number>();
   let held = 0;
 
-  // Counted as they arrive, so that many slow senders together hold no more than many quick ones.
-  const bounded: RequestHandler = (request, response, next) => {
+  const admit: RequestHandler = (request, response, next) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    // A compressed body says nothing of its size; what we take compresses to little anyway.
+    if (encoding.toLowerCase() !== 'identity') return refuse(response, 415, 'Send the body uncompressed');
+    const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+    if (charset && !/^utf-?8$/i.test(charset)) return refuse(response, 415, 'Send the body in UTF-8');
+    const announced = Number(request.headers['content-length'] ?? 0);
+    if (announced > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
+    if (held + announced > maxBodiesBytes) return tooMuch(response);
+
+    // Counted as they arrive, so that many slow senders together hold no more than many quick ones.
     let own = 0;
     const count = (chunk: Buffer) => {
       own += chunk.length;
@@ -50,20 +64,6 @@ export function requestBodies({ maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }
       request.off('data', count); // what still comes is thrown away
       held -= own;
     });
-    if (held + announced(request) > maxBodiesBytes) tooMuch(response);
-    else next();
-  };
-  const unlessRefused: RequestHandler = (_request, response, next) => {
-    if (!response.headersSent) next();
-  };
-
-  const plain: RequestHandler = (request, response, next) => {
-    const encoding = request.header('content-encoding') ?? 'identity';
-    // A compressed body says nothing of its size; what we take compresses to little anyway.
-    if (encoding.toLowerCase() !== 'identity') return refuse(response, 415, 'Send the body uncompressed');
-    const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.header('content-type') ?? '')?.[1];
-    if (charset && !/^utf-?8$/i.test(charset)) return refuse(response, 415, 'Send the body in UTF-8');
-    if (announced(request) > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
     next();
   };
 
@@ -75,11 +75,12 @@ export function requestBodies({ maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }
       sizes.set(request, body.length);
       if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name))) throw new BodyTooLong();
       // Decoding would put U+FFFD for what is no UTF-8, and something else would be stored than was sent.
-      if (!isUtf8(body)) throw new NoUtf8();
+      if (!isUtf8(body)) throw new NoJson();
+      if (body.length > unlookedAtBytes && holdsMoreValues(body, maxValues)) throw new NoJson();
     },
   });
 
-  return { read: [plain, bounded, json, unlessRefused], bytesOf: (request) => sizes.get(request) ?? 0 };
+  return { read: [admit, json], bytesOf: (request) => sizes.get(request) ?? 0 };
 }
 
 /** What body-parser hands on of an error thrown while it looks at a body: status and type. */
@@ -88,7 +89,7 @@ class BodyTooLong extends Error {
   readonly type = 'entity.too.large';
 }
 
-class NoUtf8 extends Error {
+class NoJson extends Error {
   readonly status = 400;
   readonly type = 'entity.parse.failed';
 }
@@ -97,8 +98,4 @@ class NoUtf8 extends Error {
 function tooMuch(response: Response): void {
   response.setHeader('connection', 'close');
   refuse(response, 503, 'Too much is being sent at the moment; try again in a while', 'UNAVAILABLE');
-}
-
-function announced(request: Request): number {
-  return Number(request.header('content-length') ?? 0);
 }

@@ -26,6 +26,7 @@ export function postOnly(): RequestHandler {
 /** After the body was read: one operation, as an object. */
 export function oneOperation(): RequestHandler {
   return (request, response, next) => {
+    if (response.headersSent) return; // refused while its body was on the way
     const body: unknown = request.body;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       return refuse(response, 400, 'The body must be a JSON object with query and, if any, variables');
@@ -39,7 +40,8 @@ export function failedRequests(log: Logger): ErrorRequestHandler {
   return (error: Error & { status?: number; type?: string }, _request, response, _next) => {
     if (response.headersSent) return; // refused already, and its body ended with that
     if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is too large');
-    if (error.type === 'entity.parse.failed') return refuse(response, 400, 'The body is no JSON in UTF-8');
+    if (error.type === 'entity.parse.failed')
+      return refuse(response, 400, 'The body is no JSON in UTF-8, or holds too much');
     if (error.status && error.status < 500) return refuse(response, error.status, 'The request cannot be read');
     if (isDomainError(error, 'unavailable')) {
       return refuse(response, errorTable.unavailable.http, error.message, errorTable.unavailable.code);

@@ -21,9 +21,11 @@ export function clientAddress(trustedProxies: string[]): (request: Arrival) => s
   const networks = trustedProxies.map(readNetwork);
   const trusted = (address: Address) => networks.some((network) => within(address, network));
   return (request) => {
-    let client = readAddress(request.socket.remoteAddress ?? '');
+    const peer = request.socket.remoteAddress ?? '';
+    if (networks.length === 0 && isIP(peer) === 4) return peer; // as the system writes it
+    let client = readAddress(peer);
     if (!client) return '';
-    if (networks.length === 0 || !trusted(client)) return client.toString();
+    if (!trusted(client)) return client.toString();
     const hops = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
     for (const hop of hops.toReversed()) {
       const next = readAddress(withoutPort(hop.trim()));

@@ -57,7 +57,7 @@ export interface GraphAnswer {
 export type GatewayMesh = Awaited<ReturnType<typeof gatewayMesh>>;
 
 /** A gateway on free ports in front of scripted subgraphs and gRPC services, over the real wire. */
-export async function gatewayMesh(t: ExecutionContext, options: GatewayMeshOptions = {}) {
+export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options: GatewayMeshOptions = {}) {
   const log = createLogger('test');
   const meshKey = randomBytes(32);
   const callers = createCallers(meshKey);

@@ -87,8 +87,8 @@ export const hostileRequests: HostileRequest[] = [
     body: within(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`),
     statuses: [200, 400],
   },
-  unasked('200,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
-    id: Array.from({ length: 200_000 }, () => 1),
+  unasked('90,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
+    id: Array.from({ length: 90_000 }, () => 1),
   }),
   unasked('400 KB in a number', 'query ($n: Int) { agents(first: $n) { id } }', { n: 'x'.repeat(400_000) }),
   { name: 'no UTF-8', body: Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), statuses: [400] },
@@ -100,6 +100,13 @@ export const hostileRequests: HostileRequest[] = [
   { name: '9 MB', body: `{"query":"${'x'.repeat(9_000_000)}"}`, statuses: [413] },
   { name: '7 MB for a short operation', body: within(`"${'x'.repeat(7_000_000)}"`), statuses: [413] },
   { name: '7 MB of lists', body: within(`[${'[],'.repeat(2_300_000)}1]`), statuses: [413] },
+  {
+    name: '7 MB of lists for a long operation',
+    body: `{"query":"{ generateText }","v":[${'[],'.repeat(2_300_000)}1]}`,
+    statuses: [400],
+  },
+  { name: '7 MB for a long operation', body: within(`"generateText ${'x\\n'.repeat(2_300_000)}"`), statuses: [413] },
+  { name: '7 MB of quotes', body: within(`"generateText ${'\\"'.repeat(3_500_000)}"`), statuses: [413] },
   {
     name: 'a gzip bomb',
     body: gzipSync(Buffer.alloc(50_000_000, 0x20)),

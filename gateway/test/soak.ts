@@ -1,0 +1,68 @@
+/**
+ * By hand: `node --expose-gc gateway/test/soak.ts`. Tells what each hostile request takes of the process's CPU, and what
+ * 2,000 of them, mixed, leave behind in memory and in the latency of those who mean well.
+ */
+import { gatewayMesh } from './support/gateway-mesh.ts';
+import { hostileRequests } from './support/hostile.ts';
+import { rawPost } from './support/raw-post.ts';
+
+const rounds = 2_000;
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const ends: (() => unknown)[] = [];
+const mesh = await gatewayMesh(
+  { teardown: (end) => void ends.push(end) },
+  { resolvers: { agent: { Query: { agentCount: () => 2 } } } },
+);
+const token = await mesh.identity.signIn('s-1');
+
+/** The CPU of this process, client included, while something runs: its least of several times, in ms. */
+async function cpuOf(work: () => Promise<unknown>, times = 5): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < times; i++) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
+
+async function latency(): Promise<{ p50: number; p99: number }> {
+  const took: number[] = [];
+  for (let i = 0; i < 500; i++) {
+    const started = performance.now();
+    await mesh.ask('{ agentCount }', { token });
+    took.push(performance.now() - started);
+  }
+  took.sort((a, b) => a - b);
+  return { p50: took[250] ?? 0, p99: took[495] ?? 0 };
+}
+
+function heapMb(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed / 1e6;
+}
+
+const show = (value: number) => value.toFixed(1).padStart(7);
+const send = ({ body, headers = {} }: (typeof hostileRequests)[number]) => rawPost(mesh.url, { body: [body], headers });
+
+await latency();
+print(`an ordinary query: ${show(await cpuOf(() => mesh.ask('{ agentCount }', { token })))} ms of CPU`);
+for (const request of hostileRequests) {
+  const { status } = await send(request);
+  print(`${show(await cpuOf(() => send(request)))} ms  ${status}  ${request.name}`);
+}
+
+const before = { heap: heapMb(), ...(await latency()) };
+const statuses = new Map<number, number>();
+for (let i = 0; i < rounds; i += 10) {
+  const batch = Array.from({ length: 10 }, (_, j) => hostileRequests.slice((i + j * 7) % hostileRequests.length)[0]);
+  const answers = await Promise.all(batch.flatMap((request) => (request ? [send(request)] : [])));
+  for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+}
+const after = { heap: heapMb(), ...(await latency()) };
+print(`${rounds} mixed, by status: ${JSON.stringify(Object.fromEntries(statuses))}`);
+for (const [when, { heap, p50, p99 }] of Object.entries({ before, after })) {
+  print(`${when.padEnd(7)} heap ${show(heap)} MB   p50 ${show(p50)} ms   p99 ${show(p99)} ms`);
+}
+for (const end of ends) await end();
