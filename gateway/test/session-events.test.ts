@@ -239,8 +239,9 @@ test('a suspended tenant and a limited sign-in may not subscribe', async (t) => 
   await identity.signIn('s-1', { tenantId: 42, limitedReason: 'TWO_FACTOR_REQUIRED' });
   await announce({ $case: 'signInId', value: 'somebody else' });
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
-  t.like(await eventually('it is refused', ended), [
-    { extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } },
-  ]);
+  const told = await eventually('it is refused', ended);
+  // The look at all open sockets may have come first, and closed it.
+  if (socket.closed() !== undefined) t.is(socket.closed(), 4403);
+  else t.like(told, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } }]);
   t.is(session.opened.length, 0);
 });
