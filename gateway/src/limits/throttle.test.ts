@@ -118,6 +118,22 @@ test('while counts cannot be reached, public operations are unavailable and othe
   t.falsy((await one(of('login'), client))?.refused);
 });
 
+test('no window is told to be longer than it is, however the clock rounds', async (t) => {
+  const endsInMs = 60_001;
+  const ask = createThrottle({
+    rules,
+    keyValue: {
+      countAll: async ([entry]) => {
+        const { key, requests } = entry as CountEntry;
+        return { counted: true, windows: [{ key, requests, count: 1, endsInMs }] };
+      },
+    },
+    onDegraded: () => t.fail(),
+    log: createLogger('test'),
+  });
+  t.like(await ask(of('login'), client), { windows: [{ endsInSeconds: 60 }] });
+});
+
 test('a mistake in counting is not taken for an outage', async (t) => {
   const ask = createThrottle({
     rules,

@@ -111,7 +111,9 @@ export function createThrottle({
       });
     const standing = ({ key, count, endsInMs }: CountWindow): Standing => {
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
-      return { operation, requests, windowSeconds, left: requests - count, endsInSeconds: Math.ceil(endsInMs / 1000) };
+      // An engine's clock may round up; no window is longer than it is.
+      const endsInSeconds = Math.min(windowSeconds, Math.ceil(endsInMs / 1000));
+      return { operation, requests, windowSeconds, left: requests - count, endsInSeconds };
     };
     if (answer.counted) return { windows: answer.windows.map(standing) };
     const refused = standing(answer.refused);
