@@ -113,7 +113,8 @@ function object(entries: [string, unknown][]): Record<string, unknown> {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-function selectionOf(field: GraphQLField<unknown, unknown>): string {
+/** Everything of the answer that takes no arguments and no further selection. */
+export function selectionOf(field: GraphQLField<unknown, unknown>): string {
   const type = getNamedType(field.type);
   if (isLeafType(type)) return '';
   const leaves = isObjectType(type)

@@ -1,0 +1,268 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { Client, Tokens } from './client.ts';
+import { createAgent, startSession } from './conversation.ts';
+import { type CredentialMesh, idsOf, outcome, profile } from './credentials.ts';
+import type { CredentialKind, Operation } from './served-operations.ts';
+
+/** Somebody with one kind of credential, as it is shown to the public endpoint. */
+export interface Bearer {
+  url: string;
+  headers: Record<string, string>;
+  /** The id of the things that it may ask for; nobody's id by default. */
+  sessionId?: number;
+}
+
+export interface Credential {
+  kind: CredentialKind | 'none';
+  make(mesh: CredentialMesh): Promise<Bearer>;
+  /** How an operation that takes this kind answers: undefined for one that lets it in. */
+  refusal(operation: Operation): string | undefined;
+}
+
+const letIn = () => undefined;
+const unauthenticated = () => 'UNAUTHENTICATED';
+
+/** What people do with their own account. */
+const account = [
+  'changePassword',
+  'linkIdentity',
+  'unlinkIdentity',
+  'generateTwoFactor',
+  'bindTwoFactor',
+  'verifyTwoFactor',
+  'unbindTwoFactor',
+];
+/** What a limited sign-in may do. */
+const whileLimited = ['verifyTwoFactor', 'getAuthProfile', 'refreshToken'];
+/** What concerns a person and not a tenant. */
+const withoutTenant = [
+  ...account,
+  'getAuthProfile',
+  'refreshToken',
+  'myTenant',
+  'myTenants',
+  'createTenant',
+  'switchTenant',
+];
+/** The mutations that the members of a suspended tenant have. */
+const whileSuspended = [
+  ...account,
+  'createTenant',
+  'switchTenant',
+  'updateTenant',
+  'deleteTenant',
+  'setPrimaryBillingAccount',
+  'endSession',
+  'interruptSession',
+];
+
+const signedIn = (client: Client): Bearer => bearer(client, `Bearer ${client.tokens?.accessToken}`);
+
+/** Every kind of credential, by what it is and what has become of it. */
+export const credentials: Record<string, Credential> = {
+  none: { kind: 'none', make: async ({ visitor }) => bearer(visitor()), refusal: unauthenticated },
+  'an access token': { kind: 'JWT', make: async ({ person }) => signedIn(await person()), refusal: letIn },
+  'a revoked access token': {
+    kind: 'JWT',
+    async make({ person, people }) {
+      const ada = await person();
+      const { userId } = await idsOf(ada);
+      await people(({ knex }) => knex('sign_ins').where({ user_id: userId }).update({ revoked_at: knex.fn.now() }));
+      await eventually('it is known', async () => (await outcome(ada, profile)) === 'UNAUTHENTICATED');
+      return signedIn(ada);
+    },
+    refusal: unauthenticated,
+  },
+  'an expired access token': {
+    kind: 'JWT',
+    async make({ person, people }) {
+      const ada = await person();
+      const sign = await signerOf(ada, people);
+      const good = { ...ada.tokens, accessToken: await sign(600) } as Tokens;
+      Object.assign(ada, { tokens: good });
+      await eventually('the same with a later end is good', async () => (await outcome(ada, profile)) === 'ok');
+      return bearer(ada, `Bearer ${await sign(-60)}`);
+    },
+    refusal: unauthenticated,
+  },
+  'a forged access token': {
+    kind: 'JWT',
+    async make({ person }) {
+      const ada = await person();
+      const [head, claims] = (ada.tokens?.accessToken ?? '').split('.');
+      return bearer(ada, `Bearer ${head}.${claims}.${randomBytes(64).toString('base64url')}`);
+    },
+    refusal: unauthenticated,
+  },
+  'an access token of a limited sign-in': {
+    kind: 'JWT',
+    async make({ person, people }) {
+      const ada = await person();
+      const { userId } = await idsOf(ada);
+      await people(({ knex }) =>
+        knex('sign_ins').where({ user_id: userId }).update({ limited_reason: 'TWO_FACTOR_REQUIRED' }),
+      );
+      await eventually('it is known', async () => (await outcome(ada, '{ agentCount }')) !== 'ok');
+      return signedIn(ada);
+    },
+    refusal: ({ name }) => (whileLimited.includes(name) ? undefined : 'FORBIDDEN TWO_FACTOR_REQUIRED'),
+  },
+  'an access token of a suspended user': {
+    kind: 'JWT',
+    async make({ person, people }) {
+      const ada = await person();
+      const { userId } = await idsOf(ada);
+      await people(({ knex }) => knex('users').where({ id: userId }).update({ status: 'SUSPENDED' }));
+      await eventually('it is known', async () => (await outcome(ada, profile)) !== 'ok');
+      return signedIn(ada);
+    },
+    refusal: () => 'FORBIDDEN USER_SUSPENDED',
+  },
+  'an access token of a suspended tenant': {
+    kind: 'JWT',
+    async make({ person }) {
+      const ada = await person();
+      await suspend(ada);
+      return signedIn(ada);
+    },
+    refusal: ({ kind, name }) =>
+      kind === 'query' || whileSuspended.includes(name) ? undefined : 'FORBIDDEN TENANT_SUSPENDED',
+  },
+  'an access token of a user without tenant, the only one deleted': {
+    kind: 'JWT',
+    async make({ person }) {
+      const ada = await person();
+      await ada.query('mutation { deleteTenant }');
+      return signedIn(ada);
+    },
+    refusal: ({ name }) => (withoutTenant.includes(name) ? undefined : 'FORBIDDEN NO_TENANT'),
+  },
+  'an API key': {
+    kind: 'API_KEY',
+    make: async ({ person }) => withApiKey(await person()),
+    refusal: letIn,
+  },
+  'a replaced API key': {
+    kind: 'API_KEY',
+    async make({ person }) {
+      const ada = await person();
+      const old = await withApiKey(ada);
+      await withApiKey(ada);
+      return old;
+    },
+    refusal: unauthenticated,
+  },
+  'a forged API key': {
+    kind: 'API_KEY',
+    make: async ({ visitor }) => bearer(visitor(), undefined, 'sk_0123456789abcdefghijklmnopqrstuvwxyz'),
+    refusal: unauthenticated,
+  },
+  'an API key of a suspended tenant': {
+    kind: 'API_KEY',
+    async make({ person }) {
+      const ada = await person();
+      const keyed = await withApiKey(ada);
+      await suspend(ada);
+      return keyed;
+    },
+    refusal: () => 'FORBIDDEN TENANT_SUSPENDED',
+  },
+  'an API key of a deleted tenant': {
+    kind: 'API_KEY',
+    async make({ person }) {
+      const ada = await person();
+      const keyed = await withApiKey(ada);
+      await ada.query('mutation { deleteTenant }');
+      return keyed;
+    },
+    refusal: unauthenticated,
+  },
+  'a session token': { kind: 'SESSION_TOKEN', make: (of) => withSession(of), refusal: letIn },
+  'an expired session token': {
+    kind: 'SESSION_TOKEN',
+    make: (of) => withSession(of, { options: { clock: () => new Date(Date.now() - 2 * 60 * 60 * 1_000) } }),
+    refusal: unauthenticated,
+  },
+  'a forged session token': {
+    kind: 'SESSION_TOKEN',
+    async make(of) {
+      const good = await withSession(of);
+      const parts = good.headers.authorization?.split('.') ?? [];
+      parts[3] = randomBytes(32).toString('base64url');
+      return { ...good, headers: { ...good.headers, authorization: parts.join('.') } };
+    },
+    refusal: unauthenticated,
+  },
+  'a session token of a suspended tenant': {
+    kind: 'SESSION_TOKEN',
+    make: (of) => withSession(of, { afterwards: suspend }),
+    refusal: () => 'FORBIDDEN TENANT_SUSPENDED',
+  },
+  'a session token of a deleted tenant': {
+    kind: 'SESSION_TOKEN',
+    make: (of) => withSession(of, { afterwards: (ada) => ada.query('mutation { deleteTenant }') }),
+    refusal: unauthenticated,
+  },
+};
+
+/** What this client shows, and from where it comes. */
+export function bearer({ url, ip }: Client, authorization?: string, apiKey?: string): Bearer {
+  return {
+    url,
+    headers: {
+      'x-app-platform': 'customer',
+      'x-forwarded-for': ip,
+      ...(authorization && { authorization }),
+      ...(apiKey && { 'x-api-key': apiKey }),
+    },
+  };
+}
+
+async function withApiKey(client: Client): Promise<Bearer> {
+  const { generateApiKey } = await client.query<{ generateApiKey: { key: string } }>(
+    'mutation { generateApiKey { key } }',
+  );
+  return bearer(client, undefined, generateApiKey.key);
+}
+
+interface SessionOptions {
+  options?: Parameters<CredentialMesh['withSessionToken']>[1];
+  /** What becomes of the tenant afterwards. */
+  afterwards?: (owner: Client) => Promise<unknown>;
+}
+
+async function withSession(of: CredentialMesh, { options, afterwards }: SessionOptions = {}): Promise<Bearer> {
+  const ada = await of.person();
+  const { tenantId } = await idsOf(ada);
+  const { id: sessionId } = await startSession(ada, await createAgent(ada));
+  const holder = of.withSessionToken({ tenantId, sessionId }, options);
+  await afterwards?.(ada);
+  return { ...signedIn(holder), sessionId };
+}
+
+async function suspend(client: Client): Promise<void> {
+  await client.query('mutation { updateTenant(input: { isSuspended: true }) { id } }');
+}
+
+/** Access tokens as identity would sign them, with other times: by a key of its set that has long been replaced. */
+async function signerOf(client: Client, people: CredentialMesh['people']) {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const kid = randomUUID();
+  const publicJwk = { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' };
+  await people(({ knex }) =>
+    knex('signing_keys').insert({
+      kid,
+      public_jwk: JSON.stringify(publicJwk),
+      private_jwk_sealed: Buffer.of(0),
+      signs_from: new Date(0),
+    }),
+  );
+  const claims = decodeJwt(client.tokens?.accessToken ?? '');
+  return (endsInS: number) => {
+    const exp = Math.floor(Date.now() / 1_000) + endsInS;
+    const token = new SignJWT({ ...claims, iat: exp - 900, exp });
+    return token.setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);
+  };
+}
