@@ -1,0 +1,230 @@
+import test from 'ava';
+import { getNamedType, isLeafType, isObjectType } from 'graphql';
+import type { Answer, Client } from './support/client.ts';
+import { createAgent, startSession } from './support/conversation.ts';
+import { sharedMesh } from './support/mesh.ts';
+import { naughtyStrings, unstorable } from './support/naughty-strings.ts';
+import { type Operation, servedOperations, type TextPlace } from './support/served-operations.ts';
+import { subscribeOutcome } from './support/subscribe-outcome.ts';
+
+const mesh = sharedMesh(test);
+
+/** Places whose text is rewritten by their own rule before it is stored. */
+const rewritten = new Set(
+  ['email', 'phoneNumber', 'phoneCode', 'idNo', 'idType'].map((name) => `register input.${name}`),
+);
+
+/** Refusals that say nothing of the text: it was looked for and is not there, is taken, or is nobody's. */
+const otherRefusals = new Set(['UNAUTHENTICATED', 'NOT_FOUND', 'CONFLICT']);
+
+/** Texts that are a place in a stream. */
+const places = new Set(['0']);
+
+/** How many requests are under way at once. */
+const atOnce = 6;
+
+test('every text that an operation takes is stored as it is or refused as BAD_REQUEST, whatever it says', async (t) => {
+  t.timeout(300_000); // thousands of requests: a busy machine may be busy for long
+  const { person, visitor } = await mesh();
+  const lanes = await Promise.all(Array.from({ length: atOnce }, async () => laneOf(await person())));
+  const operations = (await servedOperations(visitor())).filter(({ kind }) => kind !== 'subscription');
+  const reads = readers(operations);
+  const walked = operations.flatMap((operation) => operation.texts.map((place) => ({ operation, place })));
+  t.true(walked.length >= 45);
+  const stored = new Set<string>();
+
+  for (const { operation, place } of walked) {
+    const cases = Object.entries(naughtyStrings);
+    while (cases.length > 0) {
+      const some = cases.splice(0, atOnce);
+      await Promise.all(
+        lanes.slice(0, some.length).map((lane, n) => check(lane, operation, place, some[n] ?? ['', ''])),
+      );
+    }
+  }
+  // Else everything was refused for some other reason, and nothing was tried.
+  for (const expected of [
+    'createAgent input.name',
+    'createAgent input.personaPrompt',
+    'updateAgent input.subject',
+    'sendMessage input.text',
+    'startSession input.metadata',
+    'startSession input.clientExternalId',
+    'createTenant input.name',
+    'updateTenant input.name',
+    'register input.fullname',
+  ]) {
+    t.true(stored.has(expected), `${expected} took none of them`);
+  }
+
+  async function check(
+    lane: Lane,
+    operation: Operation,
+    place: TextPlace,
+    [name, text]: [string, string],
+  ): Promise<void> {
+    const about = `${operation.name} ${place.path}: ${name}`;
+    const value = place.type === 'JSON' ? { text, list: [text] } : text;
+    const { client, variables } = await prepared(lane, operation, place, value);
+    const answer = await client.send(operation.document, variables);
+    const { code, statusCode, fields } = answer.errors?.[0]?.extensions ?? {};
+    if (code !== undefined) {
+      t.is(answer.status, 200, about);
+      t.true(code === 'BAD_REQUEST' || otherRefusals.has(code), `${about}: ${answer.text.slice(0, 500)}`);
+      t.true((statusCode ?? 500) < 500, about);
+      if (unstorable.has(name)) t.is(code, 'BAD_REQUEST', about);
+      if (unstorable.has(name)) t.regex(fields?.[0]?.path ?? '', new RegExp(`^${place.path}\\b`), about);
+      return;
+    }
+    t.is(answer.errors, undefined, about);
+    t.false(unstorable.has(name), `${about} was taken`);
+    await assertKept({ ...lane, client }, operation, place, value, answer, about);
+  }
+
+  /** Somebody who may call the operation, and variables that are good but for the walked place. */
+  async function prepared(lane: Lane, { name, by, variables }: Operation, { path }: TextPlace, value: unknown) {
+    // Nobody may make many tenants.
+    const client = by.length === 0 ? visitor() : name === 'createTenant' ? await person() : lane.client;
+    const given: Record<string, unknown> = { ...goodValues(), [path]: value };
+    const steps = path.split('.');
+    // Where one of two is to be given, the other one would be refused.
+    if (name === 'login' && path === 'input.phoneNumber') delete given['input.email'];
+    if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
+    return {
+      client,
+      variables: variables((at, type) => {
+        if (at in given && (at === path || !isLeafType(type) || isRequired(name, at))) return given[at];
+        if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(lane, name, at);
+        return path.startsWith(`${at}.`) && at.split('.').length < steps.length ? true : undefined;
+      }),
+    };
+  }
+
+  function idAt({ agentId, sessionId }: Lane, operation: string, path: string): number | string | undefined {
+    if (path === 'id') return operation === 'session' ? String(sessionId) : String(agentId);
+    if (path === 'input.agentId') return agentId;
+    return path.endsWith('sessionId') ? sessionId : undefined;
+  }
+
+  /** That the answer, and whoever reads it afterwards, finds the very same text. */
+  async function assertKept(
+    { client, sessionId }: Lane,
+    { name, field }: Operation,
+    { path }: TextPlace,
+    value: unknown,
+    answer: Answer<Record<string, unknown>>,
+    about: string,
+  ): Promise<void> {
+    if (rewritten.has(`${name} ${path}`)) return;
+    if (name === 'sendMessage' && path === 'input.text') {
+      const { session: read } = await client.query<{ session: { messages: { text: string }[] } }>(
+        'query ($id: ID!) { session(id: $id) { messages { text } } }',
+        { id: sessionId },
+      );
+      t.true(
+        read.messages.some(({ text }) => text === value),
+        about,
+      );
+      stored.add(`${name} ${path}`);
+      return;
+    }
+    if (name === 'register') {
+      const tokens = answer.data?.['register'] as Client['tokens'];
+      const { getAuthProfile } = await Object.assign(visitor(), { tokens }).query<{
+        getAuthProfile: Record<string, unknown>;
+      }>('{ getAuthProfile { fullname idType idNo } }');
+      const leaf = path.split('.').at(-1) ?? '';
+      if (!(leaf in getAuthProfile)) return;
+      t.deepEqual(getAuthProfile[leaf], value, about);
+      stored.add(`${name} ${path}`);
+      return;
+    }
+    const leaf = path.split('.').at(-1) ?? '';
+    const row = answer.data?.[name] as Record<string, unknown> | undefined;
+    if (typeof row !== 'object' || row === null || !(leaf in row)) return;
+    const kept = Array.isArray(row[leaf]) ? [value] : value;
+    t.deepEqual(row[leaf], kept, `${about}, in the answer`);
+    const read = reads.get(getNamedType(field.type).name);
+    if (!read) return;
+    const again = await client.query(read.document, read.field.args.length > 0 ? { id: String(row['id']) } : {});
+    t.like(again, { [read.name]: { [leaf]: kept } }, `${about}, read back`);
+    stored.add(`${name} ${path}`);
+  }
+});
+
+test('no text opens a subscription that no event has given', async (t) => {
+  const { person } = await mesh();
+  const ada = await person();
+  const { id } = await startSession(ada, await createAgent(ada));
+  const headers = { 'x-app-platform': 'customer', authorization: `Bearer ${ada.tokens?.accessToken}` };
+  for (const operation of await servedOperations(ada)) {
+    if (operation.kind !== 'subscription') continue;
+    for (const { path } of operation.texts) {
+      for (const [name, text] of Object.entries(naughtyStrings)) {
+        const variables = operation.variables((at, type) =>
+          at === path ? text : type.name === 'ID' ? String(id) : undefined,
+        );
+        const answer = await subscribeOutcome(ada.url, headers, operation.document, variables);
+        t.is(answer, places.has(text) ? 'ok' : 'BAD_REQUEST', `${operation.name} ${path}: ${name}`);
+      }
+    }
+  }
+});
+
+/** Somebody with an agent and a session, so that nobody changes what another one has just stored. */
+interface Lane {
+  client: Client;
+  agentId: number;
+  sessionId: number;
+}
+
+async function laneOf(client: Client): Promise<Lane> {
+  const agentId = await createAgent(client);
+  return { client, agentId, sessionId: (await startSession(client, agentId)).id };
+}
+
+/** Operations that read one thing, by the type of that thing: with its id, or as one's own. */
+function readers(operations: Operation[]): Map<string, Operation> {
+  const found = new Map<string, Operation>();
+  for (const operation of operations) {
+    const { kind, field } = operation;
+    const takes = field.args.map(({ name }) => name).join();
+    if (kind !== 'query' || (takes !== '' && takes !== 'id') || !isObjectType(getNamedType(field.type))) continue;
+    if (String(field.type).startsWith('[')) continue;
+    found.set(getNamedType(field.type).name, operation);
+  }
+  return found;
+}
+
+/** What stands beside the walked place. */
+function goodValues(): Record<string, unknown> {
+  const some = Math.random().toString(36).slice(2);
+  return {
+    'input.email': `${some}@example.com`,
+    'input.password': `${some} passphrase ${some}`,
+    'input.newPassword': `${some} passphrase ${some}`,
+    'input.fullname': 'Ada Lovelace',
+    'input.phoneCode': '+44',
+    'input.phoneNumber': `7${String(Math.random()).slice(2, 11).padEnd(9, '1')}`,
+    'input.name': 'Maya',
+    'input.personaPrompt': 'You are Maya.',
+    'input.position': 'Engineer',
+    'input.useCase': 'INTERVIEW',
+    'input.clientExternalId': 'customer-1',
+    'input.text': 'Hello.',
+  };
+}
+
+/** Optional ones that have to be there all the same. */
+function isRequired(operation: string, path: string): boolean {
+  const needed: Record<string, string[]> = {
+    login: ['input.email', 'input.password'],
+    register: ['input.email', 'input.password', 'input.fullname', 'input.phoneCode', 'input.phoneNumber'],
+    changePassword: ['input.newPassword'],
+    createAgent: ['input.name', 'input.personaPrompt', 'input.position', 'input.useCase'],
+    createTenant: ['input.name'],
+    sendMessage: ['input.text'],
+    startSession: ['input.clientExternalId'],
+  };
+  return needed[operation]?.includes(path) ?? false;
+}
