@@ -1,0 +1,125 @@
+import { request } from 'node:http';
+import { createGate } from '@parley/chassis/testing/gate';
+import test from 'ava';
+import { createAgent, startSession } from './support/conversation.ts';
+import { sharedMesh } from './support/mesh.ts';
+import { sharedModel } from './support/scripted-model.ts';
+import { servedOperations } from './support/served-operations.ts';
+
+/** The proxy in front of the gateway comes from here; whoever comes from 127.0.0.1 is believed nothing. */
+const proxy = '127.0.0.9';
+const model = sharedModel(test);
+const mesh = sharedMesh(test, async () => ({ ...(await model()).env, TRUSTED_PROXIES: `${proxy}/32` }));
+
+interface Sent {
+  from?: string;
+  forwardedFor?: string;
+  query: string;
+  variables?: object;
+  token?: string | undefined;
+}
+
+/** One request from an address of this machine, with whatever is said about where it comes from. */
+function send(url: string, { from = '127.0.0.1', forwardedFor, query, variables = {}, token }: Sent) {
+  const body = JSON.stringify({ query, variables });
+  return new Promise<{ status: number; retryAfter: string | undefined; text: string }>((resolve, reject) => {
+    const outgoing = request(url, {
+      method: 'POST',
+      localAddress: from,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'x-app-platform': 'customer',
+        ...(forwardedFor && { 'x-forwarded-for': forwardedFor }),
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
+    });
+    outgoing.once('error', reject);
+    outgoing.once('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.once('error', reject);
+      response.once('end', () => {
+        const { statusCode = 0, headers } = response;
+        resolve({ status: statusCode, retryAfter: headers['retry-after'], text });
+      });
+    });
+    outgoing.end(body);
+  });
+}
+
+test('every throttled operation passes as often as its window says, then is 429 for that address alone', async (t) => {
+  const { url, visitor } = await mesh();
+  const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
+  t.true(throttled.length >= 4);
+  for (const [n, operation] of throttled.entries()) {
+    const { requests, windowSeconds } = operation.throttle ?? { requests: 0, windowSeconds: 0 };
+    const { document: query, name } = operation;
+    const variables = operation.variables();
+    const via = (client: string) => send(url, { from: proxy, forwardedFor: client, query, variables });
+    const one = `203.0.113.${n + 1}`;
+    for (let i = 0; i < requests; i += 1) t.is((await via(one)).status, 200, `${name}, request ${i + 1}`);
+    const refused = await via(one);
+    t.is(refused.status, 429, name);
+    t.regex(refused.text, /"TOO_MANY_REQUESTS"/);
+    const seconds = Number(refused.retryAfter);
+    t.true(seconds > 0 && seconds <= windowSeconds, `${name}: ${refused.retryAfter}`);
+    t.is((await via(`6.6.6.6, ${one}`)).status, 429, `${name}: what a client says before the proxy speaks`);
+    t.is((await via(`198.51.100.${n + 1}`)).status, 200, `${name}: another address`);
+
+    // One document of more than the window takes counts nothing; one of just as many counts each.
+    const aliases = (count: number) =>
+      Array.from({ length: count }, (_, i) => query.replace(/^[^{]*\{ | \}$/g, '').replace(/^/, `a${i}: `));
+    const head = /^[^{]*/.exec(query)?.[0] ?? '';
+    const plain = (count: number) =>
+      `${head} { ${aliases(count)
+        .join(' ')
+        .replace(/\{ __typename [^}]*\}/g, '{ __typename }')} }`;
+    const many = (client: string, count: number) =>
+      send(url, { from: proxy, forwardedFor: client, query: plain(count), variables });
+    const other = `192.0.2.${n + 1}`;
+    t.is((await many(other, requests + 1)).status, 429, name);
+    t.is((await many(other, requests)).status, 200, name);
+    t.is((await via(other)).status, 429, `${name}: aliases count one by one`);
+  }
+});
+
+test('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t) => {
+  const { url, visitor } = await mesh();
+  const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
+  for (const operation of throttled) {
+    const { document: query, name } = operation;
+    const variables = operation.variables();
+    const forged = (n: number) =>
+      send(url, { from: '127.0.0.5', forwardedFor: `203.0.113.${100 + n}`, query, variables });
+    const requests = operation.throttle?.requests ?? 0;
+    for (let n = 0; n < requests; n += 1) t.is((await forged(n)).status, 200, name);
+    t.is((await forged(requests)).status, 429, name);
+    t.is((await send(url, { from: '127.0.0.6', query, variables })).status, 200, `${name}: another socket's address`);
+  }
+});
+
+test('three hundred messages of a minute from one address, over several sessions, all pass', async (t) => {
+  const { url, person } = await mesh();
+  const ada = await person();
+  const agentId = await createAgent(ada);
+  const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));
+  const gate = createGate(); // nobody is answered: what is sent is what counts here
+  const texts = Array.from({ length: 300 }, (_, n) => `Message ${n} of three hundred`);
+  for (const text of texts) (await model()).answer(text, { beforeHeaders: gate });
+  const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+  while (texts.length > 0) {
+    const answers = await Promise.all(
+      texts.splice(0, 10).map((text, n) => {
+        const variables = { input: { sessionId: sessions[n % sessions.length]?.id, text } };
+        return send(url, { from: '127.0.0.7', query, variables, token: ada.tokens?.accessToken });
+      }),
+    );
+    for (const { status, text } of answers) {
+      t.is(status, 200);
+      t.notRegex(text, /"errors"/);
+    }
+  }
+});
