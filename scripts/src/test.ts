@@ -3,7 +3,7 @@ import { root } from './root.ts';
 import { killAll } from './suite/command.ts';
 import { findContractCheck } from './suite/contract.ts';
 import { type RealEngines, realEngines } from './suite/real-engines.ts';
-import { checks, lanes, type Outcome, type Step, tests } from './suite/steps.ts';
+import { checks, lanes, leftOut, type Outcome, type Step, tests } from './suite/steps.ts';
 import { onPostgres, testedWorkspaces, type Workspace } from './suite/workspaces.ts';
 
 const usage = `scripts/test [--only NAME]… [TEXT]…
@@ -112,6 +112,6 @@ async function timed(step: Step): Promise<Outcome> {
     `${seconds} s`,
   ];
   console.log(`${failed > 0 ? '✘' : '✔'} ${step.name}: ${counts.filter(Boolean).join(', ')}`);
-  if (failed > 0) console.log(output.replaceAll(/^/gm, '    '));
+  if (failed > 0 || output.startsWith(leftOut)) console.log(output.trimEnd().replaceAll(/^/gm, '    '));
   return outcome;
 }

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { root } from '../root.ts';
+import { compareProtos } from './compare-protos.ts';
+
+const first = `syntax = "proto3";
+package parley.pets.v1;
+service PetService {
+  rpc GetPet(GetPetRequest) returns (GetPetResponse);
+  rpc FeedPet(GetPetRequest) returns (GetPetResponse);
+}
+message GetPetRequest { int32 id = 1; }
+message GetPetResponse { string name = 1; }
+message PetFed { int32 id = 1; }
+`;
+const withField = first.replace('string name = 1;', 'string name = 1; string species = 2;');
+
+/** A checkout of its own with one proto, under the rules of this one. */
+function checkoutOf(t: ExecutionContext, proto = first) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-breaking-')));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, 'protos'));
+  cpSync(join(root, 'protos/buf.yaml'), join(folder, 'protos/buf.yaml'));
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: folder, stdio: 'pipe' });
+  const write = (text: string) => writeFileSync(join(folder, 'protos/pets.proto'), text);
+  const commit = (text: string) => {
+    write(text);
+    git('add', '.');
+    git('commit', '--quiet', '--allow-empty', '-m', 'a change');
+  };
+  const compare = (ci = false) => compareProtos({ checkout: folder, ci });
+  git('init', '--quiet', '--initial-branch=main');
+  commit(proto);
+  return { folder, git, write, commit, compare };
+}
+
+test('the first protos have nothing before them, and it is said', async (t) => {
+  const { compare } = checkoutOf(t);
+
+  t.deepEqual(await compare(true), { outcome: 'leftOut', said: 'these are the first' });
+});
+
+test('what is not committed yet is compared with the last commit', async (t) => {
+  const { write, compare } = checkoutOf(t);
+  write(withField);
+  t.like(await compare(), { outcome: 'passed' });
+
+  write(first.replace('string name = 1;', 'int32 name = 1;'));
+  const { outcome, said } = await compare();
+  t.is(outcome, 'failed');
+  t.regex(said, /pets\.proto:\d+.*"GetPetResponse" changed type/u);
+});
+
+test('what is committed is compared with the state before the last change, whatever was committed since', async (t) => {
+  const { folder, commit, git, compare } = checkoutOf(t, withField);
+  commit(first);
+  writeFileSync(join(folder, 'README.md'), 'later');
+  git('add', '.');
+  git('commit', '--quiet', '-m', 'something else');
+
+  const { outcome, said } = await compare();
+  t.is(outcome, 'failed');
+  t.regex(said, /"2".*GetPetResponse/u);
+});
+
+test('a branch is compared with where it left main, over all of its commits', async (t) => {
+  const { commit, git, compare } = checkoutOf(t, withField);
+  git('checkout', '--quiet', '-b', 'feature');
+  commit(first);
+  commit(`${first}message Later { int32 id = 1; }\n`);
+
+  t.like(await compare(), { outcome: 'failed' });
+});
+
+for (const [what, changed] of [
+  ['an RPC', first.replace(/ {2}rpc FeedPet.*\n/u, '')],
+  ["an event's payload", first.replace(/message PetFed.*\n/u, '')],
+  ['a service', first.replace(/service[^}]*\}\n/u, '')],
+  ['a field', first.replace('string name = 1;', 'reserved 1; reserved "name";')],
+] as const) {
+  test(`${what} that is taken away is found`, async (t) => {
+    const { write, compare } = checkoutOf(t);
+    write(changed);
+
+    t.like(await compare(), { outcome: 'failed' });
+  });
+}
+
+test('a folder without history is told apart from one that passes', async (t) => {
+  const { folder, compare } = checkoutOf(t);
+  rmSync(join(folder, '.git'), { recursive: true });
+
+  const { outcome, said } = await compare(true);
+  t.is(outcome, 'leftOut');
+  t.regex(said, /no git checkout/u);
+});
+
+test('a shallow clone says how to get the history, and fails under CI', async (t) => {
+  const { folder, commit } = checkoutOf(t);
+  commit(withField);
+  const shallow = `${folder}-shallow`;
+  t.teardown(() => rmSync(shallow, { recursive: true }));
+  execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(folder).href, shallow], { stdio: 'pipe' });
+
+  const here = await compareProtos({ checkout: shallow, ci: false });
+  t.is(here.outcome, 'leftOut');
+  t.regex(here.said, /--unshallow/u);
+  t.like(await compareProtos({ checkout: shallow, ci: true }), { outcome: 'failed' });
+});
+
+test('any commit can be named, and one that is not there is an error', async (t) => {
+  const { folder, commit } = checkoutOf(t, withField);
+  commit(first);
+  commit(`${first}message Later { int32 id = 1; }\n`);
+
+  t.like(await compareProtos({ checkout: folder, against: 'HEAD', ci: false }), { outcome: 'passed' });
+  t.like(await compareProtos({ checkout: folder, against: 'HEAD~2', ci: false }), { outcome: 'failed' });
+  await t.throwsAsync(compareProtos({ checkout: folder, against: 'v0', ci: false }), { message: /v0/u });
+});

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../root.ts';
+import { run } from '../suite/command.ts';
+import { previousState } from './previous-state.ts';
+
+/** What came of the comparison, and what a person should read of it. */
+export interface Comparison {
+  outcome: 'passed' | 'failed' | 'leftOut';
+  said: string;
+}
+
+export interface ComparedProtos {
+  /** The folder whose `protos/` is looked at. Default: this checkout. */
+  checkout?: string;
+  /** A commit, tag or branch to compare with. Default: the state before the last change (`previous-state.ts`). */
+  against?: string | undefined;
+  /** Whether a history that could be here and is not counts as a failure. */
+  ci: boolean;
+}
+
+const timeoutMs = 120_000;
+
+/** Holds the protos, events included, to the rules of `buf.yaml` about what may change while two versions run together. */
+export async function compareProtos({ checkout = root, against, ci }: ComparedProtos): Promise<Comparison> {
+  const previous = against === undefined ? previousState(checkout, 'protos/*.proto') : { commit: against };
+  if ('none' in previous) return { outcome: previous.mendable && ci ? 'failed' : 'leftOut', said: previous.none };
+
+  const folder = mkdtempSync(join(tmpdir(), 'parley-protos-'));
+  try {
+    // An archive rather than buf's own clone: it asks for no remote, and takes a shortened commit too.
+    const archive = join(folder, 'previous.tar');
+    execFileSync('git', ['archive', '--format=tar', `--output=${archive}`, previous.commit, 'protos'], {
+      cwd: checkout,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const args = ['breaking', '--against', `${archive}#subdir=protos`];
+    const command = join(root, 'node_modules/.bin/buf');
+    const { ok, output } = await run({ command, args, cwd: join(checkout, 'protos'), timeoutMs });
+    return ok
+      ? { outcome: 'passed', said: `nothing breaks what ran at ${previous.commit.slice(0, 12)}` }
+      : { outcome: 'failed', said: `compared with ${previous.commit.slice(0, 12)}:\n${output.trim()}` };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
