@@ -1,0 +1,90 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+
+/** What the holder of a signed URL may do, once or often, until it expires. */
+export interface Permit {
+  method: 'PUT' | 'GET';
+  key: string;
+  /** PUT: the type that must be sent. GET: the one that is answered, where it is not the stored one. */
+  contentType?: string | undefined;
+  /** GET: the name to save it under. */
+  fileName?: string | undefined;
+  expiresAt: Date;
+}
+
+export interface UrlSigner {
+  sign(baseUrl: string, permit: Permit): string;
+  /**
+   * What a request target (path and query, as it came) permits for this method.
+   * @returns undefined where it is expired, was changed in any way, or was signed for something else.
+   */
+  verify(method: string, target: string): Permit | undefined;
+}
+
+const parameters = ['expires', 'type', 'name', 'signature'] as const;
+type Parameters = Partial<Record<(typeof parameters)[number], string>>;
+
+/**
+ * URLs signed by HMAC-SHA256, the key and the permit in clear. The first key of the ring signs, all of them verify, so that
+ * URLs outlive a change of keys.
+ */
+export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.now): UrlSigner {
+  const ring = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'parley storage urls', 32)));
+  const [first] = ring;
+  if (!first) throw new Error('There is no key to sign URLs with');
+
+  return {
+    sign(baseUrl, permit) {
+      const query = new URLSearchParams({ expires: String(permit.expiresAt.getTime()) });
+      if (permit.contentType !== undefined) query.set('type', permit.contentType);
+      if (permit.fileName !== undefined) query.set('name', permit.fileName.toWellFormed());
+      query.set('signature', signature(first, permit).toString('base64url'));
+      return `${baseUrl}/${permit.key.split('/').map(encodeURIComponent).join('/')}?${query}`;
+    },
+
+    verify(method, target) {
+      if (method !== 'PUT' && method !== 'GET') return undefined;
+      const read = readTarget(target);
+      if (!read) return undefined;
+      const { key, given } = read;
+      const permit: Permit = {
+        method,
+        key,
+        contentType: given.type,
+        fileName: given.name,
+        expiresAt: new Date(Number(given.expires)),
+      };
+      const sent = Buffer.from(given.signature ?? '', 'base64url');
+      // Every key is tried, and each takes its time: which one it was tells nothing.
+      const matches = ring.filter((each) => {
+        const right = signature(each, permit);
+        return sent.length === right.length && timingSafeEqual(sent, right);
+      });
+      return matches.length > 0 && permit.expiresAt.getTime() > now() ? permit : undefined;
+    },
+  };
+}
+
+/** A JSON array, so that no two permits have the same text. */
+function signature(key: Buffer, { method, key: objectKey, contentType, fileName, expiresAt }: Permit): Buffer {
+  const name = fileName?.toWellFormed();
+  const text = JSON.stringify([method, objectKey, contentType ?? null, name ?? null, String(expiresAt.getTime())]);
+  return createHmac('sha256', key).update(text).digest();
+}
+
+/** Read from the target itself: a URL parser would resolve `..` and let two targets mean one key. */
+function readTarget(target: string): { key: string; given: Parameters } | undefined {
+  const [path = '', query = '', ...rest] = target.split('?');
+  if (!path.startsWith('/') || rest.length > 0) return undefined;
+  const given: Parameters = {};
+  for (const [name, value] of new URLSearchParams(query)) {
+    const known = parameters.find((each) => each === name);
+    if (!known || given[known] !== undefined) return undefined;
+    given[known] = value;
+  }
+  if (!/^\d{1,15}$/u.test(given.expires ?? '')) return undefined;
+  try {
+    return { key: decodeURIComponent(path.slice(1)), given };
+  } catch {
+    return undefined;
+  }
+}
