@@ -41,17 +41,17 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
       propagation.inject(otel.active(), headers);
       const { query, variables, operationName } = request;
       try {
-        const { statusCode, body } = await pool.request({
+        const response = await pool.request({
           method: 'POST',
           path: '/',
           headers,
           body: JSON.stringify({ query, variables, operationName }),
         });
-        if (statusCode !== 200) {
-          await body.dump();
-          throw new DomainError('internal', `${unit} answered ${statusCode}`);
+        if (response.statusCode !== 200) {
+          await response.body.dump();
+          throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
         }
-        const answer: unknown = JSON.parse(await textWithin(context.answer, body));
+        const answer = await readWithin(context.answer, response);
         if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
         return answer;
       } catch (error) {
@@ -64,22 +64,22 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
   };
 }
 
-/** Reads a body as long as the request's answer may still grow. */
-function textWithin(budget: AnswerBudget, body: Dispatcher.ResponseData['body']): Promise<string> {
+/** Reads an answer as far as the request's answer may still grow. */
+async function readWithin(budget: AnswerBudget, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
   budget.parts += 1;
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    body.on('data', (chunk: Buffer) => {
-      budget.bytesLeft -= chunk.length;
-      if (budget.bytesLeft < 0) body.destroy(answerTooLarge());
-      else chunks.push(chunk);
-    });
-    body.once('end', () => {
-      const [first] = chunks;
-      resolve(first && chunks.length === 1 ? first.toString() : Buffer.concat(chunks).toString());
-    });
-    body.once('error', reject); // also of an answer that is cut short
-  });
+  const announced = Number(headers['content-length'] ?? Number.NaN);
+  // undici holds the sender to what it announced, and reads that quicker than piece by piece.
+  if (announced <= budget.bytesLeft) {
+    budget.bytesLeft -= announced;
+    return body.json();
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    budget.bytesLeft -= chunk.length;
+    if (budget.bytesLeft < 0) throw answerTooLarge(); // which ends the body as well
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
 }
 
 type GraphAnswer = Awaited<ReturnType<GraphQLDataSource['process']>>;
