@@ -24,7 +24,7 @@ export function agentReader(database: Database): AgentReader {
   async function readBatch(tenantId: number, ids: Set<number>): Promise<Map<number, Agent>> {
     await underWay.get(tenantId);
     gathering.delete(tenantId);
-    const reading = database.transact(tenantId, (db) => agentStore(db).listByIds([...ids]));
+    const reading = database.read(tenantId, (db) => agentStore(db).listByIds([...ids]));
     const settled = Promise.allSettled([reading]);
     underWay.set(tenantId, settled);
     try {

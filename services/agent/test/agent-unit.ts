@@ -4,6 +4,7 @@ import type { Database } from '@parley/chassis/database/types';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { type RpcClient, rpcClient } from '@parley/chassis/rpc/client';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import { testSchema } from '@parley/chassis/testing/test-schema';
@@ -41,12 +42,17 @@ export async function agentUnit(t: ExecutionContext, env: Record<string, string>
       transactions += 1;
       return database.transact(tenantId, work);
     },
+    read: (tenantId, work) => {
+      transactions += 1;
+      return database.read(tenantId, work);
+    },
   };
   const around: Surroundings = {
     database: () => counted,
     keyValue: memoryKeyValue(),
     eventLog: memoryEventLog(),
     eventBus: inProcessEventBus({ deadLetters: { append: () => Promise.reject(new Error('none is expected')) } }),
+    objectStore: absentObjectStore(),
     addresses,
     callers,
     host: '127.0.0.1',

@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts';
 import { isLostConnection, transactionError } from './database-errors.ts';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
+import type { Opening } from './opening-client.ts';
 import { openPool } from './pool.ts';
 import type { Database, SchemaDeclaration, SharedDb, TenantDb, Transaction } from './types.ts';
 
@@ -56,17 +57,16 @@ export function openDatabase(options: DatabaseOptions): Database {
     ].join('; ');
   }
 
-  /** One simple-protocol statement sets all of it: nothing is bound, and nothing outlives the transaction. */
-  async function run<T>(opening: string, kind: string, work: Work<T>): Promise<T> {
+  /** One message of the simple protocol begins and sets all of it: nothing is bound, nothing outlives the transaction. */
+  async function run<T>(opening: Opening, kind: string, work: Work<T>, beforeCommit?: (value: T) => void): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     const effects: (() => void)[] = [];
     const woken = new Set<string>();
     let begun = false;
     const attempt = () =>
       pool.transaction(async (transaction) => {
-        const aborted = watchForAbort(transaction);
-        await transaction.raw(opening);
         begun = true;
+        const aborted = watchForAbort(transaction);
         const db: Transaction = {
           knex: transaction,
           afterCommit: (effect) => effects.push(effect),
@@ -76,8 +76,9 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (await aborted()) {
           throw new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
         }
+        beforeCommit?.(value);
         return value;
-      });
+      }, opening);
     const result = await traced(kind, () =>
       attempt().catch((error: unknown) => {
         // The pool gave out a connection that had died while it lay idle; nothing has been done yet.
@@ -134,11 +135,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     schemaName,
 
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
-      return run(settings(roles.tenant, tenantId), 'transact', (db) => work({ ...db, tenantId }));
+      return run({ opening: settings(roles.tenant, tenantId) }, 'transact', (db) => work({ ...db, tenantId }));
+    },
+
+    async read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
+      const opening = { opening: settings(roles.tenant, tenantId), readOnly: true };
+      const answer = Promise.withResolvers<T>();
+      run(opening, 'read', (db) => work({ ...db, tenantId }), answer.resolve).catch(answer.reject);
+      return answer.promise;
     },
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>) {
-      return run(settings(roles.shared, undefined), 'transactShared', (db, aborted) => work(sharedDb(db, aborted)));
+      return run({ opening: settings(roles.shared, undefined) }, 'transactShared', (db, aborted) =>
+        work(sharedDb(db, aborted)),
+      );
     },
 
     onWake(what, listener) {

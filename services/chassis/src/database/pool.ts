@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import knexFactory, { type Knex } from 'knex';
 import type { Logger } from '../log.ts';
 import { isQueryTimeout } from './database-errors.ts';
+import { OpeningClient } from './opening-client.ts';
 
 export interface PoolOptions {
   url: string;
@@ -30,7 +31,7 @@ const idleTimeoutMs = 60_000;
 export function openPool({ url, poolSize, statementTimeoutMs, acquireTimeoutMs = 5_000, log }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
   const pool = knexFactory({
-    client: 'pg',
+    client: OpeningClient,
     version: '15', // the oldest that is served; saves asking on the first connection
     connection: {
       connectionString: url,

@@ -1,0 +1,30 @@
+/** What is used of knex past its published types; its own dialects are made of the same two classes. */
+
+declare module 'knex/lib/dialects/postgres/index.js' {
+  import type { Knex } from 'knex';
+  import { knex } from 'knex';
+
+  export default class PgClient extends knex.Client {
+    transaction(container: unknown, config?: Knex.TransactionConfig, outer?: unknown): Knex.Transaction;
+  }
+}
+
+declare module 'knex/lib/dialects/postgres/execution/pg-transaction.js' {
+  import type { Knex } from 'knex';
+
+  interface PgTransaction extends Knex.Transaction {
+    readonly readOnly: boolean | undefined;
+    /** Sends statements on the transaction's connection; rejects once it is completed. */
+    readonly trxClient: { query(connection: unknown, sql: string): Promise<unknown> };
+    _completed: boolean;
+    begin(connection: unknown): Promise<unknown>;
+  }
+
+  const PgTransaction: new (
+    client: Knex.Client,
+    container: unknown,
+    config?: Knex.TransactionConfig,
+    outer?: unknown,
+  ) => PgTransaction;
+  export default PgTransaction;
+}

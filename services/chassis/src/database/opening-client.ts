@@ -1,0 +1,45 @@
+import type { Knex } from 'knex';
+import PgTransaction from 'knex/lib/dialects/postgres/execution/pg-transaction.js';
+import PgClient from 'knex/lib/dialects/postgres/index.js';
+
+/** How a transaction begins. */
+export interface Opening extends Knex.TransactionConfig {
+  /** Statements without parameters, sent together with BEGIN: all of them cost one round trip. */
+  opening: string;
+}
+
+/**
+ * knex's PostgreSQL client, whose transactions begin with whatever their `opening` says. Where one of its statements is
+ * refused the transaction is rolled back, rejects with the refusal, and its work is not called.
+ */
+export class OpeningClient extends PgClient {
+  override transaction(
+    container: unknown,
+    config?: Knex.TransactionConfig | Opening,
+    outer?: unknown,
+  ): Knex.Transaction {
+    return new OpeningTransaction(this, container, config, outer);
+  }
+}
+
+class OpeningTransaction extends PgTransaction {
+  readonly #opening: string | undefined;
+
+  constructor(client: OpeningClient, container: unknown, config?: Knex.TransactionConfig | Opening, outer?: unknown) {
+    super(client, container, config, outer);
+    this.#opening = config && 'opening' in config ? config.opening : undefined;
+  }
+
+  override async begin(connection: unknown): Promise<unknown> {
+    if (this.#opening === undefined) return super.begin(connection);
+    const begin = this.readOnly ? 'BEGIN READ ONLY' : 'BEGIN';
+    try {
+      return await this.trxClient.query(connection, `${begin}; ${this.#opening}`);
+    } catch (error) {
+      // BEGIN may have passed: the connection goes back to the pool without a transaction.
+      await this.trxClient.query(connection, 'ROLLBACK').catch(() => undefined);
+      this._completed = true;
+      throw error;
+    }
+  }
+}
