@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { SignJWT } from 'jose';
+import { jwtVerify, SignJWT } from 'jose';
 import { type Caller, createCallers, inTenant } from './caller.ts';
 
 const key = randomBytes(32);
@@ -25,7 +25,15 @@ test('what was not minted with the key of this mesh is refused alike', async (t)
   const callers = createCallers(key);
   const foreign = await createCallers(randomBytes(32)).mint(caller, 'agent');
   const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${foreign.split('.')[1]}.`;
-  for (const token of [undefined, '', 'x', foreign, unsigned]) {
+  const [header = '', payload = '', mac = ''] = (await callers.mint(caller, 'agent')).split('.');
+  const other = Buffer.from(JSON.stringify({ caller: { ...caller, tenantId: 8 }, aud: 'agent' })).toString('base64url');
+  const altered = [
+    `${header}.${other}.${mac}`,
+    `${header}.${payload}.`,
+    `${header}.${payload}.${mac}.x`,
+    `${header}.${payload}`,
+  ];
+  for (const token of [undefined, '', 'x', '..', foreign, unsigned, ...altered]) {
     await t.throwsAsync(callers.verify(token, 'agent'), { message: 'This port takes calls from the mesh only' });
   }
 });
@@ -41,6 +49,28 @@ test('a caller is good for 60 s and 5 s of leeway, whatever its own expiry says'
   const callers = createCallers(key);
   await t.notThrowsAsync(callers.verify(await minted(60), 'agent'));
   await t.throwsAsync(callers.verify(await minted(70), 'agent'), { message: /mesh only/ });
+});
+
+test('a caller of another algorithm, without its times, or from the future is refused', async (t) => {
+  const callers = createCallers(key);
+  const refused = { message: /mesh only/ };
+  const claims = { caller, aud: 'agent' };
+  const now = Math.floor(Date.now() / 1000);
+  const signed = (payload: object, alg = 'HS256') =>
+    new SignJWT({ ...claims, ...payload }).setProtectedHeader({ alg }).sign(alg === 'HS256' ? key : randomBytes(64));
+
+  await t.notThrowsAsync(callers.verify(await signed({ iat: now, exp: now + 60 }), 'agent'));
+  await t.throwsAsync(callers.verify(await signed({ iat: now, exp: now + 60 }, 'HS512'), 'agent'), refused);
+  await t.throwsAsync(callers.verify(await signed({ exp: now + 60 }), 'agent'), refused);
+  await t.throwsAsync(callers.verify(await signed({ iat: now }), 'agent'), refused);
+  await t.throwsAsync(callers.verify(await signed({ iat: now + 30, exp: now + 90 }), 'agent'), refused);
+  await t.throwsAsync(callers.verify(await signed({ iat: now - 30, exp: now - 10 }), 'agent'), refused);
+});
+
+test('what is minted is a JWS that a library verifies', async (t) => {
+  const token = await createCallers(key).mint(caller, 'agent');
+  const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], audience: 'agent', maxTokenAge: 60 });
+  t.deepEqual(payload['caller'], caller);
 });
 
 test('a caller without a tenant is told so where one is needed', (t) => {
