@@ -9,6 +9,7 @@ import {
 } from '@parley/protos/parley/agent/v1/agent';
 import type { Agent } from './agent.ts';
 import type { App } from './app.ts';
+import { gatherText } from './gather-text.ts';
 import type { ModelMessage } from './models/model.ts';
 
 export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
@@ -17,7 +18,7 @@ export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
 
     async *runTurn({ agentId, history }, { caller, signal }) {
       const turn = { agentId, history: history.map((message) => fromMessage(message)) };
-      for await (const event of app.runTurn(inTenant(caller), turn, signal)) {
+      for await (const event of gatherText(app.runTurn(inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
         else {
           const { tokensIn, tokensOut, providerId, modelId } = event;
