@@ -3,8 +3,16 @@ import { agent } from '@parley/agent';
 import { readAgentConfig } from '@parley/agent/config';
 import { createModels, type ModelDescription } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
-import { type Environment, positiveInt, readAll, readSettings, SettingsError, secretKey } from '@parley/chassis/config';
-import { refuseUnservedEngines, serviceDatabase } from '@parley/chassis/connect';
+import {
+  type Environment,
+  port,
+  positiveInt,
+  readAll,
+  readSettings,
+  SettingsError,
+  secretKey,
+} from '@parley/chassis/config';
+import { serviceDatabase } from '@parley/chassis/connect';
 import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
@@ -14,7 +22,9 @@ import { kafkaBusOf, kafkaSettings } from '@parley/chassis/events/kafka-settings
 import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger, type Logger, logLevel } from '@parley/chassis/log';
+import { readS3Settings } from '@parley/chassis/object-store/s3-settings';
 import { redisEngines, redisUrl } from '@parley/chassis/redis/redis-engines';
+import { secretKeys } from '@parley/chassis/secret-box';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part, Unit } from '@parley/chassis/unit';
 import { evaluation } from '@parley/evaluation';
@@ -28,6 +38,7 @@ import { readSessionConfig } from '@parley/session/config';
 import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { schemas } from './schemas.ts';
+import { meshStorage } from './storage.ts';
 import { topics } from './topics.ts';
 
 /** The whole mesh in one process: every unit with its own servers and wire, on engines of this process. */
@@ -62,6 +73,8 @@ export async function localMesh(
     mesh: () =>
       readSettings(env, {
         MESH_KEY: secretKey,
+        SECRETS_KEYS: secretKeys,
+        STORAGE_PORT: port.default(4200),
         DATABASE_POOL_SIZE: positiveInt.default(4),
         LOG_LEVEL: logLevel,
         REDIS_URL: redisUrl.optional(),
@@ -73,7 +86,7 @@ export async function localMesh(
     evaluation: () => readEvaluationConfig(env),
     gateway: () => readGatewayConfig(env),
     database: () => readDatabase(env),
-    others: () => refuseUnservedEngines(env),
+    s3: () => readS3Settings(env),
   });
   const log = createLogger('mesh');
   let embedded: EmbeddedDatabase | undefined;
@@ -95,11 +108,19 @@ export async function localMesh(
       groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
       log,
     });
+  const storage = meshStorage(configs.s3, {
+    folder: folder === null ? null : join(folder, 'objects'),
+    keys: configs.mesh.SECRETS_KEYS,
+    port: configs.mesh.STORAGE_PORT,
+    corsOrigins: configs.gateway.corsOrigins,
+    log,
+  });
   const surroundings: Surroundings = {
     database: (schema) => serviceDatabase(env, schema, configs.mesh.DATABASE_POOL_SIZE, embedded?.url),
     keyValue,
     eventLog,
     eventBus,
+    objectStore: storage.store,
     addresses: createAddresses(env, ['gateway', ...schemas.map(({ name }) => name)]),
     callers: createCallers(configs.mesh.MESH_KEY),
     host: '127.0.0.1',
@@ -119,7 +140,7 @@ export async function localMesh(
       void embedded.exited.then(fail);
     },
     async stop() {
-      await Promise.all([eventBus.close(), eventLog.close(), keyValue.close()]);
+      await Promise.all([eventBus.close(), eventLog.close(), keyValue.close(), storage.store.close()]);
       await embedded?.stop();
     },
   };
@@ -137,11 +158,13 @@ export async function localMesh(
         : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',
       'event bus': KAFKA_BROKERS ? 'Kafka (KAFKA_BROKERS)' : 'in process, fed by the outboxes',
+      'object store': storage.describe(),
     }),
     async start() {
       try {
         if (redis) await startPart(redis);
         await startPart(engines);
+        if (storage.server) await startPart(storage.server);
         if (KAFKA_BROKERS) await makeTopics(topics, { brokers: KAFKA_BROKERS, log });
         // Units are made only now: their databases need the embedded one's address.
         // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.

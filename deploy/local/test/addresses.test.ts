@@ -12,7 +12,10 @@ test('while a mesh runs, its data folder tells its owner alone where the units a
   t.teardown(() => rmSync(dataFolder, { recursive: true }));
   const file = join(dataFolder, addressesFile);
   process.env.LOG_LEVEL ??= 'fatal';
-  const mesh = await localMesh({ GATEWAY_PORT: '0' }, { dataFolder, databaseSnapshot: databaseSnapshot() });
+  const mesh = await localMesh(
+    { GATEWAY_PORT: '0', STORAGE_PORT: '0' },
+    { dataFolder, databaseSnapshot: databaseSnapshot() },
+  );
 
   await mesh.start();
   const { addresses } = mesh.surroundings;

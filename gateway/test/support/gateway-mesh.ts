@@ -9,6 +9,7 @@ import { type GraphContext, subgraph } from '@parley/chassis/graph/subgraph';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
+import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { rpcServer } from '@parley/chassis/rpc/server';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
@@ -74,6 +75,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     keyValue,
     eventLog: memoryEventLog(),
     eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
+    objectStore: absentObjectStore(),
     addresses,
     callers,
     host: options.host ?? '127.0.0.1',

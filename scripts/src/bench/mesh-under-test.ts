@@ -27,7 +27,7 @@ export async function startMesh({ folder, env, profileFolder }: MeshOptions): Pr
   const startedAt = performance.now();
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const child = spawn(process.execPath, [...profiling, join(root, 'scripts/src/up.ts')], {
-    env: { ...process.env, PARLEY_DATA_DIR: folder, GATEWAY_PORT: '0', LOG_FILE: '', ...env },
+    env: { ...process.env, PARLEY_DATA_DIR: folder, GATEWAY_PORT: '0', STORAGE_PORT: '0', LOG_FILE: '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const kill = () => void child.kill('SIGKILL');

@@ -1,7 +1,7 @@
 import { type RunningServers, startServers } from '../servers/start-servers.ts';
 import type { Outcome, Step } from './steps.ts';
 
-/** Servers of the run's own, for the tests that want a real PostgreSQL, Redis or Kafka. */
+/** Servers of the run's own, for the tests that want a real PostgreSQL, Redis, Kafka or S3. */
 export interface RealEngines {
   /** The step that installs and starts them; it fails under `CI`, where a machine cannot have one of them. */
   step: Step;
@@ -35,6 +35,7 @@ export function realEngines(ci: boolean, say: (line: string) => void): RealEngin
         ...(started?.superuserUrl && { TEST_POSTGRES_URL: started.superuserUrl }),
         ...(started?.env.REDIS_URL && { TEST_REDIS_URL: started.env.REDIS_URL }),
         ...(started?.env.KAFKA_BROKERS && { TEST_KAFKA_BROKERS: started.env.KAFKA_BROKERS }),
+        ...s3Settings(started?.env),
       };
     },
     async stop() {
@@ -42,4 +43,10 @@ export function realEngines(ci: boolean, say: (line: string) => void): RealEngin
       await (await servers)?.stop();
     },
   };
+}
+
+/** S3_BUCKET is TEST_S3_BUCKET to tests, and so on. */
+function s3Settings(env: Record<string, string> = {}): Record<string, string> {
+  const settings = Object.entries(env).filter(([name]) => name.startsWith('S3_'));
+  return Object.fromEntries(settings.map(([name, value]) => [`TEST_${name}`, value]));
 }

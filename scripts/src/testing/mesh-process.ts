@@ -30,7 +30,13 @@ export function removePlace({ temporaryFolder }: Place): void {
 /** `scripts/up` at a place, on any free port. */
 export function startMesh(t: ExecutionContext, place: Place, env: Record<string, string> = {}): Child {
   return startChild(t, 'up', {
-    env: { PARLEY_DATA_DIR: place.dataFolder, TMPDIR: place.temporaryFolder, GATEWAY_PORT: '0', ...env },
+    env: {
+      PARLEY_DATA_DIR: place.dataFolder,
+      TMPDIR: place.temporaryFolder,
+      GATEWAY_PORT: '0',
+      STORAGE_PORT: '0',
+      ...env,
+    },
   });
 }
 

@@ -35,6 +35,7 @@ export async function startMeshWithModel(): Promise<MeshWithModel> {
     SECRETS_KEYS: `k1:${key()}`,
     AVATAR_TOKEN_KEYS: `k1:${key()}`,
     GATEWAY_PORT: '0',
+    STORAGE_PORT: '0',
     TRUSTED_PROXIES: '127.0.0.1/32', // tests come through `startBalancer`: limits are to an address
     HOSTED_SMALL_MODEL_URL: model.url,
     HOSTED_SMALL_MODEL_MODEL: 'test-model',

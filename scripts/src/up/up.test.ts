@@ -135,6 +135,8 @@ test.serial('a port that is taken is named', async (t) => {
 test('all bad settings are named at once', async (t) => {
   const mesh = startMesh(t, newPlace(t), {
     GATEWAY_PORT: 'four thousand',
+    STORAGE_PORT: '-1',
+    S3_ENDPOINT: 'there',
     LOG_LEVEL: 'loud',
     PARLEY_PUBLIC_URL: 'localhost',
     DATABASE_URL: 'mysql://localhost',
@@ -146,6 +148,9 @@ test('all bad settings are named at once', async (t) => {
   t.is(await mesh.ended, 1);
   for (const name of [
     'GATEWAY_PORT',
+    'STORAGE_PORT',
+    'S3_ENDPOINT',
+    'S3_BUCKET',
     'LOG_LEVEL',
     'PARLEY_PUBLIC_URL',
     'DATABASE_URL',
@@ -195,5 +200,7 @@ test('in production no smaller engine is taken unasked', async (t) => {
   const mesh = startMesh(t, newPlace(t), { NODE_ENV: 'production' });
 
   t.is(await mesh.ended, 1);
-  t.regex(mesh.stderr, /^These settings are wrong:\n {2}DATABASE_URL: is missing, and NODE_ENV is production\n$/u);
+  for (const name of ['DATABASE_URL', 'S3_ENDPOINT']) {
+    t.true(mesh.stderr.includes(`\n  ${name}: is missing, and NODE_ENV is production\n`), mesh.stderr);
+  }
 });

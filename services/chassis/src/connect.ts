@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createCallers } from './caller.ts';
-import { type Environment, positiveInt, readSettings, SettingsError, secretKey } from './config.ts';
+import { type Environment, positiveInt, readAll, readSettings, SettingsError, secretKey } from './config.ts';
 import { readDatabaseUrls, requireDatabaseUrls } from './database/database-urls.ts';
 import { openDatabase } from './database/open.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
@@ -9,6 +9,9 @@ import { inProcessEventBus } from './events/in-process-event-bus.ts';
 import { kafkaBusOf, kafkaSettings } from './events/kafka-settings.ts';
 import { memoryKeyValue } from './key-value/memory-key-value.ts';
 import { createLogger, logLevel } from './log.ts';
+import { absentObjectStore } from './object-store/object-store.ts';
+import { s3ObjectStore } from './object-store/s3-object-store.ts';
+import { readS3Settings } from './object-store/s3-settings.ts';
 import { redisEngines, redisUrl } from './redis/redis-engines.ts';
 import { createAddresses, type Surroundings } from './surroundings.ts';
 import type { Part } from './unit.ts';
@@ -17,19 +20,23 @@ import type { Part } from './unit.ts';
  * The surroundings of a unit that runs as a process of its own, from the environment. `DATABASE_URL`, or one per service
  * (`SESSION_DATABASE_URL`), is needed; schemas are brought up to date beforehand by `scripts/migrate`.
  * With `REDIS_URL`, key-value and event log are shared by all processes, with `KAFKA_BROKERS` the event bus; else they are
- * this process's own, and units that share them have to share a process. Topics are made beforehand by `scripts/topics`.
+ * this process's own, and units that share them have to share a process. Files are in the bucket of `S3_ENDPOINT`; without it
+ * whoever wants one is told that there is none. Topics are made beforehand by `scripts/topics`.
  * @throws SettingsError naming all that is missing or wrong.
  */
 export function connectSurroundings(env: Environment): Surroundings & Part {
-  const settings = readSettings(env, {
-    MESH_KEY: secretKey,
-    DATABASE_POOL_SIZE: positiveInt.default(4),
-    LOG_LEVEL: logLevel,
-    REDIS_URL: redisUrl.optional(),
-    ...kafkaSettings,
-    PARLEY_HOST: z.string().default('127.0.0.1'),
+  const { settings, s3 } = readAll({
+    settings: () =>
+      readSettings(env, {
+        MESH_KEY: secretKey,
+        DATABASE_POOL_SIZE: positiveInt.default(4),
+        LOG_LEVEL: logLevel,
+        REDIS_URL: redisUrl.optional(),
+        ...kafkaSettings,
+        PARLEY_HOST: z.string().default('127.0.0.1'),
+      }),
+    s3: () => readS3Settings(env),
   });
-  refuseUnservedEngines(env);
   // Alone on its own bus a process would publish to nobody, and the outbox would take its events for delivered.
   if (!settings.KAFKA_BROKERS && env.NODE_ENV === 'production') {
     throw new SettingsError(['KAFKA_BROKERS: is missing, and NODE_ENV is production']);
@@ -42,6 +49,7 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
     inProcessEventBus({
       deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
     });
+  const objectStore = s3 ? s3ObjectStore(s3) : absentObjectStore();
 
   return {
     name: 'engines',
@@ -49,6 +57,7 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
     keyValue,
     eventLog,
     eventBus,
+    objectStore,
     addresses: createAddresses(env),
     callers: createCallers(settings.MESH_KEY),
     host: settings.PARLEY_HOST,
@@ -59,7 +68,7 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
       await redis?.start();
     },
     async stop() {
-      await Promise.all([eventBus.close(), eventLog.close(), keyValue.close()]);
+      await Promise.all([eventBus.close(), eventLog.close(), keyValue.close(), objectStore.close()]);
       await redis?.stop();
     },
   };
@@ -79,13 +88,4 @@ export function serviceDatabase(
     return openDatabase({ url: fallbackUrl, schema, poolSize });
   }
   return openDatabase({ ...requireDatabaseUrls(env, schema.name), schema, poolSize });
-}
-
-/**
- * An engine that is asked for and not served would be silently replaced by a smaller one: better not to start.
- * @throws SettingsError naming each.
- */
-export function refuseUnservedEngines(env: Environment): void {
-  const asked = ['S3_ENDPOINT'].filter((name) => env[name]);
-  if (asked.length > 0) throw new SettingsError(asked.map((name) => `${name}: this version has no such engine yet`));
 }

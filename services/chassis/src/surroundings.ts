@@ -5,6 +5,7 @@ import type { EventBus } from './events/event-bus.ts';
 import type { KeyValue } from './key-value/key-value.ts';
 import type { Part } from './unit.ts';
 
+import type { ObjectStore } from './object-store/object-store.ts';
 /** The doors of a unit. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: what clients use. */
 export type Door = 'rpc' | 'graph' | 'ops' | 'public';
 
@@ -34,6 +35,8 @@ export interface Surroundings {
   eventBus: EventBus;
   addresses: Addresses;
   callers: Callers;
+  /** Of all tenants: work for one of them goes by `tenantObjects`. */
+  objectStore: ObjectStore;
   /** Address that servers of the mesh listen on. */
   host: string;
   /** True where units bring their own schema up to date when they start; false where a migration job does it before. */

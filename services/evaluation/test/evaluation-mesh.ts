@@ -7,6 +7,7 @@ import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
+import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { rpcClient } from '@parley/chassis/rpc/client';
 import { rpcServer } from '@parley/chassis/rpc/server';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
@@ -95,6 +96,7 @@ export async function evaluationMesh(t: ExecutionContext, env: Record<string, st
       keyValue,
       eventLog: memoryEventLog(),
       eventBus,
+      objectStore: absentObjectStore(),
       addresses,
       callers,
       host: '127.0.0.1',

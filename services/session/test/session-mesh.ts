@@ -10,6 +10,7 @@ import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
+import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { createAddresses } from '@parley/chassis/surroundings';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
@@ -97,6 +98,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
       keyValue,
       eventLog,
       eventBus,
+      objectStore: absentObjectStore(),
       addresses,
       callers,
       migrateOnStart: false,

@@ -5,6 +5,7 @@ import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
+import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { rpcClient } from '@parley/chassis/rpc/client';
 import { rpcServer } from '@parley/chassis/rpc/server';
 import { createAddresses } from '@parley/chassis/surroundings';
@@ -62,6 +63,7 @@ async function startUnit(t: ExecutionContext) {
     keyValue: memoryKeyValue(),
     eventLog: memoryEventLog(),
     eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
+    objectStore: absentObjectStore(),
     addresses,
     callers,
     host: '127.0.0.1',

@@ -55,7 +55,7 @@ export function sharedMesh(
 
 /** Free ports, and clients that come through a proxy so that each has an address of its own. */
 export function testEnvironment(env: Environment = {}): Environment {
-  return { ...keys(), GATEWAY_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32', ...env };
+  return { ...keys(), GATEWAY_PORT: '0', STORAGE_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32', ...env };
 }
 
 function keys(): Environment {

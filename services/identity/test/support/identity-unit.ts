@@ -3,6 +3,7 @@ import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { rpcClient } from '@parley/chassis/rpc/client';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import { testSchema } from '@parley/chassis/testing/test-schema';
@@ -28,6 +29,7 @@ export async function identityUnit(t: ExecutionContext) {
     keyValue: memoryKeyValue(),
     eventLog: memoryEventLog(),
     eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
+    objectStore: absentObjectStore(),
     addresses: createAddresses({}),
     callers,
     host: '127.0.0.1',
