@@ -1,6 +1,6 @@
 #!/bin/sh
 # prepare.sh COMMAND [ARGUMENT…]: installs what package-lock.json asks for, if it is not there yet, and runs
-# scripts/src/COMMAND.ts on the Node that the lockfile names. Every command in scripts/ goes through here.
+# scripts/src/COMMAND.ts on the Node that the lockfile names, with NODE_FLAGS. Every command in scripts/ goes through here.
 set -eu
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
@@ -110,4 +110,5 @@ NX_NO_CLOUD=true
 export PATH NODE_COMPILE_CACHE NX_NO_CLOUD
 [ -z "${CI:-}" ] || export NX_DAEMON=false
 
-exec node "scripts/src/$command.ts" "$@"
+# shellcheck disable=SC2086 # flags, each a word of its own
+exec node ${NODE_FLAGS:-} "scripts/src/$command.ts" "$@"

@@ -77,7 +77,7 @@ function termOf(word: string): string {
     .replace(/['’]s$/u, '');
   if (!/^[a-z]{4,}$/u.test(lower)) return lower;
   const singular = lower.replace(/ies$/u, 'y').replace(/([^s])s$/u, '$1');
-  return singular.length > 5 ? singular.replace(/(?:ing|ed|e)$/u, '') : singular;
+  return singular.length > 5 ? singular.replace(/(?:ion|ing|ed|e)$/u, '') : singular;
 }
 
 /** A text cut to so many characters at a word's end, with an ellipsis where something is missing. */
