@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
 import { schemas } from '@parley/local/schemas';
+import { listMigrations } from './migrate/list-migrations.ts';
 import { migrateAll } from './migrate/migrate-all.ts';
 
 const usage = `Brings the database of every service to the newest schema, and says what it did.
 
   scripts/migrate
+  scripts/migrate --list     needs no database: puts new migrations into the list of those that are never edited again
 
   DATABASE_URL               postgres://user:password@host:port/database, the login that the services run under
   <SERVICE>_DATABASE_URL     the same for one service that has a database of its own, e.g. SESSION_DATABASE_URL
@@ -15,6 +17,11 @@ Each service's schema is changed in one transaction, whole or not at all; severa
 scripts/up needs none of this: it brings its database up to date by itself.
 `;
 
-const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h', default: false } } });
+const { values } = parseArgs({
+  options: { list: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+});
 if (values.help) process.stdout.write(usage);
-else process.exitCode = await migrateAll(schemas, process.env, process);
+else if (values.list) {
+  const listed = await listMigrations(schemas);
+  process.stdout.write(listed.map((name) => `${name}\n`).join('') || 'all are in the list\n');
+} else process.exitCode = await migrateAll(schemas, process.env, process);

@@ -15,6 +15,8 @@ export interface MigrateOptions {
   schema: SchemaDeclaration;
   schemaName: string;
   log?: Logger | undefined;
+  /** Applies one migration, the chassis' own included. Default: its `up`. For checks that look before and after each. */
+  apply?: (migration: Migration, knex: Knex.Transaction) => Promise<void>;
 }
 
 /** An index on a large table takes its time. */
@@ -27,7 +29,8 @@ const statementTimeoutMs = 15 * 60_000;
  *
  * Answers the names of the migrations that this call applied, none when the schema was up to date.
  */
-export async function migrateSchema({ url, appUrl, schema, schemaName, log }: MigrateOptions): Promise<string[]> {
+export async function migrateSchema(options: MigrateOptions): Promise<string[]> {
+  const { url, appUrl, schema, schemaName, log, apply = ({ up }, knex) => up(knex) } = options;
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs, log });
   try {
     return await pool.transaction(async (transaction) => {
@@ -37,7 +40,7 @@ export async function migrateSchema({ url, appUrl, schema, schemaName, log }: Mi
       await ensureClock(transaction, schemaName);
       const [, applied]: [number, string[]] = await transaction.migrate.latest({
         tableName: bookkeepingTable,
-        migrationSource: sourceOf([...plumbingMigrations, ...schema.migrations]),
+        migrationSource: sourceOf([...plumbingMigrations, ...schema.migrations], apply),
       });
       await applyTableKinds(transaction, schemaName, tablesOf(schema));
       return applied;
@@ -85,12 +88,18 @@ async function ensureClock(transaction: Knex.Transaction, schemaName: string): P
     $$`);
 }
 
-function sourceOf(migrations: Migration[]): Knex.MigrationSource<Migration> {
+function sourceOf(
+  migrations: Migration[],
+  apply: NonNullable<MigrateOptions['apply']>,
+): Knex.MigrationSource<Migration> {
   return {
     getMigrations: async () => migrations,
     getMigrationName: ({ name }) => name,
     // The transaction it is handed is the one it runs in, whatever knex's types say.
-    getMigration: async ({ up }) => ({ up: (knex) => up(knex as Knex.Transaction), down: async () => undefined }),
+    getMigration: async (migration) => ({
+      up: (knex) => apply(migration, knex as Knex.Transaction),
+      down: async () => undefined,
+    }),
   };
 }
 

@@ -54,5 +54,5 @@ export const plumbingMigrations: Migration[] = [
       `);
     },
   },
-  ...jobsMigrations.map(({ name, up }) => ({ name: `chassis/${name}`, up })),
+  ...jobsMigrations.map((migration) => ({ ...migration, name: `chassis/${migration.name}` })),
 ];

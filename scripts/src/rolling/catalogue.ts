@@ -1,0 +1,89 @@
+import type { Knex } from 'knex';
+
+/** A column; `number` stays the same when it is renamed. */
+export interface Column {
+  number: number;
+  name: string;
+  type: string;
+  notNull: boolean;
+  /** Whether a row that says nothing about it gets a value: by a default, as an identity, generated. */
+  filled: boolean;
+}
+
+/** A rule for the rows of a table. */
+export interface Rule {
+  name: string;
+  kind: 'check' | 'foreign key' | 'exclusion' | 'unique';
+  /** The numbers of the columns that it looks at. */
+  columns: number[];
+  /** In words that stay the same when only its name changes. */
+  definition: string;
+  /** Whether it deletes or changes rows by itself when what they refer to goes. */
+  acts: boolean;
+}
+
+/** A table or view. */
+export interface Relation {
+  /** Stays the same when it is renamed. */
+  oid: number;
+  name: string;
+  columns: Column[];
+  rules: Rule[];
+}
+
+/** What a schema offers to whoever reads and writes in it. */
+export interface Catalogue {
+  relations: Relation[];
+  /** Functions with the types of their arguments. */
+  functions: string[];
+  /** `type: label` of every enumeration. */
+  labels: string[];
+}
+
+/** Reads the schema that comes first in the search path. */
+export async function readCatalogue(knex: Knex.Transaction): Promise<Catalogue> {
+  const rows = async <T>(sql: string): Promise<T[]> => (await knex.raw(sql)).rows;
+  const relations = await rows<{ oid: number; name: string }>(`
+    SELECT oid::int8::int AS oid, relname AS name FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm') ORDER BY relname`);
+  const columns = await rows<Column & { relation: number }>(`
+    SELECT a.attrelid::int8::int AS relation, a.attnum AS number, a.attname AS name,
+           format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS "notNull",
+           a.atthasdef OR a.attidentity <> '' AS filled
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm')
+      AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`);
+  const constraints = await rows<Rule & { relation: number }>(`
+    SELECT conrelid::int8::int AS relation, conname AS name, coalesce(to_json(conkey), '[]') AS columns,
+           CASE contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion' END AS kind,
+           pg_get_constraintdef(oid) AS definition, confdeltype IN ('c', 'n', 'd') OR confupdtype IN ('c', 'n', 'd') AS acts
+    FROM pg_constraint
+    WHERE connamespace = current_schema()::regnamespace AND conrelid <> 0 AND contype IN ('c', 'f', 'x')`);
+  // Primary keys and unique constraints are unique indexes too; ON CONFLICT finds each by what it covers, not by its name.
+  const uniques = await rows<Rule & { relation: number }>(`
+    SELECT i.indrelid::int8::int AS relation, c.relname AS name, 'unique' AS kind, false AS acts,
+           array_to_json(string_to_array(i.indkey::text, ' ')::int[]) AS columns,
+           concat_ws(' ', i.indkey, pg_get_expr(i.indexprs, i.indrelid), 'where', pg_get_expr(i.indpred, i.indrelid),
+                     to_jsonb(i) -> 'indnullsnotdistinct', i.indcollation, i.indclass) AS definition
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = current_schema()::regnamespace AND i.indisunique AND NOT i.indisexclusion`);
+  const functions = await rows<{ signature: string }>(`
+    SELECT proname || '(' || pg_get_function_identity_arguments(oid) || ') → ' || coalesce(pg_get_function_result(oid), '')
+             AS signature
+    FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`);
+  const labels = await rows<{ label: string }>(`
+    SELECT t.typname || ': ' || e.enumlabel AS label FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid
+    WHERE t.typnamespace = current_schema()::regnamespace`);
+
+  const of = <T extends { relation: number }>(oid: number, all: T[]) => all.filter(({ relation }) => relation === oid);
+  return {
+    relations: relations.map(({ oid, name }) => ({
+      oid,
+      name,
+      columns: of(oid, columns),
+      rules: of(oid, [...constraints, ...uniques]),
+    })),
+    functions: functions.map(({ signature }) => signature),
+    labels: labels.map(({ label }) => label),
+  };
+}
