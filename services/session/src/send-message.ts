@@ -43,13 +43,19 @@ export async function sendMessage(ports: Ports, caller: Caller, input: SendMessa
       text,
       clientTurnId: input.clientTurnId ?? undefined,
       testDraft: input.testDraft === true,
+      historyTokens: ports.settings.historyTokens,
     });
     if (!accepted) {
       assertActive(await sessionStore(db).get(sessionId));
       throw new DomainError('conflict', `Session ${sessionId} is just changing; try again`);
     }
     const data: TurnJob = { sessionId, turnId: accepted.turnId, requestId };
-    const job = await jobs(db, ports.turns).append({ kind: turnKind, key: String(sessionId), data });
+    const job = await jobs(db, ports.turns).append({
+      kind: turnKind,
+      key: String(sessionId),
+      data,
+      prepared: accepted.prepared,
+    });
     if (!job.claimed && job.ahead >= ports.settings.queuedPerSession) {
       throw new DomainError(
         'tooManyRequests',

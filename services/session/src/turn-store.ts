@@ -14,6 +14,8 @@ export interface NewTurn {
   text: string;
   clientTurnId: string | undefined;
   testDraft: boolean;
+  /** The size of the history that is read with it, at most. */
+  historyTokens: number;
 }
 
 /** A message and the turn that it opens. */
@@ -21,6 +23,8 @@ export interface AcceptedTurn {
   session: Session;
   turnId: number;
   turnIndex: number;
+  /** What `prepare` would read. Undefined unless nothing of the session stands before it: it has to be read later then. */
+  prepared: PreparedTurn | undefined;
 }
 
 /** A turn without its end. */
@@ -56,26 +60,71 @@ export interface Reply {
 export function turnStore({ knex, tenantId }: TenantDb) {
   return {
     /**
-     * Stores a USER message, its number given under the session's row lock, and the turn that it opens. Undefined when the
-     * session is not there or takes no messages.
+     * Stores a USER message, its number given under the session's row lock, and the turn that it opens; where nothing of the
+     * session stands before it, the turn is RUNNING at once (its job says whether somebody is at it) and its history is read
+     * with it. Undefined when the session is not there or takes no messages.
+     *
+     * The statement sees messages as they were when it began, perhaps before the wait for the lock: the number that was next
+     * then tells whether one has been added since.
      */
-    async accept({ sessionId, text, clientTurnId, testDraft }: NewTurn): Promise<AcceptedTurn | undefined> {
-      const { rows }: { rows: (SessionRow & { turn_id: number; turn_index: number })[] } = await knex.raw(
+    async accept({
+      sessionId,
+      text,
+      clientTurnId,
+      testDraft,
+      historyTokens,
+    }: NewTurn): Promise<AcceptedTurn | undefined> {
+      const tokens = contextTokens(text);
+      const { rows }: { rows: (SessionRow & AcceptedRow)[] } = await knex.raw(
         `WITH session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, last_event_at = parley_now(), updated_at = parley_now()
             WHERE id = :sessionId AND tenant_id = :tenantId AND status = 'ACTIVE' AND ending_as IS NULL RETURNING *
+         ), place AS (
+           SELECT session.next_turn_index - 1 = seen.next_turn_index AND NOT EXISTS (
+                    SELECT FROM turns WHERE turns.tenant_id = :tenantId AND turns.session_id = :sessionId
+                       AND state IN ('QUEUED', 'RUNNING')
+                  ) AS is_first
+             FROM session JOIN sessions AS seen ON seen.id = session.id
          ), message AS (
            INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, token_estimate)
            SELECT tenant_id, id, 'USER', :text, next_turn_index - 1, next_turn_index - 1, :tokens FROM session
          ), turn AS (
-           INSERT INTO turns (tenant_id, session_id, turn_index, client_turn_id, test_draft, state)
-           SELECT tenant_id, id, next_turn_index - 1, :clientTurnId, :testDraft, 'QUEUED' FROM session RETURNING id, turn_index
+           INSERT INTO turns (tenant_id, session_id, turn_index, client_turn_id, test_draft, state, attempt)
+           SELECT tenant_id, id, next_turn_index - 1, :clientTurnId, :testDraft,
+                  CASE WHEN is_first THEN 'RUNNING' ELSE 'QUEUED' END, CASE WHEN is_first THEN 1 ELSE 0 END
+             FROM session, place RETURNING id, turn_index
          )
-         SELECT session.*, turn.id AS turn_id, turn.turn_index FROM session, turn`,
-        { tenantId, sessionId, text, clientTurnId: clientTurnId ?? null, testDraft, tokens: contextTokens(text) },
+         SELECT session.*, turn.id AS turn_id, turn.turn_index, place.is_first,
+                history.messages AS history, history.tokens AS history_tokens
+           FROM session CROSS JOIN place CROSS JOIN turn CROSS JOIN LATERAL (
+             ${historySql({
+               messages: 'session_id = :sessionId AND place.is_first',
+               limit: historyMessages - 1,
+               fitting: 'total + cast(:tokens AS integer) <= cast(:historyTokens AS integer)',
+             })}
+           ) AS history`,
+        { tenantId, sessionId, text, clientTurnId: clientTurnId ?? null, testDraft, tokens, historyTokens },
       );
       const [row] = rows;
-      return row && { session: sessionFromRow(row), turnId: row.turn_id, turnIndex: row.turn_index };
+      if (!row) return undefined;
+      const session = sessionFromRow(row);
+      const turn = { id: row.turn_id, turnIndex: row.turn_index, clientTurnId };
+      return {
+        session,
+        turnId: turn.id,
+        turnIndex: turn.turnIndex,
+        prepared: row.is_first
+          ? {
+              ...turn,
+              sessionId,
+              agentId: session.agentId,
+              testDraft,
+              lastEventId: session.lastEventId,
+              history: [...(row.history ?? []), { role: 'USER', text }],
+              historyTokens: (row.history_tokens ?? 0) + tokens,
+            }
+          : undefined,
+      };
     },
 
     /**
@@ -92,19 +141,11 @@ export function turnStore({ knex, tenantId }: TenantDb) {
          SELECT turn.*, session.agent_id, session.last_event_ms, session.last_event_n, history.messages, history.tokens
            FROM turn JOIN sessions AS session ON session.tenant_id = turn.tenant_id AND session.id = turn.session_id
            CROSS JOIN LATERAL (
-             SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
-                    cast(sum(token_estimate) AS integer) AS tokens
-               FROM (
-                 SELECT role, text, exchange_index, token_estimate,
-                        sum(token_estimate) OVER (ORDER BY exchange_index DESC, role) AS total
-                   FROM (
-                     SELECT * FROM messages
-                      WHERE messages.tenant_id = :tenantId AND messages.session_id = turn.session_id
-                        AND exchange_index <= turn.turn_index
-                      ORDER BY exchange_index DESC, role LIMIT ${historyMessages}
-                   ) AS newest
-               ) AS bounded
-              WHERE total <= :historyTokens OR exchange_index = turn.turn_index
+             ${historySql({
+               messages: 'session_id = turn.session_id AND exchange_index <= turn.turn_index',
+               limit: historyMessages,
+               fitting: 'total <= :historyTokens OR exchange_index = turn.turn_index',
+             })}
            ) AS history`,
         { tenantId, turnId, attempt, historyTokens },
       );
@@ -221,6 +262,29 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return rows[0].occurred_at;
     },
   };
+}
+
+interface AcceptedRow {
+  turn_id: number;
+  turn_index: number;
+  is_first: boolean;
+  history: PreparedTurn['history'] | null;
+  history_tokens: number | null;
+}
+
+/** The newest messages of a session that fit, in the order of its exchanges. `total`: the size of one and all newer ones. */
+function historySql({ messages, limit, fitting }: { messages: string; limit: number; fitting: string }): string {
+  return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
+                 cast(sum(token_estimate) AS integer) AS tokens
+            FROM (
+              SELECT role, text, exchange_index, token_estimate,
+                     sum(token_estimate) OVER (ORDER BY exchange_index DESC, role) AS total
+                FROM (
+                  SELECT * FROM messages WHERE messages.tenant_id = :tenantId AND messages.${messages}
+                   ORDER BY exchange_index DESC, role LIMIT ${limit}
+                ) AS newest
+            ) AS bounded
+           WHERE ${fitting}`;
 }
 
 function openTurnFromRow(row: { id: number; turn_index: number; client_turn_id: string | null }): OpenTurn {

@@ -1,9 +1,13 @@
-import type { Database } from '@parley/chassis/database/types';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import type { Database, TenantDb } from '@parley/chassis/database/types';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
 import { inTenant, inTurn, isReply, sessionMesh, watch } from './session-mesh.ts';
+
+/** Whether transactions may wait for each other's rows: they cannot in an embedded database. */
+const isServer = Boolean(process.env['TEST_DATABASE_URL']);
 
 /** A session of so many exchanges, and one more message that is to be answered. */
 async function longSession(database: Database, exchanges: number): Promise<{ sessionId: number; turnId: number }> {
@@ -39,6 +43,78 @@ test('the history is the newest part that fits, oldest first, and ends with the 
   t.is((await prepare(40))?.historyTokens, 40);
   t.is((await prepare(100_000))?.history.length, 101);
   t.is((await prepare(1))?.history.length, 1, 'the message itself is sent, however little fits');
+});
+
+test('what is read as a message is taken is what whoever claims its turn later would read', async (t) => {
+  const database = await inTurn(() => testSchema(t, sessionSchema));
+  for (const historyTokens of [1, 40, 44, 1_000, 100_000]) {
+    for (const exchanges of [0, 1, 50, 150]) {
+      const { sessionId, turnId } = await longSession(database, exchanges);
+      await database.transact(1, async (db) => {
+        await db.knex('turns').where({ id: turnId }).update({ state: 'DONE' });
+        const text = 'And then?';
+        const taken = { sessionId, text, clientTurnId: 'c', testDraft: true, historyTokens };
+        const accepted = await turnStore(db).accept(taken);
+        t.truthy(accepted?.prepared);
+        t.is(accepted?.prepared?.history.at(-1)?.text, text);
+        t.deepEqual(
+          accepted?.prepared,
+          await turnStore(db).prepare(accepted?.turnId ?? t.fail(), 1, historyTokens),
+          `${exchanges} exchanges, ${historyTokens} tokens`,
+        );
+      });
+    }
+  }
+});
+
+test('a message behind another leaves its history to be read later', async (t) => {
+  const database = await inTurn(() => testSchema(t, sessionSchema));
+  const { sessionId, turnId } = await longSession(database, 3);
+  const taken = { sessionId, text: 'And?', clientTurnId: undefined, testDraft: false, historyTokens: 1_000 };
+  const accept = () => database.transact(1, (db) => turnStore(db).accept(taken));
+  const behind = await accept();
+  t.is(behind?.prepared, undefined);
+  t.is(behind?.turnIndex, 7);
+  await database.transact(1, ({ knex }) =>
+    knex('turns')
+      .whereIn('id', [turnId, behind?.turnId ?? 0])
+      .update({ state: 'DONE' }),
+  );
+  t.truthy((await accept())?.prepared);
+});
+
+test('a message that waits for others to be stored knows nothing of the history, or all of it', async (t) => {
+  const database = await inTurn(() => testSchema(t, sessionSchema));
+  const { sessionId, turnId } = await longSession(database, 3);
+  await database.transact(1, ({ knex }) => knex('turns').where({ id: turnId }).update({ state: 'DONE' }));
+  const taken = { sessionId, text: 'And?', clientTurnId: undefined, testDraft: false, historyTokens: 1_000 };
+  const reply = { text: 'Re', tokensIn: 1, tokensOut: 1, costUsdE8: 0n, contextTokens: 1, interrupted: false };
+  let processId = 0;
+  // An embedded database runs one transaction at a time: there the other one has not begun.
+  const isWaiting = async ({ knex }: TenantDb) => {
+    if (!isServer) return true;
+    const { rows } = await knex.raw('SELECT cardinality(pg_blocking_pids(?)) > 0 AS waiting', [processId]);
+    return rows[0].waiting;
+  };
+
+  const { late } = await database.transact(1, async (db) => {
+    const { turnId: id = 0, turnIndex = 0 } = (await turnStore(db).accept(taken)) ?? {};
+    await turnStore(db).storeReply(sessionId, { id, turnIndex }, reply, '9999999999999-0');
+    const accepting = database.transact(1, async (other) => {
+      processId = (await other.knex.raw('SELECT pg_backend_pid() AS id')).rows[0].id;
+      const accepted = await turnStore(other).accept({ ...taken, text: 'And now?' });
+      return { accepted, read: await turnStore(other).prepare(accepted?.turnId ?? 0, 1, 1_000) };
+    });
+    while (!(await isWaiting(db))) await nextTick();
+    return { late: accepting };
+  });
+
+  const { accepted, read } = await late;
+  t.deepEqual(read?.history.slice(-3, -1), [
+    { role: 'USER', text: 'And?' },
+    { role: 'MODEL', text: 'Re' },
+  ]);
+  t.deepEqual(accepted?.prepared, isServer ? undefined : read);
 });
 
 test('ten thousand messages are as quick to read as ten: one range of one index', async (t) => {

@@ -17,6 +17,8 @@ export interface NewJob<Data = unknown> {
   runAt?: Date | undefined;
   /** Not before so many ms from now by the database's clock; for when `runAt` is not given. Default 0. */
   delayMs?: number | undefined;
+  /** What the runner's `prepare` would read, where whoever appends the job has it already: it is not read again then. */
+  prepared?: unknown;
 }
 
 export interface AppendedJob {
@@ -71,7 +73,7 @@ export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
             cancelRequested: false,
             traceparent,
           };
-          const prepared = await runner.prepare(db, job);
+          const prepared = rest.prepared ?? (await runner.prepare(db, job));
           db.afterCommit(() => {
             slot.free();
             runner.begin(job, { claimedAtMs, prepared });
