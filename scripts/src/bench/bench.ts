@@ -5,12 +5,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startModelServer } from '@parley/chassis/testing/model-server';
 import type { Figure } from './figure.ts';
 import { firstChunkFigures } from './first-chunk.ts';
+import { gatewayFigures } from './gateway/gateway-figures.ts';
 import { startMesh } from './mesh-under-test.ts';
 import { createOwnDatabase } from './own-database.ts';
 import { closeConnections } from './post.ts';
 
+/** `mesh`: all of it as `scripts/up` runs it. `gateway`: the gateway alone, beside what it is made of. */
+export type BenchPart = 'mesh' | 'gateway';
+
 export interface BenchOptions {
   rounds: number;
+  /** What is measured. Default: both. */
+  only?: BenchPart;
   profileFolder?: string;
   /** Told what is measured next. */
   say: (text: string) => void;
@@ -21,7 +27,19 @@ const reply = 'These are the words of a reply that is about as long as one sente
 const idleMs = 3_000;
 
 /** All figures, of one machine and one run. */
-export async function bench({ rounds, profileFolder, say }: BenchOptions): Promise<Figure[]> {
+export async function bench(options: BenchOptions): Promise<Figure[]> {
+  const { only, rounds, say } = options;
+  try {
+    return [
+      ...(only === 'gateway' ? [] : await meshFigures(options)),
+      ...(only === 'mesh' ? [] : await gatewayFigures(rounds, say)),
+    ];
+  } finally {
+    closeConnections();
+  }
+}
+
+async function meshFigures({ rounds, profileFolder, say }: BenchOptions): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const model = await startModelServer({ script: { text: reply } });
   const database = process.env.DATABASE_URL ? await createOwnDatabase(process.env.DATABASE_URL) : undefined;
@@ -53,7 +71,7 @@ export async function bench({ rounds, profileFolder, say }: BenchOptions): Promi
       ...chunks,
     ];
   } finally {
-    closeConnections();
+    closeConnections(); // the model server waits for them
     await model.stop();
     await database?.drop();
   }

@@ -2,11 +2,15 @@
 export interface Figure {
   name: string;
   value: number;
-  unit: 'ms' | 's' | 'MB';
+  /** `×`: how many times another figure of the same run. */
+  unit: 'ms' | 's' | 'MB' | 'KB' | '×';
   /** Where it should stay below; none where it is only told. */
   goal?: number;
+  /** Where it should stay above. */
+  atLeast?: number;
 }
 
-export function isWithin({ value, goal }: Figure): boolean | undefined {
-  return goal === undefined ? undefined : value <= goal;
+export function isWithin({ value, goal, atLeast }: Figure): boolean | undefined {
+  if (goal !== undefined) return value <= goal;
+  return atLeast === undefined ? undefined : value >= atLeast;
 }

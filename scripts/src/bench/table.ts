@@ -11,13 +11,15 @@ export function table(figures: readonly Figure[]): string {
 }
 
 function rowOf(figure: Figure): string[] {
-  const { name, value, unit, goal } = figure;
+  const { name, value, unit, goal, atLeast } = figure;
   const within = isWithin(figure);
-  const measured = `${value.toFixed(unit === 'MB' ? 0 : 1)} ${unit}`;
-  return [
-    name,
-    measured,
-    goal === undefined ? '' : `${goal} ${unit}`,
-    within === undefined ? '' : within ? 'yes' : 'NO',
-  ];
+  const bound = goal === undefined ? atLeast !== undefined && `≥ ${atLeast} ${unit}` : `${goal} ${unit}`;
+  const told = within === undefined ? '' : within ? 'yes' : 'NO';
+  return [name, `${value.toFixed(decimalsOf(figure))} ${unit}`, bound || '', told];
+}
+
+function decimalsOf({ value, unit }: Figure): number {
+  if (unit === 'MB' || unit === 'KB') return 0;
+  if (unit === '×') return 2;
+  return unit === 'ms' && value < 1 ? 3 : 1;
 }
