@@ -118,19 +118,21 @@ test.serial('a token of an earlier run is good in the next one', async (t) => {
   t.truthy(await tenantOf(later));
 });
 
-test.serial('a port that is taken is named', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1');
-  t.teardown(() => other.close());
-  await once(other, 'listening');
-  const { port } = other.address() as AddressInfo;
-  const place = await started(t);
-  const mesh = startMesh(t, place, { GATEWAY_PORT: String(port) });
+for (const setting of ['GATEWAY_PORT', 'STORAGE_PORT']) {
+  test.serial(`a ${setting} that is taken is named`, async (t) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    t.teardown(() => other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const place = await started(t);
+    const mesh = startMesh(t, place, { [setting]: String(port) });
 
-  t.is(await mesh.ended, 1);
-  t.regex(mesh.stderr, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program[^\n]*\n$`, 'u'));
-  t.is(mesh.stdout, '');
-  t.deepEqual(readdirSync(place.temporaryFolder), []);
-});
+    t.is(await mesh.ended, 1);
+    t.regex(mesh.stderr, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program[^\n]*\n$`, 'u'));
+    t.is(mesh.stdout, '');
+    t.deepEqual(readdirSync(place.temporaryFolder), []);
+  });
+}
 
 test('all bad settings are named at once', async (t) => {
   const mesh = startMesh(t, newPlace(t), {
