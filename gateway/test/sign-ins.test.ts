@@ -58,6 +58,19 @@ test('an announcement is effective with the very next request', async (t) => {
   }
 });
 
+test('an announcement of something that only a newer version knows concerns everybody', async (t) => {
+  const { ask, identity, announce } = await gatewayMesh(t, { resolvers });
+  const token = await identity.signIn('s-1');
+  for (let round = 0; round < 5; round += 1) {
+    await identity.signIn('s-1');
+    await announce(undefined);
+    t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
+    identity.signIns.delete('s-1');
+    await announce(undefined);
+    t.deepEqual(codesOf(await ask(count, { token })), ['UNAUTHENTICATED']);
+  }
+});
+
 test("what this gateway's own mutation changed holds for its very next request, announcement or not", async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const first = await identity.signIn('s-1');

@@ -33,7 +33,7 @@ export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefi
   };
 }
 
-/** The event in the shape of the GraphQL type that stands for it; undefined for a kind that only a newer gateway knows. */
+/** The event in the shape of the GraphQL type that stands for it; undefined for a kind that only a newer version knows. */
 export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): Record<string, unknown> | undefined {
   const common = { eventId, sessionId, occurredAt: occurredAt?.toISOString() };
   switch (kind?.$case) {

@@ -204,8 +204,8 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       return tokens.mint({ audience: 'session', tenantId, sessionId }).token;
     },
     voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
-    /** Tells the gateways as identity does. */
-    announce: (whose: NonNullable<CredentialsChanged['whose']>) =>
+    /** Tells the gateways as identity does. Undefined: of something that they do not know. */
+    announce: (whose: CredentialsChanged['whose']) =>
       keyValue.publish(
         'parley:sign-ins',
         Buffer.from(CredentialsChanged.encode({ whose }).finish()).toString('base64'),
