@@ -1,41 +1,45 @@
-import { join, relative, resolve } from 'node:path';
-import { createLogger } from '@parley/chassis/log';
-import { run } from '@parley/chassis/run';
-import { telemetry } from '@parley/chassis/telemetry';
-import { localMesh } from '@parley/local';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { root } from './root.ts';
-import { banner } from './up/banner.ts';
-import { prepareDataFolder } from './up/data-folder.ts';
 
-/** Starts the whole mesh in this process, says how to use it, and stops it on Ctrl-C or SIGTERM. */
+const usage = `Starts all of Parley on this machine, and stops it on Ctrl-C.
+
+  scripts/up                  everything in one process, on engines of that process: Node is all it needs
+  scripts/up --mesh [--logs]  every unit as a process of its own, two of gateway, agent and session, on a real PostgreSQL,
+                              Redis, Kafka and S3; with --logs the terminal shows what all of them log
+
+  GATEWAY_PORT       where the GraphQL endpoint listens, default 4000
+  PARLEY_DATA_DIR    the data folder, default .parley
+
+With --mesh, servers that are missing are installed into .tools and started without Docker, as scripts/servers does it; one
+that the environment names (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. A process that ends by
+itself is started again.
+`;
+
+const { values } = readArguments();
 const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
-const logFile = process.env.LOG_FILE || join(dataFolder, 'parley.log');
-process.env.LOG_FILE = logFile; // every unit's logger reads it: the terminal is for the person
-const stopTimeoutMs = 9_000;
-
-// `scripts/dev` has gone without a word, for instance by kill -9.
-process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-
-try {
-  prepareDataFolder(dataFolder);
-  const mesh = await localMesh(process.env, { dataFolder });
-  await run([telemetry(process.env), mesh], {
-    log: createLogger('mesh'),
-    stopTimeoutMs,
-    failed: mesh.failed,
-    onReady: async () => {
-      await mesh.ready();
-      const seconds = performance.now() / 1000; // since the process began
-      process.stdout.write(banner(mesh, { seconds, dataFolder: shown(dataFolder), logFile: shown(logFile) }));
-    },
-  });
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+// Loaded only then: the process that looks after the others needs none of their code.
+if (values.help) {
+  process.stdout.write(usage);
+} else if (values.mesh) {
+  const { upMesh } = await import('./mesh/up-mesh.ts');
+  process.exitCode = await upMesh(process.env, { dataFolder, showLogs: values.logs });
+} else {
+  const { upOneProcess } = await import('./up/up-one-process.ts');
+  await upOneProcess(process.env, dataFolder);
 }
 
-/** Paths inside the checkout are shown from there: that is where people type. */
-function shown(path: string): string {
-  const inside = relative(root, path);
-  return inside.startsWith('..') ? path : inside;
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        mesh: { type: 'boolean', default: false },
+        logs: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.exit(2);
+  }
 }

@@ -1,11 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Callers } from './caller.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
+import { isDomainError } from './errors.ts';
 import type { EventLog } from './event-log/event-log.ts';
 import type { EventBus } from './events/event-bus.ts';
 import type { KeyValue } from './key-value/key-value.ts';
+import type { ObjectStore } from './object-store/object-store.ts';
 import type { Part } from './unit.ts';
 
-import type { ObjectStore } from './object-store/object-store.ts';
 /** The doors of a unit. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: what clients use. */
 export type Door = 'rpc' | 'graph' | 'ops' | 'public';
 
@@ -33,10 +35,10 @@ export interface Surroundings {
   keyValue: KeyValue;
   eventLog: EventLog;
   eventBus: EventBus;
-  addresses: Addresses;
-  callers: Callers;
   /** Of all tenants: work for one of them goes by `tenantObjects`. */
   objectStore: ObjectStore;
+  addresses: Addresses;
+  callers: Callers;
   /** Address that servers of the mesh listen on. */
   host: string;
   /** True where units bring their own schema up to date when they start; false where a migration job does it before. */
@@ -47,16 +49,36 @@ export interface Surroundings {
   development: boolean;
 }
 
-/** A unit's database as a part: migrated on start where that is wanted, asked for readiness, closed on stop. */
+/** How long a database may take to answer a unit that starts: both may have been started together. */
+const startPatienceMs = 30_000;
+const askAgainMs = 250;
+
+/**
+ * A unit's database as a part: migrated on start where that is wanted, else waited for up to 30 s; asked for readiness,
+ * closed on stop.
+ */
 export function databasePart(database: Database, { migrateOnStart }: Pick<Surroundings, 'migrateOnStart'>): Part {
   return {
     name: 'database',
     async start() {
-      await (migrateOnStart ? database.migrate() : database.ping());
+      await (migrateOnStart ? database.migrate() : untilItAnswers(database));
     },
     stop: () => database.close(),
     ready: () => database.ping(),
   };
+}
+
+async function untilItAnswers(database: Database): Promise<void> {
+  const deadline = performance.now() + startPatienceMs;
+  for (;;) {
+    try {
+      return await database.ping();
+    } catch (error) {
+      // A refused password does not mend itself.
+      if (!isDomainError(error) || error.kind !== 'unavailable' || performance.now() > deadline) throw error;
+    }
+    await delay(askAgainMs);
+  }
 }
 
 /** A unit of this process has not started yet. */

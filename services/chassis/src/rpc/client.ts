@@ -7,6 +7,7 @@ import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import { NotListeningYetError } from '../surroundings.ts';
 import type { Part } from '../unit.ts';
 import { clientErrors, type PassOn } from './client-errors.ts';
+import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
 /** Beside `signal`: what a call of the mesh says. */
@@ -25,7 +26,7 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   unit: string;
   /**
    * Its address, asked when the client is started, and with its first call once more where the unit was still to start
-   * in this process. A DNS name with several addresses is balanced round robin.
+   * in this process. A DNS name with several addresses is balanced round robin, and so is a list of addresses.
    */
   address: () => string;
   callers: Callers;
@@ -64,7 +65,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
   }
 
   function connect(): RpcClient<Definition> {
-    channel = createChannel(address(), undefined, {
+    channel = createChannel(rpcTarget(address()), undefined, {
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
       // A peer that comes back is found again within a second rather than after grpc-js's two minutes.

@@ -1,0 +1,27 @@
+import { readAgentConfig } from '@parley/agent/config';
+import { createModels, type ModelDescription } from '@parley/agent/models';
+import { type Environment, readAll } from '@parley/chassis/config';
+import { createLogger } from '@parley/chassis/log';
+import { readEvaluationConfig } from '@parley/evaluation/config';
+import { readGatewayConfig } from '@parley/gateway/config';
+import { readIdentityConfig } from '@parley/identity/config';
+import { readSessionConfig } from '@parley/session/config';
+
+export type { ModelDescription } from '@parley/agent/models';
+
+/**
+ * Reads the settings of all units, for whoever starts each as a process of its own: what is wrong is told once, and before any
+ * starts.
+ * @returns which models answer.
+ * @throws SettingsError naming all that is missing or wrong.
+ */
+export function readMeshSettings(env: Environment): { models: ModelDescription[] } {
+  const { agent } = readAll({
+    identity: () => readIdentityConfig(env),
+    agent: () => readAgentConfig(env),
+    session: () => readSessionConfig(env),
+    evaluation: () => readEvaluationConfig(env),
+    gateway: () => readGatewayConfig(env),
+  });
+  return { models: createModels(agent.models, createLogger('mesh')).describe() };
+}
