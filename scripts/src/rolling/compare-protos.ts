@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,10 +31,13 @@ export async function compareProtos({ checkout = root, against, ci }: ComparedPr
   try {
     // An archive rather than buf's own clone: it asks for no remote, and takes a shortened commit too.
     const archive = join(folder, 'previous.tar');
-    execFileSync('git', ['archive', '--format=tar', `--output=${archive}`, previous.commit, 'protos'], {
+    const taken = await run({
+      command: 'git',
+      args: ['archive', '--format=tar', `--output=${archive}`, previous.commit, 'protos'],
       cwd: checkout,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      timeoutMs,
     });
+    if (!taken.ok) return { outcome: 'failed', said: `${previous.commit} cannot be read: ${taken.output.trim()}` };
     const args = ['breaking', '--against', `${archive}#subdir=protos`];
     const command = join(root, 'node_modules/.bin/buf');
     const { ok, output } = await run({ command, args, cwd: join(checkout, 'protos'), timeoutMs });
