@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 
 export interface ClientSocketLimits {
@@ -10,12 +11,17 @@ export interface ClientSocketLimits {
 /** How long a reader that is too slow may take to read that it is, before it is cut. */
 const cutAfterMs = 1_000;
 
+/** So many bytes are written at once, however much more comes in the same turn of the event loop. */
+const gatherBytes = 65_536;
+
 type Data = Parameters<WebSocket['send']>[0];
 type Sent = (error?: Error) => void;
 
 /** The class of the sockets of clients: what they may send and how far they may fall behind. */
 export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits) {
   return class ClientSocket extends WebSocket {
+    #stream: Duplex | undefined;
+    #isGathering = false;
     #received = 0;
     #windowEndsAt = 0;
 
@@ -32,9 +38,33 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       return super.emit(event, ...args);
     }
 
+    /**
+     * Tells the connection below, so that the frames of one turn of the event loop leave it together: the system call that each
+     * would take is most of what the delivery of a chunk costs.
+     */
+    gatherOn(stream: Duplex): void {
+      this.#stream = stream;
+    }
+
+    #gather(): void {
+      const stream = this.#stream;
+      if (!stream || this.#isGathering) return;
+      this.#isGathering = true;
+      stream.cork();
+      setImmediate(() => {
+        this.#isGathering = false;
+        stream.uncork();
+      });
+    }
+
     /** Waits for no one to read: how much is unsent is what tells a slow reader, so nothing may hold it back. */
     override send(data: Data, second?: object | Sent, third?: Sent): void {
+      this.#gather();
       super.send(data);
+      if (this.#stream && this.#stream.writableLength > gatherBytes) {
+        this.#stream.uncork();
+        this.#stream.cork();
+      }
       if (this.bufferedAmount > maxUnsentBytes && this.readyState === WebSocket.OPEN) {
         this.close(4408, 'This reader is too slow');
         setTimeout(() => this.terminate(), cutAfterMs).unref();

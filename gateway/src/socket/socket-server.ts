@@ -63,7 +63,10 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     } else if (sockets.clients.size >= config.maxSockets) {
       turnAway(stream, '503 Service Unavailable');
     } else {
-      sockets.handleUpgrade(request, stream, head, (socket) => sockets.emit('connection', socket, request));
+      sockets.handleUpgrade(request, stream, head, (socket) => {
+        socket.gatherOn(stream);
+        sockets.emit('connection', socket, request);
+      });
     }
   });
 
