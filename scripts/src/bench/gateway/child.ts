@@ -1,25 +1,20 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a process under measure has used so far. */
-export interface Usage {
-  /** Of all its threads, in ms. */
-  cpuMs: number;
-  /** Resident, after a collection. */
-  memoryKb: number;
-}
-
 /** A process of the bench's own. */
 export interface Child<Hello> {
   /** What it said once it was up. */
   hello: Hello;
-  usage(): Promise<Usage>;
+  /** What all its threads have used so far. */
+  cpuMs(): Promise<number>;
+  /** What is resident, after a collection. */
+  memoryKb(): Promise<number>;
   /** Tells it to send so many events to each reader. */
   emit(events: number): void;
   stop(): Promise<void>;
 }
 
-export type Order = { order: 'usage' } | { order: 'emit'; events: number } | { order: 'stop' };
+export type Order = { order: 'cpuMs' | 'memoryKb' } | { order: 'emit'; events: number } | { order: 'stop' };
 
 /** Starts a script of this folder, which calls `serve`. */
 export async function startChild<Hello>(script: string, env: Record<string, string> = {}): Promise<Child<Hello>> {
@@ -36,14 +31,16 @@ export async function startChild<Hello>(script: string, env: Record<string, stri
   const [hello] = (await Promise.race([once(child, 'message'), failed])) as [Hello];
   failed.catch(() => undefined);
   const tell = (order: Order) => void child.send(order);
+  const ask = async (order: 'cpuMs' | 'memoryKb') => {
+    const answer = once(child, 'message');
+    tell({ order });
+    const [value] = (await answer) as [number];
+    return value;
+  };
   return {
     hello,
-    async usage() {
-      const answer = once(child, 'message');
-      tell({ order: 'usage' });
-      const [usage] = (await answer) as [Usage];
-      return usage;
-    },
+    cpuMs: () => ask('cpuMs'),
+    memoryKb: () => ask('memoryKb'),
     emit: (events) => tell({ order: 'emit', events }),
     async stop() {
       tell({ order: 'stop' });
@@ -64,16 +61,20 @@ interface Served {
 export function serve({ hello, emit, stop }: Served): void {
   process.on('message', (order: Order) => {
     if (order.order === 'emit') emit?.(order.events);
-    else if (order.order === 'usage') process.send?.(usageOf());
+    else if (order.order === 'cpuMs') process.send?.(cpuMs());
+    else if (order.order === 'memoryKb') process.send?.(memoryKb());
     else void stop().finally(() => process.exit(0));
   });
   process.once('disconnect', () => process.exit(1)); // whoever started it is gone
   process.send?.(hello);
 }
 
-function usageOf(): Usage {
-  // Before the collection, which is no part of what is measured.
+function cpuMs(): number {
   const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+function memoryKb(): number {
   globalThis.gc?.();
-  return { cpuMs: (user + system) / 1_000, memoryKb: process.memoryUsage.rss() / 1_024 };
+  return process.memoryUsage.rss() / 1_024;
 }

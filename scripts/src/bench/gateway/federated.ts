@@ -88,10 +88,10 @@ interface Round {
 
 async function measured(ask: Ask, gateway: Child<Reached>): Promise<Round> {
   const p50 = quantile(await one(ask, gateway.hello.url, inTurn), 0.5);
-  const before = await gateway.usage();
+  const before = await gateway.cpuMs();
   const seconds = await flooded(ask, gateway.hello.url);
-  const after = await gateway.usage();
-  return { p50, rps: flood.requests / seconds, cpuMs: (after.cpuMs - before.cpuMs) / flood.requests };
+  const after = await gateway.cpuMs();
+  return { p50, rps: flood.requests / seconds, cpuMs: (after - before) / flood.requests };
 }
 
 type Ask = (url: string) => Promise<number>;

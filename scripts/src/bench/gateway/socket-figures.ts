@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure } from '../figure.ts';
 import { median } from '../statistics.ts';
-import type { Child, Usage } from './child.ts';
+import type { Child } from './child.ts';
 import type { Reached } from './our-gateway.ts';
 import { openReaders } from './readers.ts';
 
@@ -31,17 +31,17 @@ export async function idleSocketFigures({ ours, token }: Pick<Sides, 'ours' | 't
   return [
     {
       name: `memory of an idle socket, of ${idle}`,
-      value: (between.memoryKb - before.memoryKb) / idle,
+      value: (between - before) / idle,
       unit: 'KB',
       goal: 60,
     },
-    { name: 'memory of one with a subscription', value: (after.memoryKb - between.memoryKb) / idle, unit: 'KB' },
+    { name: 'memory of one with a subscription', value: (after - between) / idle, unit: 'KB' },
   ];
 }
 
-async function settled(server: Child<Reached>): Promise<Usage> {
+async function settled(server: Child<Reached>): Promise<number> {
   await delay(settleMs);
-  return server.usage();
+  return server.memoryKb();
 }
 
 /** Chunks delivered to readers per second of the server's CPU, beside a bare graphql-ws server, in turn. */
@@ -51,14 +51,14 @@ export async function fanOutFigures({ ours, bare, source, token }: Sides, rounds
   await delay(settleMs);
 
   const measure = async (server: Child<Reached>, from: Child<unknown>, readers: typeof own, waves: number) => {
-    const before = await server.usage();
+    const before = await server.cpuMs();
     for (let wave = 0; wave < waves; wave += 1) {
       const all = readers.received(fanOut.readers * fanOut.events);
       from.emit(fanOut.events);
       await all;
     }
-    const after = await server.usage();
-    return (waves * fanOut.readers * fanOut.events) / ((after.cpuMs - before.cpuMs) / 1_000);
+    const after = await server.cpuMs();
+    return (waves * fanOut.readers * fanOut.events) / ((after - before) / 1_000);
   };
   await measure(ours, source, own, fanOut.warmUp);
   await measure(bare, bare, other, fanOut.warmUp);
