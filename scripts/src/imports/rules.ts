@@ -5,8 +5,8 @@ const testCode = '(/test/|/testing/|\\.test\\.ts$)';
 const innerEdge = `${service}src/(rpc\\.ts$|on-[^/]+\\.ts$|graph/)`;
 const wiring = `${service}src/(service|main)\\.ts$`;
 
-/** What a service's tables are read and written by. */
-export const store = '-store\\.ts$';
+/** What a service's tables are read and written by; an object store keeps files instead. */
+export const store = '(?<!object)-store\\.ts$';
 
 /** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
 export const rules: IForbiddenRuleType[] = [

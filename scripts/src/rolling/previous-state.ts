@@ -2,10 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 
 /** The commit that the working tree is compared with, or why there is none. */
-export type PreviousState =
-  | { commit: string }
-  /** `mendable`: the history exists and is only not here. */
-  | { none: string; mendable: boolean };
+export type PreviousState = { commit: string } | { none: string };
 
 /**
  * What ran before the files of `pathspec` became what they are: they have to get on with it during a rolling change.
@@ -30,18 +27,18 @@ export function previousState(checkout: string, pathspec: string): PreviousState
   // An export that lies within another checkout is none of that one's files.
   if (!top.ok && /dubious ownership/u.test(top.problem)) throw new Error(`git rev-parse: ${top.problem}`);
   if (!top.ok || realpathSync(top.text) !== realpathSync(checkout)) {
-    return { none: 'this is no git checkout, so there is no history to compare with', mendable: false };
+    return { none: 'this is no git checkout, so there is no history to compare with' };
   }
   const head = commitOf('HEAD');
-  if (!head) return { none: 'nothing has been committed yet', mendable: false };
+  if (!head) return { none: 'nothing has been committed yet' };
 
   const commit = beforeBranch() || beforeLastChange();
   if (commit) {
-    return holds(commit) ? { commit } : { none: 'these are the first', mendable: false };
+    return holds(commit) ? { commit } : { none: 'these are the first' };
   }
   return ask('rev-parse', '--is-shallow-repository') === 'true'
-    ? { none: 'this clone is shallow; fetch more of its history (git fetch --unshallow)', mendable: true }
-    : { none: 'these are the first', mendable: false };
+    ? { none: 'this clone is shallow; fetch more of its history (git fetch --unshallow)' }
+    : { none: 'these are the first' };
 
   function beforeBranch(): string {
     const main = commitOf('refs/remotes/origin/main') || commitOf('refs/heads/main');
