@@ -31,6 +31,8 @@ export interface Operation {
   throttle: { requests: number; windowSeconds: number } | undefined;
   /** Takes every argument as a variable of its name, and asks for all plain fields of the answer. */
   document: string;
+  /** The same operation so many times in one document, by aliases, with as small an answer as can be. */
+  repeated(times: number): string;
   /** Every place in the arguments that takes text: `String`s, and JSON, in which text may stand. */
   texts: TextPlace[];
   /** Variables of the right types: what is required, what `choose` answers for, and what leads there. */
@@ -82,12 +84,18 @@ function operationOf(
   const declared = field.args.map(({ name, type }) => `$${name}: ${type}`).join(', ');
   const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
   const args = field.args.length > 0 ? `(${passed})` : '';
+  const head = `${kind} ${declared && `(${declared})`}`;
+  const selection = selectionOf(field);
   return {
     kind,
     name: field.name,
     field,
     ...rule,
-    document: `${kind} ${declared && `(${declared})`} { ${field.name}${args} ${selectionOf(field)} }`,
+    document: `${head} { ${field.name}${args} ${selection} }`,
+    repeated(times) {
+      const plain = `${field.name}${args} ${selection && '{ __typename }'}`;
+      return `${head} { ${Array.from({ length: times }, (_, n) => `a${n}: ${plain}`).join(' ')} }`;
+    },
     texts: field.args.flatMap(({ name, type }) => textPlaces(name, type)),
     variables: (choose = () => undefined) =>
       entriesOf(
