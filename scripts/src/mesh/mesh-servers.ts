@@ -31,7 +31,7 @@ export async function startMeshServers(options: FleetOptions): Promise<MeshServe
   try {
     const servers = await up({ ...options, endWithParent: true });
     const absent = servers.flatMap((server) =>
-      'reason' in server ? [`${server.engine.title}: ${server.reason}`] : [],
+      'reason' in server && needed.includes(server.engine.name) ? [`${server.engine.title}: ${server.reason}`] : [],
     );
     if (absent.length > 0) throw new Error(`The mesh needs these servers:\n  ${absent.join('\n  ')}`);
     return { env: settingsOf(servers, options.env), shown: servers.map((server) => describe(server, ranBefore)), stop };

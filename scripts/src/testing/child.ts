@@ -26,8 +26,12 @@ export interface Child {
   says(pattern: RegExp): Promise<void>;
 }
 
-/** Starts `scripts/src/<command>.ts`; it is killed with the test. */
-export function startChild(t: ExecutionContext, command: string, { args = [], env = {} }: ChildOptions = {}): Child {
+/** Starts `scripts/src/<command>.ts`; it is killed with the test, or with whatever else tears down. */
+export function startChild(
+  t: Pick<ExecutionContext, 'teardown'>,
+  command: string,
+  { args = [], env = {} }: ChildOptions = {},
+): Child {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn(process.execPath, [join(root, `scripts/src/${command}.ts`), ...args], {
     cwd: root,
