@@ -7,16 +7,16 @@ import { ada, agentApp, inTenant } from './agent-app.ts';
 
 const owner = inTenant(1);
 
-/** The database behind a gate, with every transaction noted. */
+/** The database behind a gate, with every reading noted. */
 function gated(database: Database) {
   const gate = createGate();
   const tenants: number[] = [];
-  const transact: Database['transact'] = async (tenantId, work) => {
+  const read: Database['read'] = async (tenantId, work) => {
     tenants.push(tenantId);
     await gate.pass();
-    return database.transact(tenantId, work);
+    return database.read(tenantId, work);
   };
-  return { gate, tenants, database: { ...database, transact } };
+  return { gate, tenants, database: { ...database, read } };
 }
 
 test('what is asked for during a reading is read together after it', async (t) => {
@@ -67,11 +67,11 @@ test('after a reading that failed the next one is made', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   let away = true;
-  const transact: Database['transact'] = async (tenantId, work) => {
+  const readWhenThere: Database['read'] = async (tenantId, work) => {
     if (away) throw unavailable('The database is not available');
-    return database.transact(tenantId, work);
+    return database.read(tenantId, work);
   };
-  const read = agentReader({ ...database, transact });
+  const read = agentReader({ ...database, read: readWhenThere });
   const failed = await Promise.allSettled([read(1, id), read(1, id)]);
   t.deepEqual(
     failed.map(({ status }) => status),
