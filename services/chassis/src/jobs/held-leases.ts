@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/types.ts';
 import type { Logger } from '../log.ts';
 import type { ClaimedJob } from './job-rows.ts';
@@ -39,8 +38,8 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
   const held = new Map<string, HeldLease>();
   let renewing = false;
   let expiry: NodeJS.Timeout | undefined;
-  // Woken when the last lease is gone, so that nothing waits on for the next renewal.
-  let idle = new AbortController();
+  /** Called when the last lease is gone, so that nothing waits on for the next renewal. */
+  let endPause: () => void = () => undefined;
 
   function lose(lease: HeldLease, message: string): void {
     if (!held.delete(lease.job.token)) return;
@@ -85,17 +84,26 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
     watchDeadlines();
   }
 
+  /** Answers whether it was ended early. No abortable delay, which would make an AbortError, stack and all, a job. */
+  function pause(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), ms).unref();
+      endPause = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
+
   async function renewWhileHeld(): Promise<void> {
     if (renewing) return;
     renewing = true;
     let failed = false;
     while (held.size > 0) {
-      idle = new AbortController();
       // A renewal that failed is tried again soon: there is a third of the lease left for two more.
-      const pauseMs = leaseMs / (failed ? 10 : 3);
-      await delay(pauseMs, undefined, { signal: idle.signal, ref: false }).catch(() => undefined);
+      const endedEarly = await pause(leaseMs / (failed ? 10 : 3));
       if (held.size === 0) break;
-      if (idle.signal.aborted) continue;
+      if (endedEarly) continue;
       failed = await renew().then(
         () => false,
         (error: unknown) => {
@@ -125,7 +133,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
       held.delete(lease.job.token);
       if (held.size === 0) {
         clearTimeout(expiry);
-        idle.abort();
+        endPause();
       }
     },
     cancel,
