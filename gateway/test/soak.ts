@@ -44,7 +44,8 @@ function heapMb(): number {
 }
 
 const show = (value: number) => value.toFixed(1).padStart(7);
-const send = ({ body, headers = {} }: (typeof hostileRequests)[number]) => rawPost(mesh.url, { body: [body], headers });
+const send = ({ body, headers = {}, signedIn }: (typeof hostileRequests)[number]) =>
+  rawPost(mesh.url, { body: [body], headers: { ...headers, ...(signedIn && { authorization: `Bearer ${token}` }) } });
 
 await latency();
 print(`an ordinary query: ${show(await cpuOf(() => mesh.ask('{ agentCount }', { token })))} ms of CPU`);

@@ -52,3 +52,38 @@ test('strings in the document are told by argument', (t) => {
   ]);
   t.deepEqual(refusedLiterals(parse('{ a(b: "fine \\u{1F99C}") }')), []);
 });
+
+const tooDeep = 'is nested too deeply to stand in a document: send it as a variable';
+const lists = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
+
+test('literals are nested no deeper than planning bears', (t) => {
+  t.deepEqual(refusedLiterals(parse(`{ a(b: ${lists(5)}, c: ${lists(5)}) }`)), []);
+  t.deepEqual(refusedLiterals(parse(`{ a(b: ${lists(6)}, c: { d: ${lists(900)} }, e: "\\u0000") }`)), [
+    { path: 'b', message: tooDeep },
+    { path: 'c.d', message: tooDeep },
+    { path: 'e', message: nul },
+  ]);
+  t.deepEqual(refusedLiterals(parse(`query ($v: [Int] = ${lists(6)}) { a(b: $v) }`)), [
+    { path: 'v', message: tooDeep },
+  ]);
+  const between = (levels: number) => `${'[{ a: '.repeat(levels)}1${'}]'.repeat(levels)}`;
+  t.deepEqual(refusedLiterals(parse(`{ a(b: ${between(5)}) }`)), []);
+  t.is(refusedLiterals(parse(`{ a(b: ${between(6)}) }`)).length, 1);
+  const objects = (levels: number) => `${'{ a: '.repeat(levels)}1${'}'.repeat(levels)}`;
+  t.deepEqual(refusedLiterals(parse(`{ a(b: ${objects(16)}) }`)), []);
+  t.is(refusedLiterals(parse(`{ a(b: ${objects(17)}) }`)).length, 1);
+  t.is(refusedLiterals(parse(`{ a(b: [${`${lists(14)} `.repeat(60)}]) }`)).length, 20);
+});
+
+test('numbers that are too large to be one are told, wherever they stand', (t) => {
+  const endless = 'must not hold a number that is not finite';
+  t.deepEqual(refusedLiterals(parse(`{ a(b: 1e999, c: { d: [-1e999] }, e: 1${'0'.repeat(400)}, f: 1e308) }`)), [
+    { path: 'b', message: endless },
+    { path: 'c.d', message: endless },
+    { path: 'e', message: endless },
+  ]);
+  t.deepEqual(refusedVariables(JSON.parse('{"a":{"b":[1e999]},"c":1e308,"d":-1e999}')), [
+    { path: 'a.b.0', message: endless },
+    { path: 'd', message: endless },
+  ]);
+});

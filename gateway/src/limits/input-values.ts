@@ -1,14 +1,36 @@
 import type { FieldProblem } from '@parley/chassis/errors';
 import { whyUnstorable } from '@parley/chassis/input-checks';
-import { type ASTNode, BREAK, type DocumentNode, Kind, visit } from 'graphql';
+import {
+  type ASTNode,
+  BREAK,
+  type DocumentNode,
+  type FloatValueNode,
+  type IntValueNode,
+  Kind,
+  type StringValueNode,
+  visit,
+} from 'graphql';
+
+type Ancestors = readonly (ASTNode | readonly ASTNode[])[];
+type VisitedParent = Ancestors[number] | undefined;
 
 /** How deep lists and objects in variables may stand in each other: what writes JSON on the way recurses. */
 const maxLevels = 64;
 
+/**
+ * The same for literals in a document. Query planning reads each list twice on every level of it, so that what it costs
+ * doubles with each list inside a list; what is nested deeper goes in a variable, which planning never looks into.
+ */
+const maxLiteralLists = 5;
+const maxLiteralLevels = 16;
+
 /** At most so many problems are told at once. */
 const maxProblems = 20;
 
-/** What no operation takes in its variables: strings that cannot be stored, keys included, and endless nesting. */
+/**
+ * What no operation takes in its variables: strings that cannot be stored, keys included, numbers too large to be one, and
+ * endless nesting.
+ */
 export function refusedVariables(variables: Readonly<Record<string, unknown>> | null | undefined): FieldProblem[] {
   if (!variables || acceptable(variables, maxLevels + 1)) return [];
   const problems: FieldProblem[] = [];
@@ -16,15 +38,50 @@ export function refusedVariables(variables: Readonly<Record<string, unknown>> | 
   return problems;
 }
 
-/** The same of the strings that are written in a document, told by argument. */
+/** The same of the literals that are written in a document, told by argument. Must have been asked before it is planned. */
 export function refusedLiterals(document: DocumentNode): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  visit(document, {
-    StringValue({ value }, _key, parent, _path, ancestors) {
-      const message = whyUnstorable(value);
-      if (message) problems.push({ path: argumentPath(parent ? [...ancestors, parent] : ancestors), message });
-      return problems.length < maxProblems ? undefined : BREAK;
+  let lists = 0;
+  let levels = 0;
+
+  function refuse(message: string, parent: VisitedParent, ancestors: Ancestors): void {
+    problems.push({ path: argumentPath(parent ? [...ancestors, parent] : ancestors), message });
+  }
+
+  function check(
+    { kind, value }: StringValueNode | IntValueNode | FloatValueNode,
+    _key: unknown,
+    parent: VisitedParent,
+    _path: unknown,
+    ancestors: Ancestors,
+  ) {
+    const message = whyUnstorable(kind === Kind.STRING ? value : Number(value));
+    if (message) refuse(message, parent, ancestors);
+    return problems.length < maxProblems ? undefined : BREAK;
+  }
+
+  const nesting = (list: 0 | 1) => ({
+    enter(_node: ASTNode, _key: unknown, parent: VisitedParent, _path: unknown, ancestors: Ancestors) {
+      if (lists + list > maxLiteralLists || levels === maxLiteralLevels) {
+        refuse('is nested too deeply to stand in a document: send it as a variable', parent, ancestors);
+        return problems.length < maxProblems ? false : BREAK; // and so is not left
+      }
+      lists += list;
+      levels += 1;
+      return undefined;
     },
+    leave() {
+      lists -= list;
+      levels -= 1;
+    },
+  });
+
+  visit(document, {
+    StringValue: check,
+    IntValue: check,
+    FloatValue: check,
+    ListValue: nesting(1),
+    ObjectValue: nesting(0),
   });
   return problems;
 }
@@ -32,6 +89,7 @@ export function refusedLiterals(document: DocumentNode): FieldProblem[] {
 /** The quick look at what is nearly always right: no paths, no copies. */
 function acceptable(value: unknown, levels: number): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
   if (Array.isArray(value)) return value.every((element) => acceptable(element, levels - 1));
@@ -59,7 +117,7 @@ function collect(value: unknown, path: string, levels: number, problems: FieldPr
   }
 }
 
-function argumentPath(ancestors: readonly (ASTNode | readonly ASTNode[])[]): string {
+function argumentPath(ancestors: Ancestors): string {
   const names: string[] = [];
   for (const node of ancestors) {
     if (!('kind' in node)) continue;

@@ -4,6 +4,8 @@ export interface HostileRequest {
   name: string;
   body: string | Buffer;
   headers?: Record<string, string>;
+  /** Whether somebody sends it who is signed in. */
+  signedIn?: boolean;
   /** The statuses that answer it. */
   statuses: number[];
 }
@@ -20,6 +22,16 @@ const unasked = (name: string, query: string, variables: unknown): HostileReques
   body: JSON.stringify({ query, variables }),
   statuses: [200],
 });
+/** Nobody's credentials are in the way of what it would run. */
+const signedIn = (name: string, query: string): HostileRequest => ({
+  name,
+  body: JSON.stringify({ query }),
+  signedIn: true,
+  statuses: [200],
+});
+const start = (metadata: string) =>
+  `mutation { startSession(input: { agentId: 1, clientExternalId: "x", metadata: ${metadata} }) { id } }`;
+const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const within = (text: string) => `{"query":"{ __typename }","variables":{"v":${text}}}`;
 
 /** Requests that mean no good, and how they are answered: none runs anything, none takes long. */
@@ -32,6 +44,12 @@ export const hostileRequests: HostileRequest[] = [
   document('600 levels of inline fragments', `${'{ ... '.repeat(600)}{ agentCount }${'}'.repeat(600)}`),
   document('10,000 levels of lists', `{ agent(id: ${'['.repeat(10_000)}${']'.repeat(10_000)}) { id } }`),
   document('900 levels of lists', `{ agent(id: ${'['.repeat(900)}${']'.repeat(900)}) { id } }`),
+  signedIn('900 levels of lists for JSON', start(lists(900))),
+  signedIn('30 levels of lists and objects for JSON', start(`${'[{a:'.repeat(30)}1${'}]'.repeat(30)}`)),
+  signedIn('60 chains of 14 lists for JSON', start(`[${lists(14).repeat(60)}]`)),
+  signedIn('400 levels of objects for JSON', start(`${'{a:'.repeat(400)}1${'}'.repeat(400)}`)),
+  signedIn('a number without an end', start('{ a: 1e999 }')),
+  signedIn('an integer without an end', start(`{ a: 1${'0'.repeat(5_000)} }`)),
   document('10,000 directives', `{ agentCount ${'@a '.repeat(10_000)} }`),
   document('900 directives', `{ agentCount ${'@skip '.repeat(900)} }`),
   document(

@@ -53,12 +53,41 @@ export function inputChecks(): InputChecks {
 
 /** Lengths are counted in Unicode code points everywhere. */
 export function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
+  let count = text.length;
+  for (let at = 0; at < text.length - 1; at += 1) {
+    if (!isHighSurrogate(text.charCodeAt(at)) || !isLowSurrogate(text.charCodeAt(at + 1))) continue;
+    count -= 1;
+    at += 1;
+  }
   return count;
 }
 
-/** Why a value, with every string inside it, cannot be stored; undefined when it can. */
+/** The first half of a character of two UTF-16 units. */
+export function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+export interface Page {
+  /** How many at most. */
+  first?: number | null | undefined;
+  /** The id to go on from; 0 comes before all. */
+  after?: number | null | undefined;
+}
+
+/** The page asked for, null being as if it were left out. @throws DomainError `invalid`: `first` below 1, `after` below 0. */
+export function checkPage({ first, after }: Page): { first: number | undefined; after: number | undefined } {
+  const checks = inputChecks();
+  if (first != null && first < 1) checks.refuse('first', 'must be at least 1');
+  if (after != null && after < 0) checks.refuse('after', 'must not be negative');
+  checks.finish();
+  return { first: first ?? undefined, after: after ?? undefined };
+}
+
+/** Why a value, with every string and number inside it, cannot be stored; undefined when it can. */
 export function whyUnstorable(value: unknown): string | undefined {
   const left = [value];
   while (left.length > 0) {
@@ -66,6 +95,9 @@ export function whyUnstorable(value: unknown): string | undefined {
     if (typeof next === 'string') {
       if (next.includes('\0')) return 'must not hold the character NUL';
       if (!next.isWellFormed()) return 'must not hold half of a surrogate pair';
+    } else if (typeof next === 'number') {
+      // JSON knows no such numbers, and would hold null in their place.
+      if (!Number.isFinite(next)) return 'must not hold a number that is not finite';
     } else if (Array.isArray(next)) {
       for (const element of next) left.push(element);
     } else if (typeof next === 'object' && next !== null) {
