@@ -9,7 +9,7 @@ import {
   positiveInt,
   readAll,
   readSettings,
-  SettingsError,
+  requireInProduction,
   secretKey,
 } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
@@ -86,6 +86,7 @@ export async function localMesh(
     evaluation: () => readEvaluationConfig(env),
     gateway: () => readGatewayConfig(env),
     database: () => readDatabase(env),
+    engines: () => requireInProduction(env, ['REDIS_URL', 'KAFKA_BROKERS']),
     s3: () => readS3Settings(env),
   });
   const log = createLogger('mesh');
@@ -199,13 +200,11 @@ export async function localMesh(
   }
 }
 
-/** In production nothing is replaced by a smaller engine unasked. */
+/** Whether any service keeps its schema in the embedded database. */
 function readDatabase(env: Environment): { isEmbedded: boolean } {
   const readers = schemas.map(({ name }) => [name, () => readDatabaseUrls(env, name)] as const);
   const isEmbedded = Object.values(readAll(Object.fromEntries(readers))).some(({ url }) => url === undefined);
-  if (isEmbedded && env.NODE_ENV === 'production') {
-    throw new SettingsError(['DATABASE_URL: is missing, and NODE_ENV is production']);
-  }
+  if (isEmbedded) requireInProduction(env, ['DATABASE_URL']);
   return { isEmbedded };
 }
 

@@ -41,6 +41,14 @@ export function readAll<T extends Record<string, () => unknown>>(readers: T): { 
   return read as { [K in keyof T]: ReturnType<T[K]> };
 }
 
+/** In production nothing is replaced by a smaller engine unasked. @throws SettingsError naming each that is not given. */
+export function requireInProduction(env: Environment, names: string[]): void {
+  if (env.NODE_ENV !== 'production') return;
+  const missing = names.filter((name) => !env[name]);
+  if (missing.length > 0)
+    throw new SettingsError(missing.map((name) => `${name}: is missing, and NODE_ENV is production`));
+}
+
 function issueText(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
   return given[String(issue.path[0])] === undefined ? 'is missing' : issue.message;
 }

@@ -27,7 +27,18 @@ test('without a bucket a file is unavailable, and nothing else is', async (t) =>
   await stop();
 });
 
-test('in production there must be a bucket, told with what else is wrong', (t) => {
-  const { message } = t.throws(() => connectSurroundings({ NODE_ENV: 'production', LOG_LEVEL: 'loud' }));
-  for (const name of ['S3_ENDPOINT', 'MESH_KEY', 'LOG_LEVEL']) t.true(message.includes(`\n  ${name}: `), message);
+test('in production every engine must be given, told with what else is wrong', (t) => {
+  const { message } = t.throws(() => connectSurroundings({ NODE_ENV: 'production', LOG_LEVEL: 'loud' }, 'session'));
+  for (const name of ['REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT']) {
+    t.true(message.includes(`\n  ${name}: is missing, and NODE_ENV is production`), message);
+  }
+  for (const name of ['DATABASE_URL or SESSION_DATABASE_URL', 'MESH_KEY', 'LOG_LEVEL']) {
+    t.true(message.includes(`\n  ${name}: `), message);
+  }
+});
+
+test('only a unit that has a schema needs a database', async (t) => {
+  t.throws(() => connectSurroundings(env, 'session'), { message: /SESSION_DATABASE_URL: is missing/ });
+  await connectSurroundings(env).stop();
+  await connectSurroundings({ ...env, SESSION_DATABASE_URL: 'postgres://localhost/parley' }, 'session').stop();
 });

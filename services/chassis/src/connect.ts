@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createCallers } from './caller.ts';
-import { type Environment, positiveInt, readAll, readSettings, SettingsError, secretKey } from './config.ts';
+import { type Environment, positiveInt, readAll, readSettings, requireInProduction, secretKey } from './config.ts';
 import { readDatabaseUrls, requireDatabaseUrls } from './database/database-urls.ts';
 import { openDatabase } from './database/open.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
@@ -17,14 +17,16 @@ import { createAddresses, type Surroundings } from './surroundings.ts';
 import type { Part } from './unit.ts';
 
 /**
- * The surroundings of a unit that runs as a process of its own, from the environment. `DATABASE_URL`, or one per service
- * (`SESSION_DATABASE_URL`), is needed; schemas are brought up to date beforehand by `scripts/migrate`.
+ * The surroundings of a unit that runs as a process of its own, from the environment. A unit with a schema needs `DATABASE_URL`, or
+ * one of its own (`SESSION_DATABASE_URL`); schemas are brought up to date beforehand by `scripts/migrate`.
  * With `REDIS_URL`, key-value and event log are shared by all processes, with `KAFKA_BROKERS` the event bus; else they are
  * this process's own, and units that share them have to share a process. Files are in the bucket of `S3_ENDPOINT`; without it
- * whoever wants one is told that there is none. Topics are made beforehand by `scripts/topics`.
+ * whoever wants one is told that there is none. In production all three must be given. Topics are made beforehand by
+ * `scripts/topics`.
+ * @param schema the database schema of the unit; left out where it has none.
  * @throws SettingsError naming all that is missing or wrong.
  */
-export function connectSurroundings(env: Environment): Surroundings & Part {
+export function connectSurroundings(env: Environment, schema?: string): Surroundings & Part {
   const { settings, s3 } = readAll({
     settings: () =>
       readSettings(env, {
@@ -35,12 +37,12 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
         ...kafkaSettings,
         PARLEY_HOST: z.string().default('127.0.0.1'),
       }),
+    database: () => schema !== undefined && requireDatabaseUrls(env, schema),
+    // With its own counters and live events a process knows nothing of the others; alone on its own bus it would publish to
+    // nobody, and the outbox would take its events for delivered.
+    shared: () => requireInProduction(env, ['REDIS_URL', 'KAFKA_BROKERS']),
     s3: () => readS3Settings(env),
   });
-  // Alone on its own bus a process would publish to nobody, and the outbox would take its events for delivered.
-  if (!settings.KAFKA_BROKERS && env.NODE_ENV === 'production') {
-    throw new SettingsError(['KAFKA_BROKERS: is missing, and NODE_ENV is production']);
-  }
 
   const redis = settings.REDIS_URL === undefined ? undefined : redisEngines(settings.REDIS_URL, createLogger('redis'));
   const { keyValue, eventLog } = redis ?? { keyValue: memoryKeyValue(), eventLog: memoryEventLog() };
@@ -53,7 +55,7 @@ export function connectSurroundings(env: Environment): Surroundings & Part {
 
   return {
     name: 'engines',
-    database: (schema) => serviceDatabase(env, schema, settings.DATABASE_POOL_SIZE),
+    database: (declared) => serviceDatabase(env, declared, settings.DATABASE_POOL_SIZE),
     keyValue,
     eventLog,
     eventBus,

@@ -1,8 +1,11 @@
 import type { Logger } from './log.ts';
+import type { Addresses } from './surroundings.ts';
 import type { Part } from './unit.ts';
 
 export interface RunOptions {
   log: Logger;
+  /** Where the parts announce what they listen on: logged once everything is up. */
+  addresses?: Pick<Addresses, 'announced'>;
   /** How long stopping may take before the process exits all the same, with code 1. Default 25 s. */
   stopTimeoutMs?: number;
   /** Resolves with the reason when something ended that the parts cannot do without: all is stopped, with exit code 1. */
@@ -15,8 +18,12 @@ export interface RunOptions {
  * Starts the parts in order, waits for SIGINT or SIGTERM, stops them last first and exits. The only place that listens to
  * signals. A failed start prints one clear message and exits with code 1; a second signal exits at once.
  */
-export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, failed, onReady }: RunOptions): Promise<void> {
+export async function run(
+  parts: Part[],
+  { log, addresses, stopTimeoutMs = 25_000, failed, onReady }: RunOptions,
+): Promise<void> {
   const started: Part[] = [];
+  let asked: NodeJS.Signals | undefined;
   let stopping: Promise<void> | undefined;
 
   const stop = (exitCode: number): Promise<void> => {
@@ -33,7 +40,7 @@ export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, failed, 
           code ||= 1;
         });
       }
-      log.debug('stopped');
+      log.info({ signal: asked, code }, 'stopped');
       process.exit(code);
     })();
     return stopping;
@@ -42,6 +49,7 @@ export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, failed, 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(1);
+      asked = signal;
       log.debug({ signal }, 'stopping');
       void stop(0);
     });
@@ -63,6 +71,7 @@ export async function run(parts: Part[], { log, stopTimeoutMs = 25_000, failed, 
       started.push(part);
     }
     await onReady?.();
+    log.info({ addresses: addresses?.announced() }, 'ready');
   } catch (error) {
     if (stopping) return;
     log.debug({ err: error }, 'start failed');

@@ -1,13 +1,5 @@
-import { readAll } from '@parley/chassis/config';
-import { connectSurroundings } from '@parley/chassis/connect';
-import { createLogger } from '@parley/chassis/log';
-import { run } from '@parley/chassis/run';
-import { telemetry } from '@parley/chassis/telemetry';
+import { runUnit } from '@parley/chassis/run-unit';
 import { readIdentityConfig } from './config.ts';
 import { identity } from './service.ts';
 
-const { config, around } = readAll({
-  config: () => readIdentityConfig(process.env),
-  around: () => connectSurroundings(process.env),
-});
-await run([telemetry(process.env), around, identity(config, around)], { log: createLogger('identity') });
+await runUnit({ name: 'identity', readConfig: readIdentityConfig, unit: identity, schema: 'identity' });

@@ -1,13 +1,5 @@
-import { readAll } from '@parley/chassis/config';
-import { connectSurroundings } from '@parley/chassis/connect';
-import { createLogger } from '@parley/chassis/log';
-import { run } from '@parley/chassis/run';
-import { telemetry } from '@parley/chassis/telemetry';
+import { runUnit } from '@parley/chassis/run-unit';
 import { readSessionConfig } from './config.ts';
 import { session } from './service.ts';
 
-const { config, around } = readAll({
-  config: () => readSessionConfig(process.env),
-  around: () => connectSurroundings(process.env),
-});
-await run([telemetry(process.env), around, session(config, around)], { log: createLogger('session') });
+await runUnit({ name: 'session', readConfig: readSessionConfig, unit: session, schema: 'session' });

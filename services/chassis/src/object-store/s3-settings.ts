@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Environment, httpUrl, readSettings, SettingsError } from '../config.ts';
+import { type Environment, httpUrl, readSettings, requireInProduction } from '../config.ts';
 import type { S3Options } from './s3-object-store.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { S3Options } from './s3-object-store.ts';
  */
 export function readS3Settings(env: Environment): S3Options | undefined {
   if (!env.S3_ENDPOINT) {
-    if (env.NODE_ENV === 'production') throw new SettingsError(['S3_ENDPOINT: is missing, and NODE_ENV is production']);
+    requireInProduction(env, ['S3_ENDPOINT']);
     return undefined;
   }
   const settings = readSettings(env, {

@@ -1,0 +1,44 @@
+import { type Environment, readAll, SettingsError } from './config.ts';
+import { connectSurroundings } from './connect.ts';
+import { createLogger } from './log.ts';
+import { run } from './run.ts';
+import type { Surroundings } from './surroundings.ts';
+import { telemetry } from './telemetry.ts';
+import type { Unit } from './unit.ts';
+
+export interface UnitProcess<Config> {
+  /** The unit's name, in log lines. */
+  name: string;
+  /** @throws SettingsError naming all that is missing or wrong. */
+  readConfig: (env: Environment) => Config;
+  unit: (config: Config, around: Surroundings) => Unit;
+  /** Its database schema; left out where it has none. */
+  schema?: string;
+}
+
+/**
+ * Runs one unit as a process of its own, until a signal ends it: all of its `main.ts`. What is wrong with its settings and its
+ * surroundings is told in one message, with exit code 1, before anything is opened.
+ */
+export async function runUnit<Config>(
+  { name, readConfig, unit, schema }: UnitProcess<Config>,
+  env: Environment = process.env,
+): Promise<void> {
+  const read = settingsOf(() =>
+    readAll({ config: () => readConfig(env), around: () => connectSurroundings(env, schema) }),
+  );
+  if (!read) return;
+  const { config, around } = read;
+  await run([telemetry(env), around, unit(config, around)], { log: createLogger(name), addresses: around.addresses });
+}
+
+function settingsOf<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return undefined;
+  }
+}
