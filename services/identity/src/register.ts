@@ -27,7 +27,7 @@ export async function register(
   token: SecuredToken | null,
 ): Promise<AccessToken> {
   const registration = checkedRegistration(input);
-  // Only codes and invitations that were handed out can be right, and so far none are.
+  // Only codes and invitations that were handed out can be right, and Parley hands out none.
   if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
 
   const user = await newUserOf(ports, registration);

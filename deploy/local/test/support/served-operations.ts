@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import {
   buildClientSchema,
   type ConstDirectiveNode,
@@ -49,7 +51,11 @@ export interface TextPlace {
 export type Choose = (path: string, type: GraphQLNamedInputType) => unknown;
 
 const supergraph = new URL('../../../../gateway/supergraph.graphql', import.meta.url);
-const contract = new URL('../../../../../shared/contract/operations.json', import.meta.url);
+/** Beside the checkout, or where PARLEY_CONTRACT_DIR says. */
+const contract = join(
+  process.env.PARLEY_CONTRACT_DIR || fileURLToPath(new URL('../../../../../shared/contract', import.meta.url)),
+  'operations.json',
+);
 
 /** Everything that the gateway serves. */
 export async function servedOperations(client: Client): Promise<Operation[]> {
