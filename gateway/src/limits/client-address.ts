@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
+import { type Address, readAddress } from '@parley/chassis/client-network';
 import ipaddr from 'ipaddr.js';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
 /** What of a request tells where it came from. */
@@ -37,14 +37,6 @@ export function clientAddress(trustedProxies: string[]): (request: Arrival) => s
   };
 }
 
-/** What throttles count as one client: an IPv4 address, or the /64 that an IPv6 client can move about in. */
-export function clientNetwork(address: string): string {
-  const read = readAddress(address);
-  if (!read) return 'unknown';
-  if (!(read instanceof ipaddr.IPv6)) return read.toString();
-  return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
-}
-
 /** @throws Error for what is neither an address nor a CIDR. */
 export function readNetwork(text: string): Network {
   const [host = '', bits, ...more] = text.split('/');
@@ -59,11 +51,6 @@ export function readNetwork(text: string): Network {
 
 function within(address: Address, [network, prefix]: Network): boolean {
   return address.kind() === network.kind() && address.match(network, prefix);
-}
-
-/** Only what the system itself would take: ipaddr.js also reads octal, hexadecimal and short forms. */
-function readAddress(text: string): Address | undefined {
-  return isIP(text) ? ipaddr.process(text) : undefined;
 }
 
 function withoutPort(hop: string): string {

@@ -1,10 +1,10 @@
+import { clientNetwork } from '@parley/chassis/client-network';
 import { type DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
 import type { CountAnswer, CountEntry, CountWindow, KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import type { Logger } from '@parley/chassis/log';
 import type { FieldRules } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
-import { clientNetwork } from './client-address.ts';
 
 /** How an operation's window stands for one client. */
 export interface Standing {

@@ -1,0 +1,13 @@
+import test from 'ava';
+import { clientNetwork } from './client-network.ts';
+
+test('limits know IPv6 clients by their /64, and IPv4 within IPv6 as IPv4', (t) => {
+  t.is(clientNetwork('203.0.113.9'), '203.0.113.9');
+  t.is(clientNetwork('::ffff:203.0.113.9'), '203.0.113.9');
+  t.is(clientNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
+  t.is(clientNetwork('2001:db8:1:2:ffff::'), '2001:db8:1:2::/64');
+  t.not(clientNetwork('2001:db8:1:3::1'), clientNetwork('2001:db8:1:2::1'));
+  t.is(clientNetwork('fe80::1%eth0'), 'fe80::/64');
+  t.is(clientNetwork('::1'), '::/64');
+  for (const none of ['', 'not an address', '0x7f.1', '1.2.3']) t.is(clientNetwork(none), 'unknown', none);
+});
