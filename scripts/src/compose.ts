@@ -1,5 +1,15 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { composeSupergraph } from './compose/supergraph.ts';
+import { readOptions } from './read-options.ts';
+
+const usage = `Composes gateway/supergraph.graphql from services/*/src/schema.graphql.
+
+  scripts/compose [--check]
+
+  --check  only compares: exit code 1 where the file is stale
+`;
+
+const { check } = readOptions(usage, { check: { type: 'boolean', default: false } });
 
 const file = 'gateway/supergraph.graphql';
 
@@ -9,7 +19,7 @@ const subgraphs = schemas.map((path) => ({ name: path.split('/')[1] ?? path, sdl
 try {
   const supergraph = composeSupergraph(subgraphs);
   const present = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  if (!process.argv.includes('--check')) {
+  if (!check) {
     writeFileSync(file, supergraph);
     console.log(`${file}: composed of ${subgraphs.map(({ name }) => name).join(', ')}`);
   } else if (present !== supergraph) {

@@ -3,11 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateInto, lint, protos } from './generate/buf.ts';
 import { drift } from './generate/drift.ts';
+import { readOptions } from './read-options.ts';
+
+const usage = `Generates protos/gen from the protos, after it has checked their style.
+
+  scripts/generate [--check]
+
+  --check  only compares: exit code 1 where a file is stale
+`;
+
+const options = readOptions(usage, { check: { type: 'boolean', default: false } });
 
 const committed = join(protos, 'gen');
 
 lint();
-if (process.argv.includes('--check')) check();
+if (options.check) check();
 else generateInto(protos);
 
 function check(): void {

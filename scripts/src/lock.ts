@@ -1,6 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { complete } from './lock/complete.ts';
 import { entriesWithHost, type Lockfile, missingOptionals } from './lock/lockfile.ts';
+import { readOptions } from './read-options.ts';
+
+const usage = `Adds to package-lock.json what other platforms need and npm leaves out.
+
+  scripts/lock [--check]
+
+  --check  only looks: exit code 1 where something is missing
+`;
+
+const { check } = readOptions(usage, { check: { type: 'boolean', default: false } });
 
 const file = 'package-lock.json';
 const lockfile: Lockfile = JSON.parse(readFileSync(file, 'utf8'));
@@ -11,7 +21,7 @@ const hosts = entriesWithHost(lockfile);
 for (const path of hosts) console.error(`${file} names a registry's host: ${path}`);
 if (hosts.length > 0) process.exitCode = 1;
 
-if (!process.argv.includes('--check')) {
+if (!check) {
   if (missing.length > 0) writeFileSync(file, `${JSON.stringify(complete(lockfile), null, 2)}\n`);
   console.log(`${file}: ${missing.length} optional packages of other platforms added`);
 } else if (missing.length > 0) {

@@ -1,4 +1,5 @@
 import type { ModelDescription } from '@parley/local/mesh-settings';
+import { talkHint } from '../up/banner.ts';
 import type { MeshServers } from './mesh-servers.ts';
 
 export interface MeshBannerFacts {
@@ -41,7 +42,7 @@ export function meshBanner(facts: MeshBannerFacts): string {
     `\nParley is up as ${facts.processes.length} processes, after ${facts.seconds.toFixed(1)} s.\n`,
     ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     offline,
-    'Talk to an agent, in another terminal:  scripts/talk',
+    talkHint(`${url}/graphql`),
     'Stop with Ctrl-C.\n\n',
   ].join('\n');
 }

@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util';
 
+/** Where `scripts/up` listens when nothing says otherwise. */
+export const defaultUrl = 'http://localhost:4000/graphql';
+
 export const usage = `Talks to an agent from the terminal, by the public API alone.
 
   scripts/talk [--url URL] [--email EMAIL --password PASSWORD] [--agent ID]
 
-  --url       the GraphQL endpoint                      (PARLEY_URL, default http://localhost:4000/graphql)
+  --url       the GraphQL endpoint                      (PARLEY_URL, default ${defaultUrl})
   --email     an account to sign in with; without one   (PARLEY_EMAIL, PARLEY_PASSWORD)
   --password  a throw-away account is registered
   --agent     the agent's id; without one the newest, else an example is made
@@ -26,7 +29,7 @@ export function readOptions(args: string[], env: Record<string, string | undefin
   const { values } = parseArgs({
     args,
     options: {
-      url: { type: 'string', default: env.PARLEY_URL || 'http://localhost:4000/graphql' },
+      url: { type: 'string', default: env.PARLEY_URL || defaultUrl },
       email: { type: 'string', default: env.PARLEY_EMAIL || '' },
       password: { type: 'string', default: env.PARLEY_PASSWORD || '' },
       agent: { type: 'string', default: '' },

@@ -6,6 +6,8 @@ import { root } from '../root.ts';
 
 export interface ChildOptions {
   args?: string[];
+  /** Of Node itself. */
+  flags?: string[];
   /** Added to PATH, HOME and TMPDIR, all that is taken from this process. */
   env?: Record<string, string>;
 }
@@ -30,10 +32,10 @@ export interface Child {
 export function startChild(
   t: Pick<ExecutionContext, 'teardown'>,
   command: string,
-  { args = [], env = {} }: ChildOptions = {},
+  { args = [], flags = [], env = {} }: ChildOptions = {},
 ): Child {
   const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(process.execPath, [join(root, `scripts/src/${command}.ts`), ...args], {
+  const child = spawn(process.execPath, [...flags, join(root, `scripts/src/${command}.ts`), ...args], {
     cwd: root,
     env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { root } from '../root.ts';
 import { type Child, startChild } from './child.ts';
 
 /** The mesh's data, and all that it puts into the temporary folder. */
@@ -27,9 +28,13 @@ export function removePlace({ temporaryFolder }: Place): void {
   rmSync(dirname(temporaryFolder), { recursive: true, force: true });
 }
 
+/** The flags of Node that `scripts/up` gives. */
+const flags = /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
+
 /** `scripts/up` at a place, on any free port. */
 export function startMesh(t: ExecutionContext, place: Place, env: Record<string, string> = {}): Child {
   return startChild(t, 'up', {
+    flags,
     env: {
       PARLEY_DATA_DIR: place.dataFolder,
       TMPDIR: place.temporaryFolder,

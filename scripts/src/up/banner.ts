@@ -1,4 +1,5 @@
 import type { LocalMesh } from '@parley/local';
+import { defaultUrl } from '../talk/options.ts';
 
 export interface BannerFacts {
   /** How long the start took. */
@@ -10,9 +11,10 @@ export interface BannerFacts {
 /** What a person needs to know once everything is up. */
 export function banner(mesh: Pick<LocalMesh, 'publicUrl' | 'engines' | 'models'>, facts: BannerFacts): string {
   const url = mesh.publicUrl().replace('127.0.0.1', 'localhost');
+  const endpoint = `${url}/graphql`;
   const models = mesh.models();
   const rows: [string, string][] = [
-    ['GraphQL', `${url}/graphql   (header x-app-platform: customer)`],
+    ['GraphQL', `${endpoint}   (header x-app-platform: customer)`],
     ['subscriptions', `${url.replace(/^http/, 'ws')}/graphql   (graphql-ws)`],
     ['keys of tokens', `${url}/.well-known/jwks.json`],
     ...Object.entries(mesh.engines()),
@@ -28,7 +30,12 @@ export function banner(mesh: Pick<LocalMesh, 'publicUrl' | 'engines' | 'models'>
     `\nParley is up, after ${facts.seconds.toFixed(1)} s.\n`,
     ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     offline,
-    'Talk to an agent, in another terminal:  scripts/talk',
+    talkHint(endpoint),
     'Stop with Ctrl-C.\n\n',
   ].join('\n');
+}
+
+/** The one command to try next; an address that is not the usual one is part of it. */
+export function talkHint(endpoint: string): string {
+  return `Talk to an agent, in another terminal:  scripts/talk${endpoint === defaultUrl ? '' : ` --url ${endpoint}`}`;
 }

@@ -22,6 +22,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
     const mesh = await localMesh(env, { dataFolder });
     await run([telemetry(env), mesh], {
       log: createLogger('mesh'),
+      addresses: mesh.surroundings.addresses,
       stopTimeoutMs,
       failed: mesh.failed,
       onReady: async () => {

@@ -7,6 +7,7 @@ import { createClient } from 'graphql-ws';
 import { enter } from '../talk/account.ts';
 import { type Api, publicApi } from '../talk/api.ts';
 import { makePlace, newPlace, type Place, removePlace, startMesh, whenUp } from '../testing/mesh-process.ts';
+import { banner } from './banner.ts';
 
 let firstStart: Promise<Place> | undefined;
 
@@ -39,6 +40,7 @@ test.serial(
     t.regex(mesh.stdout, /^\nParley is up, after [\d.]+ s\.\n/u);
     t.regex(mesh.stdout, /OFFLINE[^\n]*\n(.*\n)*.*no language model/u);
     t.regex(mesh.stdout, /PGlite in .*data\/database/u);
+    t.true(mesh.stdout.includes(`  scripts/talk --url ${url}\n`), 'its port is not the usual one');
     t.regex(mesh.stdout, /scripts\/talk.*\nStop with Ctrl-C\.\n\n$/u);
     t.is(mesh.stderr, '');
     t.true(existsSync(join(place.dataFolder, 'parley.log')));
@@ -47,6 +49,47 @@ test.serial(
     t.is(statSync(place.dataFolder).mode & 0o777, 0o700);
   },
 );
+
+test('the banner says no more of scripts/talk than is needed', (t) => {
+  const facts = { seconds: 1, dataFolder: '.parley', logFile: '.parley/parley.log' };
+  const at = (url: string) => banner({ publicUrl: () => url, engines: () => ({}), models: () => [] }, facts);
+  t.regex(at('http://127.0.0.1:4000'), /  scripts\/talk\n/u);
+  t.regex(at('http://127.0.0.1:4001'), /  scripts\/talk --url http:\/\/localhost:4001\/graphql\n/u);
+});
+
+const hasProc = existsSync('/proc/self/status');
+(hasProc ? test.serial : test.serial.skip)('a first start takes less than 1 GB at any moment', async (t) => {
+  const mesh = startMesh(t, newPlace(t));
+  await whenUp(mesh);
+  const peak = /^VmHWM:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${mesh.pid}/status`, 'utf8'))?.[1];
+  t.log(`${Math.round(Number(peak) / 1024)} MiB`);
+  t.true(Number(peak) * 1024 < 1_000_000_000, `${peak} kB`);
+});
+
+test.serial('the log tells when all was ready, where, and what stopped it', async (t) => {
+  const place = await started(t);
+  const logFile = join(place.dataFolder, 'of-this-run.log');
+  const mesh = startMesh(t, place, { LOG_FILE: logFile });
+  const url = await whenUp(mesh);
+  await t.throwsAsync(publicApi(url).call('query Mine { anything: myTenant { id } }'));
+  mesh.kill('SIGTERM');
+  await mesh.ended;
+
+  const lines = readFileSync(logFile, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const line = (msg: string) => lines.filter((each) => each.level === 'info' && each.msg === msg);
+  const [ready] = line('ready');
+  t.is(new URL(ready?.addresses.gateway.public).port, new URL(url).port);
+  t.truthy(ready?.addresses.session.rpc);
+  t.like(line('stopped'), [{ signal: 'SIGTERM', code: 0 }]);
+  const [request, ...others] = line('request');
+  t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });
+  t.is(typeof request?.ms, 'number');
+  t.truthy(request?.requestId);
+  t.deepEqual(others, []);
+});
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test.serial(`${signal} ends it within 10 s, also beside an open socket, and nothing is left behind`, async (t) => {
@@ -202,7 +245,7 @@ test('in production no smaller engine is taken unasked', async (t) => {
   const mesh = startMesh(t, newPlace(t), { NODE_ENV: 'production' });
 
   t.is(await mesh.ended, 1);
-  for (const name of ['DATABASE_URL', 'S3_ENDPOINT']) {
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT']) {
     t.true(mesh.stderr.includes(`\n  ${name}: is missing, and NODE_ENV is production\n`), mesh.stderr);
   }
 });
