@@ -21,19 +21,24 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
     'services/chassis/package.json': manifest,
     'services/chassis/src/errors.ts': 'export const errors = 1;',
     'services/chassis/src/testing/clock.ts': "import test from 'ava';",
+    'services/chassis/src/rpc/client.ts': '',
+    'services/chassis/src/graph/scalars.ts': '',
     'services/agent/package.json': manifest,
     'services/agent/src/service.ts': 'export const agent = 1;',
     'services/session/package.json': manifest,
     'services/session/src/main.ts': "import './service.ts';",
-    'services/session/src/service.ts': "import './rpc.ts'; import './graph/resolvers.ts'; import './on-ended.ts';",
-    'services/session/src/rpc.ts': "import './send-message.ts'; import type { Row } from './session-store.ts';",
+    'services/session/src/service.ts': "import './wiring.ts'; import './graph/resolvers.ts'; import './on-ended.ts';",
+    'services/session/src/wiring.ts': "import './rpc.ts'; import '@parley/chassis/rpc/client';",
+    'services/session/src/ports.ts': "import type { RpcClient } from '@parley/chassis/rpc/client';",
+    'services/session/src/rpc.ts':
+      "import 'nice-grpc'; import './send-message.ts'; import type { Row } from './session-store.ts';",
     'services/session/src/graph/resolvers.ts': "import './dates.ts'; import '../send-message.ts';",
-    'services/session/src/graph/dates.ts': '',
+    'services/session/src/graph/dates.ts': "import '@parley/chassis/graph/scalars';",
     'services/session/src/on-ended.ts': "import './send-message.ts';",
     'services/session/src/send-message.ts': "import './session-store.ts'; import '@parley/chassis/errors';",
     'services/session/src/send-message.test.ts': "import '@parley/chassis/testing/clock'; import './send-message.ts';",
     'services/session/src/session-store.ts': "import './cursor.ts'; import type { Sent } from './send-message.ts';",
-    'services/session/src/cursor.ts': '',
+    'services/session/src/cursor.ts': "import type { GraphQLError } from 'graphql';",
     ...changes,
   };
   for (const [path, text] of Object.entries(files)) {
@@ -41,8 +46,10 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
     writeFileSync(join(root, path), text);
   }
   mkdirSync(join(root, 'node_modules/@parley'), { recursive: true });
-  mkdirSync(join(root, 'node_modules/ava'));
-  writeFileSync(join(root, 'node_modules/ava/index.js'), '');
+  for (const name of ['ava', 'graphql', 'kafkajs', 'nice-grpc']) {
+    mkdirSync(join(root, 'node_modules', name));
+    writeFileSync(join(root, 'node_modules', name, 'index.js'), '');
+  }
   for (const [name, folder] of Object.entries(workspaces)) {
     symlinkSync(join(root, folder), join(root, 'node_modules/@parley', name));
   }
@@ -139,6 +146,36 @@ const refused: [what: string, file: string, text: string, violation: string][] =
     'services/session/src/send-message.ts',
     "import type { App } from './service.ts';",
     'wiring-imported: services/session/src/send-message.ts → services/session/src/service.ts',
+  ],
+  [
+    'a use case that takes the wiring',
+    'services/session/src/send-message.ts',
+    "import type { Wired } from './wiring.ts';",
+    'wiring-imported: services/session/src/send-message.ts → services/session/src/wiring.ts',
+  ],
+  [
+    'a use case that calls by gRPC itself',
+    'services/session/src/send-message.ts',
+    "import { rpcClient } from '@parley/chassis/rpc/client';",
+    'use-case-imports-transport: services/session/src/send-message.ts → services/chassis/src/rpc/client.ts',
+  ],
+  [
+    'a use case that knows the errors of gRPC',
+    'services/session/src/send-message.ts',
+    "import { Status } from 'nice-grpc';",
+    'use-case-imports-transport: services/session/src/send-message.ts → node_modules/nice-grpc/index.js',
+  ],
+  [
+    'a use case that knows GraphQL',
+    'services/session/src/send-message.ts',
+    "import { GraphQLError } from 'graphql';",
+    'use-case-imports-transport: services/session/src/send-message.ts → node_modules/graphql/index.js',
+  ],
+  [
+    'a store that knows Kafka',
+    'services/session/src/session-store.ts',
+    "import { Kafka } from 'kafkajs';",
+    'use-case-imports-transport: services/session/src/session-store.ts → node_modules/kafkajs/index.js',
   ],
   [
     'an import of what runs when it is imported',

@@ -3,7 +3,7 @@ import type { IForbiddenRuleType } from 'dependency-cruiser';
 const service = '^services/(?!chassis/)([^/]+)/';
 const testCode = '(/test/|/testing/|\\.test\\.ts$)';
 const innerEdge = `${service}src/(rpc\\.ts$|on-[^/]+\\.ts$|graph/)`;
-const wiring = `${service}src/(service|main)\\.ts$`;
+const wiring = `${service}src/(service|main|wiring)\\.ts$`;
 
 /** What a service's tables are read and written by; an object store keeps files instead. */
 export const store = '(?<!object)-store\\.ts$';
@@ -63,6 +63,18 @@ export const rules: IForbiddenRuleType[] = [
     comment: 'main.ts → service.ts → rpc.ts, graph/, on-*.ts → use cases → *-store.ts, and never back.',
     from: { path: service, pathNot: [innerEdge, wiring, testCode] },
     to: { path: innerEdge },
+  },
+  {
+    name: 'use-case-imports-transport',
+    comment: 'Use cases and stores know nothing of gRPC, GraphQL or Kafka: edges and wiring do. Types may pass.',
+    from: { path: `${service}src/`, pathNot: [innerEdge, wiring, `${service}src/ports\\.ts$`, testCode] },
+    to: {
+      path: [
+        '^services/chassis/src/(rpc|graph)/',
+        '(^|/)node_modules/(nice-grpc[^/]*|@grpc/[^/]+|graphql|kafkajs)(/|$)',
+      ],
+      dependencyTypesNot: ['type-only'],
+    },
   },
   {
     name: 'wiring-imported',
