@@ -3,8 +3,9 @@ import { type KeyRing, keyRing } from '@parley/chassis/key-ring';
 import { readNetwork } from './limits/client-address.ts';
 
 export interface GatewayConfig {
-  /** Where clients reach GraphQL over HTTP and WebSocket. */
+  /** Where clients reach GraphQL over HTTP and WebSocket. Default 4000. */
   port: number;
+  /** Where liveness, readiness and metrics are asked for; 0, the default, is any free port. */
   opsPort: number;
   /** The address that clients know: issuer and audience of access tokens. */
   publicUrl: string;
@@ -14,17 +15,21 @@ export interface GatewayConfig {
   trustedProxies: string[];
   /** Origins that browsers may call from; `*` for any, none for no browser of another origin. */
   corsOrigins: string[];
+  /** Whether clients may ask for the schema. Default: not in production. */
   introspection: boolean;
   /** Whether a browser that opens the endpoint finds an explorer there. */
   explorer: boolean;
   /** Tokens of a document that the lexer reads before it refuses. */
   maxTokens: number;
-  /** How large a document's operations may be: levels of fields; fields; and with introspection and fragments. */
+  /** Levels of fields in an operation. */
   maxDepth: number;
+  /** Fields of an operation, fragments spread out, introspection apart. */
   maxComplexity: number;
+  /** Selections of an operation, introspection and fragments included. */
   maxSelections: number;
-  /** Bytes of a request's body; and of those that carry long texts, audio or images. */
+  /** Bytes of a request's body. */
   maxBodyBytes: number;
+  /** The same for requests that carry long texts, audio or images. */
   maxLongBodyBytes: number;
   /** Bytes of all bodies together that are being received or worked on. */
   maxBodiesBytes: number;
@@ -36,12 +41,18 @@ export interface GatewayConfig {
   maxSockets: number;
   /** Per socket. */
   socket: {
+    /** Subscriptions open at once. */
     maxSubscriptions: number;
+    /** Bytes of one frame from the client. */
     maxFrameBytes: number;
+    /** How long a client may take to introduce itself with `connection_init`, in ms. */
     initTimeoutMs: number;
+    /** How long it may stay open, in ms. */
     maxAgeMs: number;
     maxMessagesPerSecond: number;
+    /** Bytes that may wait for a slow client. */
     maxUnsentBytes: number;
+    /** How often the client is asked whether it is there, in ms. */
     pingMs: number;
   };
 }

@@ -1,13 +1,15 @@
 import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
 
 export interface EvaluationConfig {
+  /** Where other units reach it; 0, the default, is any free port. So for opsPort. */
   rpcPort: number;
+  /** Where liveness, readiness and metrics are asked for. */
   opsPort: number;
-  /** Judgements under way at once in this process. */
+  /** Judgements under way at once in this process. Default 8. */
   concurrency: number;
-  /** How long one request for a judgement may take, in ms. */
+  /** How long one request for a judgement may take, in ms. Default 120,000. */
   judgeTimeoutMs: number;
-  /** How long a process may be silent before another takes its judgements, in ms. */
+  /** How long a process may be silent before another takes its judgements, in ms. Default 30,000. */
   leaseMs: number;
 }
 

@@ -13,24 +13,34 @@ export type PlanChanges = 'self' | 'operator';
 export interface IdentitySettings {
   /** The address that clients know, without a slash at its end: issuer and audience of access tokens. */
   publicUrl: string;
+  /** How long an access token is good for, in seconds. Default 900: 15 minutes. */
   accessTokenTtlS: number;
+  /** How long a refresh token is good for, in seconds from its issue. Default 30 days. */
   refreshTokenTtlS: number;
+  /** Default `open`. */
   registration: RegistrationMode;
   /** The regions to choose from; none: any code up to 32 characters. */
   regions: string[];
+  /** Default `operator` in production, else `self`. */
   planChanges: PlanChanges;
+  /** Live tenants that a user may own. Default 5. */
   maxOwnedTenants: number;
+  /** Tenants that a user may make within 30 days, deleted ones counted. Default 10. */
   maxTenantsMadeIn30Days: number;
 }
 
 export interface IdentityConfig {
+  /** Where other units reach it; 0, the default, is any free port. So for the others. */
   rpcPort: number;
+  /** Where the gateway reaches its subgraph. */
   graphPort: number;
+  /** Where liveness, readiness and metrics are asked for. */
   opsPort: number;
   /** The key ring at rest, the first one seals. */
   secretsKeys: Uint8Array[];
-  /** Passwords hashed at once, and how many more may wait. */
+  /** Passwords hashed at once. Default: one less than there are processors, 1 to 4. */
   hashesAtOnce: number;
+  /** Passwords that may wait to be hashed; more are refused. Default 100. */
   hashQueue: number;
   settings: IdentitySettings;
 }

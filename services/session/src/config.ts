@@ -2,29 +2,32 @@ import { type Environment, port, positiveInt, readSettings } from '@parley/chass
 
 /** What the use cases need to know. */
 export interface SessionSettings {
-  /** How much of a conversation a model is sent, in estimated tokens. */
+  /** How much of a conversation a model is sent, in estimated tokens. Default 6,000. */
   historyTokens: number;
-  /** How long one attempt at a reply may take, from its claim to its last chunk. */
+  /** How long one attempt at a reply may take, from its claim to its last chunk, in ms. Default 120,000. */
   turnTimeoutMs: number;
-  /** How long a process may be silent before another takes its turns. */
+  /** How long a process may be silent before another takes its turns, in ms. Default 30,000. */
   leaseMs: number;
-  /** Messages that may wait in one session. */
+  /** Messages that may wait in one session. Default 100. */
   queuedPerSession: number;
-  /** An ACTIVE session without an event for so long expires. */
+  /** An ACTIVE session without an event for so long, in ms, expires. Default 24 hours. */
   idleMs: number;
-  /** A session expires at this age, whatever happens in it. */
+  /** A session expires at this age, in ms, whatever happens in it. Default 30 days. */
   maxAgeMs: number;
 }
 
 export interface SessionConfig {
+  /** Where other units reach it; 0, the default, is any free port. So for the others. */
   rpcPort: number;
+  /** Where the gateway reaches its subgraph. */
   graphPort: number;
+  /** Where liveness, readiness and metrics are asked for. */
   opsPort: number;
-  /** Turns that run at once for one tenant, over all replicas. */
+  /** Turns that run at once for one tenant, over all replicas. Default 50. */
   turnsPerTenant: number;
-  /** Turns that run at once in this process. */
+  /** Turns that run at once in this process. Default 200. */
   turnsAtOnce: number;
-  /** How long running turns may go on when this process stops, before they are handed over. */
+  /** How long running turns may go on when this process stops, before they are handed over, in ms. Default 5,000. */
   stopGraceMs: number;
   settings: SessionSettings;
 }
