@@ -1,12 +1,7 @@
+import type { Account } from './account.ts';
 import type { Tool } from './tool.ts';
 
 export type EngineName = 'postgres' | 'redis' | 'kafka' | 's3';
-
-/** The user that a server runs under where it is not the one that runs this program. */
-export interface Account {
-  uid: number;
-  gid: number;
-}
 
 /** What belongs to one server on this machine. */
 export interface Place {

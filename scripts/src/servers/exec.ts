@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Account } from './engine.ts';
+import type { Account } from './account.ts';
 
 export interface ExecOptions {
   cwd?: string;

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { root } from '../root.ts';
-import type { Account } from './engine.ts';
+import type { Account } from './account.ts';
 
 export interface Folders {
   /** Installed programs; every data folder shares them. */

@@ -4,7 +4,8 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '@parley/chassis/process-start';
-import type { Account, ServerCommand } from './engine.ts';
+import type { Account } from './account.ts';
+import type { ServerCommand } from './engine.ts';
 import { exec, lastLines } from './exec.ts';
 
 export interface ProcessOptions extends ServerCommand {

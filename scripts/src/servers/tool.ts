@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Account } from './engine.ts';
+import type { Account } from './account.ts';
 import { reachableFolder } from './folders.ts';
 import { withLock } from './lock.ts';
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type ModelAnswer, type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
+import type { ModelAnswer } from '@parley/chassis/testing/model-answer';
+import { type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
 import { databaseSnapshot } from '@parley/chassis/testing/test-database';
 import { localMesh } from '@parley/local';
 

@@ -23,6 +23,13 @@ export interface Catalogue {
   voices: RecommendedVoice[];
 }
 
+/** Where people read on about voices, languages and lip-sync. */
+export interface DocumentationUrls {
+  ttsVoiceCatalogUrl: string;
+  sttLanguageCatalogUrl: string;
+  lipsyncModuleDocsUrl: string;
+}
+
 /** Where the catalogue of avatars and voices comes from. */
 export interface CatalogueSource {
   read(): Promise<Catalogue>;

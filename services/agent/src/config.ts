@@ -1,10 +1,13 @@
 import { type Environment, httpUrl, port, readSettings } from '@parley/chassis/config';
-import type { DocumentationUrls } from './config-options.ts';
+import type { DocumentationUrls } from './catalogue.ts';
 import { type ModelSettings, modelSettingsOf, modelSettingsShape } from './models/model-settings.ts';
 
 export interface AgentConfig {
+  /** Where other units reach it; 0, the default, is any free port. So for the others. */
   rpcPort: number;
+  /** Where the gateway reaches its subgraph. */
   graphPort: number;
+  /** Where liveness, readiness and metrics are asked for. */
   opsPort: number;
   /** What `agentConfigOptions` points people to. */
   documentation: DocumentationUrls;

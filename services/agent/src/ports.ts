@@ -1,7 +1,6 @@
 import type { Database } from '@parley/chassis/database/types';
 import type { AgentReader } from './agent-reader.ts';
-import type { CatalogueSource } from './catalogue.ts';
-import type { DocumentationUrls } from './config-options.ts';
+import type { CatalogueSource, DocumentationUrls } from './catalogue.ts';
 import type { ModelChooser } from './model-choice.ts';
 
 /** What the use cases work with. */

@@ -1,11 +1,6 @@
 import type { Environment } from '@parley/chassis/config';
-import {
-  type ChatRequestBody,
-  type ModelAnswer,
-  type ModelServer,
-  type ReceivedRequest,
-  startModelServer,
-} from '@parley/chassis/testing/model-server';
+import type { ChatRequestBody, ModelAnswer } from '@parley/chassis/testing/model-answer';
+import { type ModelServer, type ReceivedRequest, startModelServer } from '@parley/chassis/testing/model-server';
 import type { TestFn } from 'ava';
 
 /** A judgement as the scripted model gives it. */

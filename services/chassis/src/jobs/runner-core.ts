@@ -7,9 +7,9 @@ import { type HeldLease, heldLeases } from './held-leases.ts';
 import { wakeOf } from './job-claimer.ts';
 import { type Ending, type JobWork, jobPerformer } from './job-performer.ts';
 import type { ClaimedJob } from './job-rows.ts';
-import type { JobRunner, RunnerOptions } from './job-runner.ts';
 import { jobSearch } from './job-search.ts';
 import { JobHandover, LeaseLost } from './job-signals.ts';
+import type { JobRunner, RunnerOptions } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
 
 /** How long handlers have, once told of the handover, before their jobs may begin elsewhere. */

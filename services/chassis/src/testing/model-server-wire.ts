@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ChatRequestBody, ModelAnswer } from './model-server.ts';
+import type { ChatRequestBody, ModelAnswer } from './model-answer.ts';
 
 /** The last event of OpenAI's streams. */
 export const doneEvent = 'data: [DONE]\n\n';
