@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/chassis/caller';
-import { badRequest, forbidden, unauthenticated } from '@parley/chassis/errors';
+import { forbidden, unauthenticated } from '@parley/chassis/errors';
 import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
@@ -23,8 +23,10 @@ export interface SignInInput {
 export async function login(ports: Ports, caller: Caller, input: SignInInput): Promise<AccessToken> {
   const check = inputChecks();
   for (const name of ['email', 'phoneNumber', 'password'] as const) check.storable(`input.${name}`, input[name]);
+  if ((input.email == null) === (input.phoneNumber == null)) {
+    check.refuse('input.email', 'or input.phoneNumber must be given, and not both');
+  }
   check.finish();
-  if ((input.email == null) === (input.phoneNumber == null)) throw badRequest('Give either email or phoneNumber');
 
   const identifier = identifierOf(input);
   const ip = caller.ip ?? '';

@@ -95,6 +95,21 @@ test('while a second factor is bound a new sign-in is limited', async (t) => {
   t.true((await app.getAuthProfile(caller))?.twoFactorEnabled);
 });
 
+test('a sign-in names its account by email or by phone number', async (t) => {
+  const { app } = await identityApp(t);
+  for (const account of [
+    {},
+    { email: null, phoneNumber: null },
+    { email: 'a@example.test', phoneNumber: '+447911123456' },
+  ]) {
+    t.like(await t.throwsAsync(app.login(anybody, { ...account, password })), {
+      kind: 'invalid',
+      message: 'input.email or input.phoneNumber must be given, and not both',
+      fields: [{ path: 'input.email' }],
+    });
+  }
+});
+
 test('a deleted user neither signs in nor goes on', async (t) => {
   const { app, database } = await identityApp(t);
   const { input, caller, tokens } = await signUp(app);
