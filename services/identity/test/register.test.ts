@@ -1,3 +1,4 @@
+import { DomainError } from '@parley/chassis/errors';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { anybody, callerOf, identityApp, signUp, somebody } from './support/identity-app.ts';
@@ -138,7 +139,7 @@ test('email, phone and identity document are each unique among live users, howev
 
 test('all that is wrong with a registration is told at once, and nothing is stored', async (t) => {
   const { app, database } = await identityApp(t);
-  const error = await t.throwsAsync(
+  const error = await t.throwsAsync<DomainError>(
     app.register(
       anybody,
       {
@@ -152,11 +153,12 @@ test('all that is wrong with a registration is told at once, and nothing is stor
       },
       null,
     ),
+    { instanceOf: DomainError },
   );
 
-  t.is((error as { kind?: string }).kind, 'invalid');
+  t.is(error.kind, 'invalid');
   t.deepEqual(
-    (error as unknown as { fields: { path: string }[] }).fields.map(({ path }) => path),
+    error.fields.map(({ path }) => path),
     ['input.email', 'input.password', 'input.fullname', 'input.fcmToken', 'input.idNo', 'input.phoneNumber'],
   );
   t.deepEqual(await database.transactShared(({ knex }) => knex('users')), []);

@@ -1,4 +1,5 @@
 import { eventually } from '@parley/chassis/testing/eventually';
+import type { GraphQLFormattedError } from 'graphql';
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
 import type { GraphError } from './client.ts';
@@ -58,6 +59,11 @@ export interface SessionEventsOptions {
   timeoutMs?: number;
 }
 
+/** An error of a reply, which the client's types hold for one of the executor. */
+function graphError({ message, path, extensions }: GraphQLFormattedError): GraphError {
+  return { message, ...(path && { path: [...path] }), extensions: extensions as GraphError['extensions'] };
+}
+
 /** An open subscription of one session on a socket of its own, with all that arrived on it. */
 export class SessionEvents {
   readonly all: SessionEvent[] = [];
@@ -99,7 +105,7 @@ export class SessionEvents {
       { query: document, variables: { sessionId: String(sessionId), ...(after !== undefined && { after }) } },
       {
         next: ({ data, errors }) => {
-          if (errors) this.errors = errors as unknown as GraphError[];
+          if (errors) this.errors = errors.map(graphError);
           if (data) this.all.push(data.sessionEvents);
         },
         error: (error) => {
