@@ -1,8 +1,9 @@
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
+import { estimateTokens } from '@parley/chassis/token-estimate';
 import type { FinishReason, Model, ModelRequest, ModelResult } from './model.ts';
 import { ModelError } from './model-error.ts';
 import { composeReply } from './offline-reply.ts';
-import { estimateRequestTokens, estimateTokens } from './token-estimate.ts';
+import { estimateRequestTokens } from './token-estimate.ts';
 import { wordChunks } from './word-chunks.ts';
 
 export interface OfflineModelOptions {

@@ -1,11 +1,12 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3Usage } from '@ai-sdk/provider';
+import { estimateTokens } from '@parley/chassis/token-estimate';
 import { callDeadlines } from './call-deadlines.ts';
 import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
 import type { ModelError, ModelErrorOptions } from './model-error.ts';
 import type { ProviderConnections } from './provider-connections.ts';
 import { ErrorEvent, modelErrorOf } from './provider-fault.ts';
-import { estimateRequestTokens, estimateTokens } from './token-estimate.ts';
+import { estimateRequestTokens } from './token-estimate.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
 export interface OpenAICompatibleSettings {
