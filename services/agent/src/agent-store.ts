@@ -3,7 +3,7 @@ import { notFound } from '@parley/chassis/errors';
 import type { Agent, AgentFields } from './agent.ts';
 
 /** How a list is bounded: at most `first`, those whose id is above `after`. */
-export interface AgentPage {
+interface AgentPage {
   first?: number | undefined;
   after?: number | undefined;
 }

@@ -1,8 +1,8 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
-import { inputChecks } from '@parley/chassis/input-checks';
+import { checkPage, type Page } from '@parley/chassis/input-checks';
 import type { Agent, AuditLog } from './agent.ts';
-import { type AgentPage, agentStore } from './agent-store.ts';
+import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
 import type { Ports } from './ports.ts';
 
@@ -30,11 +30,8 @@ export async function agentsByIds(
 }
 
 /** The caller's agents by id, hidden and deleted ones not among them. */
-export async function listAgents({ database }: Reads, caller: TenantCaller, page: AgentPage): Promise<Agent[]> {
-  const checks = inputChecks();
-  if (page.first !== undefined && page.first < 1) checks.refuse('first', 'must be at least 1');
-  if (page.after !== undefined && page.after < 0) checks.refuse('after', 'must be an id');
-  checks.finish();
+export async function listAgents({ database }: Reads, caller: TenantCaller, query: Page): Promise<Agent[]> {
+  const page = checkPage(query);
   return database.transact(caller.tenantId, (db) => agentStore(db).list(page));
 }
 

@@ -75,7 +75,10 @@ test('agents are listed by id, whole or page by page', async (t) => {
   t.deepEqual(await listed({ after: ids[3] ?? 0 }), ids.slice(4));
   t.deepEqual(await listed({ after: 2_147_483_647 }), []);
   for (const page of [{ first: 0 }, { first: -1 }, { after: -1 }]) {
-    await t.throwsAsync(app.listAgents(owner, page), { name: 'DomainError' });
+    t.like(await t.throwsAsync(app.listAgents(owner, page)), {
+      kind: 'invalid',
+      fields: [{ path: Object.keys(page)[0] }],
+    });
   }
 });
 

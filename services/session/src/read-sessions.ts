@@ -1,22 +1,17 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
-import { invalid, notFound } from '@parley/chassis/errors';
-import type { MessagePage } from './message-store.ts';
+import { notFound } from '@parley/chassis/errors';
+import { checkPage, type Page } from '@parley/chassis/input-checks';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Message, Session } from './session.ts';
 import { parseId } from './session-id.ts';
 import { sessionStore } from './session-store.ts';
 
-export interface SessionsQuery {
+export interface SessionsQuery extends Page {
   agentId?: number | null | undefined;
-  first?: number | null | undefined;
-  after?: number | null | undefined;
 }
 
-export interface MessagesQuery {
-  first?: number | null | undefined;
-  after?: number | null | undefined;
-}
+export type MessagesQuery = Page;
 
 export interface Transcript {
   session: Session;
@@ -69,9 +64,4 @@ export async function getTranscript(ports: Ports, caller: Caller, id: number): P
     const messages = await messageStore(db).listOf([sessionId]);
     return { session, messages: messages.get(sessionId) ?? [] };
   });
-}
-
-function checkPage({ first, after }: MessagesQuery): MessagePage {
-  if (first != null && first < 0) throw invalid({ path: 'first', message: 'must not be negative' });
-  return { first: first ?? undefined, after: after ?? undefined };
 }

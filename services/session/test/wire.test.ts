@@ -104,7 +104,7 @@ interface Answer {
     sessionCount: number;
     evaluation: object | null;
   };
-  errors: object[] | undefined;
+  errors: { extensions: object }[] | undefined;
 }
 
 const startSession = `mutation ($input: StartSessionInput!) { startSession(input: $input) { id status clientExternalId metadata } }`;
@@ -153,6 +153,16 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
   t.is(whole.data.sessions[0]?.messages.length, 3);
   t.is(whole.data.sessionCount, 1);
   t.like(whole.data.evaluation, { score: 80, transcript: [{ role: 'USER' }], generatedAt: '1970-01-01T00:00:00.000Z' });
+
+  for (const [asked, path] of [
+    ['sessions(first: 0) { id }', 'first'],
+    ['sessions(after: -1) { id }', 'after'],
+    ['session(id: $id) { messages(first: 0) { id } }', 'first'],
+    ['session(id: $id) { messages(after: -5) { id } }', 'after'],
+  ]) {
+    const refused = await query(`query ($id: ID = "${sessionId}") { ${asked} asked: session(id: $id) { id } }`, {});
+    t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path }] }, asked ?? '');
+  }
 
   const transcript = await client.calls.getTranscript({ sessionId }, { caller: user });
   t.like(transcript, { agentId: 2, status: 'ENDED' });
