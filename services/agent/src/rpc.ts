@@ -20,6 +20,7 @@ export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
       const turn = { agentId, history: history.map((message) => fromMessage(message)) };
       for await (const event of gatherText(app.runTurn(inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
+        else if (event.type === 'asking') yield { event: { $case: 'contextTokens', value: event.contextTokens } };
         else {
           const { tokensIn, tokensOut, providerId, modelId } = event;
           const finished = { tokensIn, tokensOut, contextTokens: tokensIn, costUsdE8: 0n, providerId, modelId };

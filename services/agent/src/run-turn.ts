@@ -2,6 +2,7 @@ import type { TenantCaller } from '@parley/chassis/caller';
 import { invalid } from '@parley/chassis/errors';
 import { modelFailure } from './model-failure.ts';
 import type { ModelMessage } from './models/model.ts';
+import { estimateRequestTokens } from './models/token-estimate.ts';
 import type { Ports } from './ports.ts';
 import { systemPrompt } from './system-prompt.ts';
 
@@ -11,8 +12,9 @@ export interface Turn {
   history: ModelMessage[];
 }
 
-/** A piece of the reply, or its end. */
+/** The size of what the model is asked, estimated, then the pieces of the reply and its end. */
 export type TurnEvent =
+  | { type: 'asking'; contextTokens: number }
   | { type: 'text'; text: string }
   | { type: 'finished'; tokensIn: number; tokensOut: number; providerId: string; modelId: string };
 
@@ -30,8 +32,10 @@ export async function* runTurn(
     throw invalid({ path: 'history', message: 'must end with the message to answer' });
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const model = await ports.chooseModel(agent, caller);
+  const request = { system: systemPrompt(agent), messages: history };
+  yield { type: 'asking', contextTokens: estimateRequestTokens(request) };
   try {
-    for await (const event of model.stream({ system: systemPrompt(agent), messages: history }, { signal })) {
+    for await (const event of model.stream(request, { signal })) {
       if (event.type === 'text') yield event;
       else {
         const { tokensIn, tokensOut } = event;

@@ -19,6 +19,8 @@ export async function unitOn(
 
 export interface Reply {
   texts: string[];
+  /** What was said of the context's size, and how many pieces of text stood before it. */
+  asking?: { contextTokens: number; textsBefore: number };
   finished?: TurnFinished;
   error?: unknown;
 }
@@ -33,6 +35,8 @@ export async function turn(
   const call = { caller, passOn: ['notFound', 'invalid'] as ('notFound' | 'invalid')[], ...(signal && { signal }) };
   try {
     for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId: 'c', history }, call)) {
+      if (event?.$case === 'contextTokens')
+        reply.asking = { contextTokens: event.value, textsBefore: reply.texts.length };
       if (event?.$case === 'finished') reply.finished = event.value;
       if (event?.$case !== 'text') continue;
       reply.texts.push(event.value);

@@ -22,7 +22,7 @@ test('a turn streams the words of the offline model and ends with its figures', 
 test('the model is told persona, position and subject, and the conversation as it is', async (t) => {
   const unit = await unitOn(t, { text: 'Fine.', usage: { prompt_tokens: 42, completion_tokens: 7 } });
   const { id } = await made(unit, owner, { subject: 'Fractions' });
-  const { texts, finished } = await turn(unit, id, {
+  const { texts, asking, finished } = await turn(unit, id, {
     history: [
       { role: Role.ROLE_MODEL, text: 'Hello, I am Ada.' },
       { role: Role.ROLE_USER, text: 'What is a half?' },
@@ -41,6 +41,8 @@ test('the model is told persona, position and subject, and the conversation as i
   const [request] = unit.server.requests;
   t.is(request?.body.model, 'small-1');
   const [system, ...messages] = request?.body.messages ?? [];
+  const characters = [system, ...messages].reduce((sum, message) => sum + String(message?.content).length, 0);
+  t.deepEqual(asking, { contextTokens: Math.ceil(characters / 4), textsBefore: 0 });
   t.is(system?.role, 'system');
   for (const part of [ada.personaPrompt, 'Maths tutor', 'Fractions']) t.true(String(system?.content).includes(part));
   t.like(messages, { 0: { role: 'assistant' }, 1: { role: 'user', content: 'What is a half?' }, length: 2 });

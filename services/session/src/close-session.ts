@@ -3,7 +3,7 @@ import type { TenantDb } from '@parley/chassis/database/types';
 import { isDomainError } from '@parley/chassis/errors';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import { concludeSession } from './conclude-session.ts';
-import { endTurn } from './finish-turn.ts';
+import { cutTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
 import { itemOf, sessionLog, streamOf } from './session-log.ts';
@@ -78,7 +78,7 @@ async function ended(ports: Ports, { tenantId, id }: Session): Promise<Session |
   }
 }
 
-async function forceEnd(ports: Ports, { tenantId, id, lastEventId }: Session, status: EndStatus): Promise<Session> {
+async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStatus): Promise<Session> {
   const log = sessionLog(ports.eventLog, { tenantId, id }, ports.log);
   return ports.database.transact(tenantId, async (db) => {
     const session = await sessionStore(db).lock(id);
@@ -86,18 +86,7 @@ async function forceEnd(ports: Ports, { tenantId, id, lastEventId }: Session, st
     ports.log.warn({ sessionId: id }, 'a turn did not stop for the end of its session; it is cut from outside');
     const [turn] = await turnStore(db).listOpen(id);
     if (!turn) return concludeSession(ports, db, session, status);
-    const text = await log.streamedText(turn.turnIndex, lastEventId).catch(() => '');
-    const contextTokens = session.totalTokensInContext;
-    const reply = { text, tokensIn: 0, tokensOut: 0, costUsdE8: 0n, contextTokens, interrupted: true };
-    const ending = { ...session, endingAs: session.endingAs ?? status };
-    await endTurn(ports, db, {
-      session: ending,
-      turn,
-      log,
-      eventId: undefined,
-      outcome: { kind: 'reply', reply },
-      cut: true,
-    });
+    await cutTurn(ports, db, { session: { ...session, endingAs: session.endingAs ?? status }, turn, log });
     return sessionStore(db).get(id);
   });
 }

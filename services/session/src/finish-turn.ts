@@ -6,6 +6,7 @@ import { JobHandover, LeaseLost } from '@parley/chassis/jobs/job-signals';
 import type { TenantJob } from '@parley/chassis/jobs/job-types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { concludeSession } from './conclude-session.ts';
+import { type CutText, cutReply } from './cut-reply.ts';
 import { eventStore } from './event-store.ts';
 import type { TurnPorts } from './ports.ts';
 import type { Session } from './session.ts';
@@ -16,7 +17,10 @@ import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
 
 /** How an attempt went. A failure comes with what had been said, in case the turn turns out to have been cut. */
-export type TurnOutcome = { kind: 'reply'; reply: Reply } | { kind: 'failure'; failure: TurnFailure; reply: Reply };
+export type TurnOutcome =
+  | { kind: 'reply'; reply: Reply }
+  | { kind: 'cut'; said: CutText }
+  | { kind: 'failure'; failure: TurnFailure; said: CutText };
 
 const databasePauseMs = 250;
 
@@ -69,20 +73,18 @@ export async function giveUpTurn(
   const log = sessionLog(ports.eventLog, { tenantId, id: session.id }, ports.log);
   const failure = turnFailure(error instanceof LeaseLost ? 'TURN_LOST' : 'INTERNAL');
   if (session.endingAs || found.interrupted) {
-    const text = await log.streamedText(turn.turnIndex, session.lastEventId).catch(() => '');
-    const reply = {
-      text,
-      tokensIn: 0,
-      tokensOut: 0,
-      costUsdE8: 0n,
-      contextTokens: session.totalTokensInContext,
-      interrupted: true,
-    };
-    await endTurn(ports, db, { session, turn, log, eventId: undefined, outcome: { kind: 'reply', reply }, cut: true });
+    await cutTurn(ports, db, { session, turn, log });
   } else {
     const events = [await failTurn(db, { session, turn, log, failure, eventId: undefined })];
     db.afterCommit(() => void log.publish(events));
   }
+}
+
+/** Cuts a turn that nobody is at, with what the event log has of it. Within a transaction that has locked the session. */
+export async function cutTurn(ports: TurnPorts, db: TenantDb, about: Pick<Ending, 'session' | 'turn' | 'log'>) {
+  const text = await about.log.streamedText(about.turn.turnIndex, about.session.lastEventId).catch(() => '');
+  const said = { text, contextTokens: undefined };
+  await endTurn(ports, db, { ...about, eventId: undefined, outcome: { kind: 'cut', said }, cut: true });
 }
 
 interface Ending {
@@ -97,18 +99,21 @@ interface Ending {
 }
 
 /** Within a transaction that has locked the session. */
-export async function endTurn(ports: TurnPorts, db: TenantDb, ending: Ending): Promise<void> {
+async function endTurn(ports: TurnPorts, db: TenantDb, ending: Ending): Promise<void> {
   const { session, turn, log, outcome } = ending;
   const cut = ending.cut || session.endingAs !== undefined;
   const events: SessionEvent[] = [];
-  if (outcome.kind === 'reply' || cut) {
-    const reply = { ...outcome.reply, interrupted: outcome.reply.interrupted || cut };
+  if (outcome.kind === 'failure' && !cut) {
+    events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: ending.eventId }));
+  } else {
+    const reply =
+      outcome.kind === 'reply'
+        ? { ...outcome.reply, interrupted: cut }
+        : await cutReply(ports, db, { session, turn, said: outcome.said });
     const eventId = await usableId(log, session, ending.eventId);
     const message = await turnStore(db).storeReply(session.id, turn, reply, eventId);
     const about = { eventId, sessionId: session.id, occurredAt: message.createdAt };
     events.push(replyEvent(about, turnOf(turn), message, reply.interrupted));
-  } else {
-    events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: ending.eventId }));
   }
   db.afterCommit(() => void log.publish(events));
   if (session.endingAs) {

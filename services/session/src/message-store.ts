@@ -15,7 +15,7 @@ export interface MessageRow {
   updated_at: Date;
 }
 
-export interface MessagePage {
+interface MessagePage {
   /** At most so many of each session; default all. */
   first?: number | undefined;
   /** Only those after the message with this id. */
@@ -36,6 +36,16 @@ export function messageStore({ knex, tenantId }: TenantDb) {
       const found = new Map(sessionIds.map((id): [number, Message[]] => [id, []]));
       for (const row of rows) found.get(row.session_id)?.push(messageFromRow(row));
       return found;
+    },
+
+    /** The estimated size of a session's exchanges up to and with this one, in tokens. */
+    async sumTokens(sessionId: number, exchangeIndex: number): Promise<number> {
+      const { rows } = await knex.raw(
+        `SELECT cast(coalesce(sum(token_estimate), 0) AS integer) AS tokens FROM messages
+          WHERE tenant_id = :tenantId AND session_id = :sessionId AND exchange_index <= :exchangeIndex`,
+        { tenantId, sessionId, exchangeIndex },
+      );
+      return rows[0].tokens;
     },
 
     /** What an agent without a call says first, as message 0 of a new session. */

@@ -10,7 +10,6 @@ import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
 import { finishTurn, type TurnOutcome } from './finish-turn.ts';
 import type { TurnPorts } from './ports.ts';
 import { sessionLog } from './session-log.ts';
-import { estimateTokens } from './tokens.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import type { Prepared, TurnJob, TurnRun } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
@@ -44,7 +43,8 @@ export function runTurn(ports: TurnPorts, run: TurnRun): Promise<void> {
 /** The outcome, or undefined when the turn goes on elsewhere. */
 async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promise<TurnOutcome | undefined> {
   const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
-  const cut = (text: string): TurnOutcome => ({ kind: 'reply', reply: estimatedReply(turn, text) });
+  let contextTokens: number | undefined;
+  const cut = (text: string): TurnOutcome => ({ kind: 'cut', said: { text, contextTokens } });
   // An attempt that has shown nothing voids nothing: what the one before has shown is what was said.
   const shownBefore = () =>
     run.attempt === 1 ? '' : log.streamedText(turn.turnIndex, turn.lastEventId).catch(() => '');
@@ -68,9 +68,12 @@ async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promi
     if (chunks.text === '') ports.observeFirstChunk((performance.now() - beganMs) / 1000);
     chunks.push(text);
   };
+  const onContext = (tokens: number) => {
+    contextTokens = tokens;
+  };
 
   try {
-    const finished = await callAgent(ports, run, turn, { signal, chunks, onText });
+    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContext });
     await chunks.flush();
     return { kind: 'reply', reply: finishedReply(finished, chunks.text) };
   } catch (error) {
@@ -83,7 +86,7 @@ async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promi
       { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
       'a turn failed',
     );
-    return { kind: 'failure', failure, reply: estimatedReply(turn, said) };
+    return { kind: 'failure', failure, said: { text: said, contextTokens } };
   } finally {
     clearTimeout(timer);
   }
@@ -93,6 +96,8 @@ interface Listening {
   signal: AbortSignal;
   chunks: ChunkWriter;
   onText(text: string): void;
+  /** The size of the context that the model is asked with. */
+  onContext(tokens: number): void;
 }
 
 /** An agent service that is just restarting is called again, as long as nothing has come of the call. */
@@ -119,7 +124,7 @@ async function callAgentOnce(
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,
-  { signal, onText }: Listening,
+  { signal, onText, onContext }: Listening,
 ): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
@@ -133,6 +138,7 @@ async function callAgentOnce(
   for await (const { event } of stream) {
     if (event?.$case === 'text')
       onText(event.value.replaceAll('\0', '')); // the one character that the database refuses
+    else if (event?.$case === 'contextTokens') onContext(event.value);
     else if (event?.$case === 'finished') finished = event.value;
   }
   if (!finished) throw new DomainError('internal', 'A reply ended without its figures', { reason: 'MODEL_FAILED' });
@@ -141,10 +147,4 @@ async function callAgentOnce(
 
 function finishedReply({ tokensIn, tokensOut, costUsdE8, contextTokens }: TurnFinished, text: string) {
   return { text, tokensIn, tokensOut, costUsdE8, contextTokens, interrupted: false };
-}
-
-/** A reply that was cut, so that the agent gave no figures: characters / 4. */
-function estimatedReply({ historyTokens }: PreparedTurn, text: string) {
-  const tokensOut = estimateTokens(text);
-  return { text, tokensIn: historyTokens, tokensOut, costUsdE8: 0n, contextTokens: historyTokens, interrupted: true };
 }

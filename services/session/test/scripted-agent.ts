@@ -37,6 +37,11 @@ export interface ScriptedAgent {
 
 export const text = (value: string): RunTurnResponse => ({ event: { $case: 'text', value } });
 
+/** What an agent says first, as its model is about to be asked. */
+export const asking = (contextTokens: number): RunTurnResponse => ({
+  event: { $case: 'contextTokens', value: contextTokens },
+});
+
 export const finished = (tokensOut = 5): RunTurnResponse => ({
   event: {
     $case: 'finished',

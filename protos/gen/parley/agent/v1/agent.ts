@@ -137,6 +137,12 @@ export interface RunTurnResponse {
     | //
     /** The end; nothing follows. */
     { $case: "finished"; value: TurnFinished }
+    | //
+    /**
+     * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, characters / 4. It is
+     * what a caller has who cuts the reply before `finished`; until it comes, no model has been asked.
+     */
+    { $case: "contextTokens"; value: number }
     | undefined;
 }
 
@@ -915,6 +921,9 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "finished":
         TurnFinished.encode(message.event.value, writer.uint32(18).fork()).join();
         break;
+      case "contextTokens":
+        writer.uint32(24).int32(message.event.value);
+        break;
     }
     return writer;
   },
@@ -948,6 +957,14 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.event = { $case: "finished", value: TurnFinished.decode(reader, reader.uint32()) };
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.event = { $case: "contextTokens", value: reader.int32() };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -966,6 +983,10 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         ? { $case: "text", value: globalThis.String(object.text) }
         : isSet(object.finished)
         ? { $case: "finished", value: TurnFinished.fromJSON(object.finished) }
+        : isSet(object.contextTokens)
+        ? { $case: "contextTokens", value: globalThis.Number(object.contextTokens) }
+        : isSet(object.context_tokens)
+        ? { $case: "contextTokens", value: globalThis.Number(object.context_tokens) }
         : undefined,
     };
   },
@@ -976,6 +997,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       obj.text = message.event.value;
     } else if (message.event?.$case === "finished") {
       obj.finished = TurnFinished.toJSON(message.event.value);
+    } else if (message.event?.$case === "contextTokens") {
+      obj.contextTokens = Math.round(message.event.value);
     }
     return obj;
   },
@@ -995,6 +1018,12 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "finished": {
         if (object.event?.value !== undefined && object.event?.value !== null) {
           message.event = { $case: "finished", value: TurnFinished.fromPartial(object.event.value) };
+        }
+        break;
+      }
+      case "contextTokens": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "contextTokens", value: object.event.value };
         }
         break;
       }
