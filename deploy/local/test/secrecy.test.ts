@@ -168,5 +168,8 @@ test('what goes wrong is logged with the request id that the client was told, an
     const mine = lines.filter((line) => line['requestId'] === headers.get('x-request-id'));
     t.true(mine.some(({ unit }) => unit === 'session') && mine.some(({ unit }) => unit === 'agent'));
     t.is(new Set(mine.map(({ traceId }) => traceId)).size, 1);
+    const [request, ...others] = mine.filter(({ unit, level }) => unit === 'gateway' && level === 'info');
+    t.like(request, { msg: 'request', operations: ['sendMessage'], status: 200, outcome: 'ok' });
+    t.deepEqual(others, []);
   }
 });

@@ -1,5 +1,6 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { Presented } from '../credentials/presented.ts';
+import type { RequestFacts } from '../http/request-log.ts';
 import type { AnswerBudget } from '../limits/answer-size.ts';
 import type { ReadDocument } from './documents.ts';
 
@@ -12,6 +13,8 @@ export interface GatewayContext {
   bodyBytes: number;
   /** The document, read and found within the limits; undefined where the request holds none. */
   read: ReadDocument | undefined;
+  /** Filled in for the request's log line. */
+  facts: RequestFacts;
   /** What the answer may still take. */
   answer: AnswerBudget;
 }

@@ -60,6 +60,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (document !== read?.document) throw new Error('A document is to run that was never held to the limits');
           if (!operation) throw noSuchOperation();
           fields = rootFields(document, operation);
+          contextValue.facts.operations = [...new Set(fields.map(({ name }) => name))];
           if (operation.operation === 'subscription') throw subscriptionOverHttp();
           if (contextValue.bodyBytes > maxBodyBytes && !fields.some(({ name }) => mayBeLong(name))) {
             throw bodyTooLarge(maxBodyBytes);
@@ -89,6 +90,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           const changes = ({ type, name }: RootField) =>
             type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity' && mayRevoke(name, request);
           if (fields.some(changes)) standing.forget();
+          request.contextValue.facts.failed = hasFailed(request);
           observe(metrics, fields, request, started);
         },
       };

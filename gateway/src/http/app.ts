@@ -1,8 +1,6 @@
 import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
-import { context as otel, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from '@parley/chassis/log';
-import { withRequestId } from '@parley/chassis/request-context';
 import cors from 'cors';
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
@@ -15,7 +13,7 @@ import type { Arrival } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
 import { explorer } from './explorer.ts';
 import { failedRequests, oneOperation, postOnly, refuse } from './http-rules.ts';
-import { requestIdFrom } from './request-id.ts';
+import { type RequestFacts, requestLog } from './request-log.ts';
 
 export interface HttpAppOptions {
   config: GatewayConfig;
@@ -28,21 +26,12 @@ export interface HttpAppOptions {
 
 /** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
 export function httpApp({ config, apollo, accessTokens, documents, clientIp, log }: HttpAppOptions): Express {
-  const tracer = trace.getTracer('parley.gateway');
   const app = express().disable('x-powered-by').disable('etag');
   app.use(helmet());
   app.use(
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
   );
-  app.use((request, response, next) => {
-    const requestId = requestIdFrom(request.header('x-request-id'));
-    response.locals.requestId = requestId;
-    response.setHeader('x-request-id', requestId);
-    // A trace begins here: what an outsider sends as its parent is not believed to be one of ours.
-    const span = tracer.startSpan('gateway request', { kind: SpanKind.SERVER, root: true });
-    response.once('close', () => span.end());
-    otel.with(trace.setSpan(otel.active(), span), () => withRequestId(requestId, next));
-  });
+  app.use(requestLog(log));
 
   app.get('/.well-known/jwks.json', async (_request, response) => {
     const jwks = await accessTokens.jwks();
@@ -63,6 +52,7 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
         presented: presentedIn(req.headers),
         bodyBytes: bodies.bytesOf(req),
         read: res.locals.read as ReadDocument | undefined,
+        facts: res.locals.facts as RequestFacts,
         answer: { bytesLeft: config.maxAnswerBytes, parts: 0 },
       }),
     }),
