@@ -245,3 +245,27 @@ test('a suspended tenant and a limited sign-in may not subscribe', async (t) => 
   else t.like(told, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } }]);
   t.is(session.opened.length, 0);
 });
+
+test('a subscription may depend on a variable, and selects one root field however that is written', async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  const conditional = `subscription ($x: Boolean!) { sessionEvents(sessionId: 7) @include(if: $x) { eventId } }`;
+  const { results } = socket.subscribe(conditional, { x: true });
+  await eventually('it is subscribed', () => session.open() === 1);
+  session.send(event(1, { $case: 'sessionStatusChanged', value: { status: 'ENDED' } }));
+  await eventually('it has arrived', () => results.length === 1);
+  t.deepEqual(results[0]?.data, { sessionEvents: { eventId: '1700000000000-1' } });
+
+  for (const document of [
+    'subscription { a: sessionEvents(sessionId: 7) { eventId } b: sessionEvents(sessionId: 7) { eventId } }',
+    'subscription { ...f ... { sessionEvents(sessionId: 7) { eventId } } } fragment f on Subscription { b: sessionEvents(sessionId: 7) { eventId } }',
+    'subscription { __typename }',
+    'subscription { __schema { queryType { name } } }',
+  ]) {
+    const refused = socket.subscribe(document);
+    const told = await eventually(`${document} is refused`, refused.ended);
+    t.like(told, [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);
+  }
+  const nothing = socket.subscribe(conditional, { x: false });
+  t.like(await eventually('nothing is left to subscribe to', nothing.ended), [{ extensions: { code: 'BAD_REQUEST' } }]);
+  t.is(socket.closed(), undefined);
+});

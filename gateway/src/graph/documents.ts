@@ -7,12 +7,14 @@ import {
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   parse,
+  SingleFieldSubscriptionsRule,
   specifiedRules,
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { type DocumentLimits, refuseCostly } from '../limits/document-cost.ts';
 import { refusedLiterals } from '../limits/input-values.ts';
+import { singleRootField } from './single-root-field.ts';
 
 /** A document that may run, as far as its text tells. */
 export interface ReadDocument {
@@ -60,7 +62,11 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     maxSize: rememberedBytes,
     sizeCalculation: ({ document }, text) => 2 * text.length + bytesPerToken * (document.tokenCount ?? maxTokens),
   });
-  const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const rules = [
+    ...specifiedRules.filter((rule) => rule !== SingleFieldSubscriptionsRule),
+    singleRootField,
+    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+  ];
 
   function told(error: GraphQLError, code: string): GraphQLError {
     const message = introspection ? error.message : error.message.replace(/ ?Did you mean.+$/s, '');
@@ -85,6 +91,16 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     }
   }
 
+  function problemsOf(document: DocumentNode): readonly GraphQLError[] {
+    try {
+      return validate(schema(), document, rules, { maxErrors });
+    } catch (error) {
+      // Rules look at parts of a document that other rules would have refused.
+      if (error instanceof GraphQLError) return [error];
+      throw error;
+    }
+  }
+
   return {
     read(text) {
       const found = known.get(text);
@@ -93,7 +109,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
       if (document instanceof GraphQLError) return [document];
       const tooCostly = refuseCostly(document, limits);
       if (tooCostly) return [tooCostly];
-      const problems = validate(schema(), document, rules, { maxErrors });
+      const problems = problemsOf(document);
       if (problems.length > 0) return problems.map((problem) => told(problem, 'GRAPHQL_VALIDATION_FAILED'));
       const read = { document, refusedLiterals: refusedLiterals(document) };
       known.set(text, read);

@@ -3,7 +3,9 @@ import {
   type FragmentDefinitionNode,
   Kind,
   type OperationDefinitionNode,
+  type SelectionNode,
   type SelectionSetNode,
+  valueFromASTUntyped,
 } from 'graphql';
 
 /** One occurrence of a root field in an operation: what runs once. An alias is an occurrence of its own. */
@@ -18,9 +20,13 @@ const typeOf = { query: 'Query', mutation: 'Mutation', subscription: 'Subscripti
 /**
  * Every root field that a valid operation runs, fragments expanded. As in execution a fragment is entered once and selections
  * of one response name are one, so that a document of fragments within fragments costs no more than its length.
- * Introspection's own fields are left out.
+ * Introspection's own fields are left out. Without variables, what `@skip` and `@include` might leave out is there.
  */
-export function rootFields(document: DocumentNode, operation: OperationDefinitionNode): RootField[] {
+export function rootFields(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables?: Readonly<Record<string, unknown>>,
+): RootField[] {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
@@ -29,6 +35,7 @@ export function rootFields(document: DocumentNode, operation: OperationDefinitio
   const entered = new Set<string>();
   const visit = ({ selections }: SelectionSetNode): void => {
     for (const selection of selections) {
+      if (variables && isLeftOut(selection, variables)) continue;
       if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
       else if (selection.kind === Kind.FRAGMENT_SPREAD) {
         const fragment = fragments.get(selection.name.value);
@@ -43,4 +50,11 @@ export function rootFields(document: DocumentNode, operation: OperationDefinitio
   };
   visit(operation.selectionSet);
   return [...found.values()];
+}
+
+function isLeftOut({ directives = [] }: SelectionNode, variables: Readonly<Record<string, unknown>>): boolean {
+  return directives.some(({ name, arguments: [condition] = [] }) => {
+    const value = condition && valueFromASTUntyped(condition.value, variables);
+    return (name.value === 'skip' && value === true) || (name.value === 'include' && value === false);
+  });
 }

@@ -1,7 +1,14 @@
 import { badRequest, invalid } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
-import { type DocumentNode, type GraphQLError, getOperationAST, type OperationDefinitionNode } from 'graphql';
+import {
+  type DocumentNode,
+  type GraphQLError,
+  getOperationAST,
+  type OperationDefinitionNode,
+  valueFromASTUntyped,
+} from 'graphql';
 import type { Documents } from '../graph/documents.ts';
+import { rootFields } from '../graph/root-fields.ts';
 import { refusedVariables } from '../limits/input-values.ts';
 
 export interface SubscriptionDocument {
@@ -29,5 +36,19 @@ export function readSubscription(
   const refused = [...read.refusedLiterals, ...refusedVariables(variables)];
   if (refused.length > 0) return [graphError(invalid(...refused))];
   const wrong = documents.checkVariables(operation, variables);
-  return wrong.length > 0 ? wrong : { document: read.document, operation };
+  if (wrong.length > 0) return wrong;
+  if (rootFields(read.document, operation, withDefaults(operation, variables)).length === 0) {
+    return [graphError(badRequest('The subscription selects nothing with these variables'))];
+  }
+  return { document: read.document, operation };
+}
+
+function withDefaults(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Record<string, unknown> | null | undefined,
+): Record<string, unknown> {
+  const defaults = variableDefinitions.flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
+  );
+  return { ...Object.fromEntries(defaults), ...variables };
 }

@@ -88,6 +88,13 @@ export const hostileRequests: HostileRequest[] = [
   document('a million brackets', `{ agent(id: ${'['.repeat(1_000_000)}`),
   document('comments of 1 MB', `{ ${'#x\n'.repeat(200_000)}`),
   document('a prototype for a name', 'query __proto__($__proto__: ID) { __proto__: constructor { toString } }'),
+  document(
+    'a subscription with a condition, by POST',
+    'subscription ($x: Boolean!) { sessionEvents(sessionId: 1) @skip(if: $x) { eventId } }',
+  ),
+  document('a condition that is nowhere', 'subscription { sessionEvents(sessionId: 1) @skip(if: $zz) { eventId } }'),
+  document('a condition that is text', 'subscription { sessionEvents(sessionId: 1) @include(if: "x") { eventId } }'),
+  document('a condition without one', 'subscription { sessionEvents(sessionId: 1) @include { eventId } }'),
   { name: 'a million brackets as JSON', body: '['.repeat(1_000_000), statuses: [400] },
   { name: 'a million objects as JSON', body: '{"a":'.repeat(200_000), statuses: [400] },
   {
