@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { eventConsumer } from '@parley/chassis/events/consumer';
 import { jobRunner } from '@parley/chassis/jobs/job-runner';
-import type { JobRunner } from '@parley/chassis/jobs/job-types';
+import type { JobRunner } from '@parley/chassis/jobs/runner-types';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
 import { opsServer } from '@parley/chassis/ops';

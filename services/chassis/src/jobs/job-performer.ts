@@ -5,8 +5,9 @@ import { isDomainError } from '../errors.ts';
 import type { HeldLease, HeldLeases } from './held-leases.ts';
 import type { ClaimedJob } from './job-rows.ts';
 import { JobCancelled, JobHandover, LeaseLost } from './job-signals.ts';
-import type { Lease, RunnerOptions } from './job-types.ts';
+import type { Lease } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
+import type { RunnerOptions } from './runner-types.ts';
 
 /** What tells a runner of a tenant's jobs from one of shared jobs. */
 export interface JobWork {

@@ -1,7 +1,8 @@
 import type { SharedDb, TenantDb, Transaction } from '../database/types.ts';
 import type { ClaimedJob } from './job-rows.ts';
-import type { Job, JobRun, JobRunner, RunnerOptions, TenantJob } from './job-types.ts';
+import type { Job, JobRun, TenantJob } from './job-types.ts';
 import { runnerOf } from './runner-core.ts';
+import type { JobRunner, RunnerOptions } from './runner-types.ts';
 
 /**
  * Does a tenant's jobs of one kind. The handler works outside any transaction and ends the job by `lease.complete(db)`

@@ -1,7 +1,4 @@
-import type { Database, Transaction } from '../database/types.ts';
-import type { Logger } from '../log.ts';
-import type { Part } from '../unit.ts';
-import type { JobClaimer } from './job-claimer.ts';
+import type { Transaction } from '../database/types.ts';
 
 /** A job as those see it who deal with it after it was appended. */
 export interface Job<Data = unknown> {
@@ -45,42 +42,4 @@ export interface JobNotifier {
   publish(channel: string, message: string): Promise<unknown>;
   /** Resolves, once subscribed, with how to end it. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<unknown> | void>;
-}
-
-/** What runners of a tenant's jobs and of shared jobs take alike. */
-export interface RunnerOptions {
-  database: Database;
-  kind: string;
-  /** How many jobs this process does at once. */
-  concurrency: number;
-  /** How many jobs of one tenant may run at once over all replicas. Default: as many as there are places. */
-  perTenantLimit?: number | undefined;
-  /** How long a process may be silent before another takes its jobs, in ms. Renewed every third of it. Default 30 s. */
-  leaseMs?: number | undefined;
-  /** How many attempts a job has; a handover begins a new one, but never exhausts the job. Default 3. */
-  maxAttempts?: number | undefined;
-  /** Whether a job whose handler threw this may be tried again. Default: always. */
-  retryable?: ((error: unknown) => boolean) | undefined;
-  /** How long a job waits after so many failed attempts, in ms. Default: 1 s, doubled up to 60 s, less up to a half. */
-  backoffMs?: ((attempt: number) => number) | undefined;
-  /** How often to look for jobs that nobody claimed and leases that ran out, in ms. Default 1.5 s. */
-  searchIntervalMs?: number | undefined;
-  /** How long `stop` waits for jobs to end before it hands them over, in ms. Default 15 s. */
-  stopGraceMs?: number | undefined;
-  /**
-   * No other process works on this database, as the lock of the embedded data folder proves: at start all leases of
-   * others are void, and their jobs are taken over at once. Default false.
-   */
-  soleOwner?: boolean | undefined;
-  /** Carries cancellations to other replicas at once. */
-  notifier?: JobNotifier | undefined;
-  log: Logger;
-}
-
-/** The jobs of one kind, done in this process from `start` to `stop`. */
-export interface JobRunner extends Part, JobClaimer {
-  /** Jobs that run in this process. */
-  readonly running: number;
-  /** How long the oldest runnable job has waited for a place, in ms, as last seen by the search. */
-  readonly queuedAgeMs: number;
 }

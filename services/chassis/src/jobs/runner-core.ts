@@ -9,8 +9,8 @@ import { type Ending, type JobWork, jobPerformer } from './job-performer.ts';
 import type { ClaimedJob } from './job-rows.ts';
 import { jobSearch } from './job-search.ts';
 import { JobHandover, LeaseLost } from './job-signals.ts';
-import type { JobRunner, RunnerOptions } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
+import type { JobRunner, RunnerOptions } from './runner-types.ts';
 
 /** How long handlers have, once told of the handover, before their jobs may begin elsewhere. */
 const handoverMs = 1_000;

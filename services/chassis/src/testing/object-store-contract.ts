@@ -1,24 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import { isDomainError } from '../errors.ts';
 import { type ObjectStore, readObject } from '../object-store/object-store.ts';
+import type { ObjectStoreTest } from './object-store-test.ts';
 import { objectUrlContract } from './object-url-contract.ts';
-
-/** What one test of the contract works on. */
-export interface ObjectStoreSetup {
-  store: ObjectStore;
-  /** Another process's way to the same objects. */
-  other: ObjectStore;
-  /** A key below a prefix of this test's own. */
-  key(name: string): string;
-  /** That prefix, with its slash. */
-  prefix: string;
-}
-
-export type ObjectStoreTest = (
-  title: string,
-  run: (t: ExecutionContext, setup: ObjectStoreSetup) => Promise<void>,
-) => void;
 
 /** Stores on the same objects, and how to let go of all of them. */
 export interface ConnectedStores {

@@ -1,6 +1,6 @@
 import { readObject } from '../object-store/object-store.ts';
 import { eventually } from './eventually.ts';
-import type { ObjectStoreTest } from './object-store-contract.ts';
+import type { ObjectStoreTest } from './object-store-test.ts';
 
 const minute = 60_000;
 const whole = { maxBytes: 1_000_000 };

@@ -2,8 +2,9 @@ import type { ExecutionContext } from 'ava';
 import type { Database, SchemaDeclaration, Transaction } from '../../src/database/types.ts';
 import type { JobClaimer } from '../../src/jobs/job-claimer.ts';
 import { type JobRunnerOptions, jobRunner } from '../../src/jobs/job-runner.ts';
-import type { JobRun, JobRunner, TenantJob } from '../../src/jobs/job-types.ts';
+import type { JobRun, TenantJob } from '../../src/jobs/job-types.ts';
 import { jobs } from '../../src/jobs/jobs.ts';
+import type { JobRunner } from '../../src/jobs/runner-types.ts';
 import { createLogger } from '../../src/log.ts';
 import { eventually } from '../../src/testing/eventually.ts';
 
