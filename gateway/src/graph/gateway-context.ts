@@ -1,4 +1,5 @@
 import type { Caller } from '@parley/chassis/caller';
+import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import type { Presented } from '../credentials/presented.ts';
 import type { RequestFacts } from '../http/request-log.ts';
 import type { AnswerBudget } from '../limits/answer-size.ts';
@@ -8,6 +9,8 @@ import type { ReadDocument } from './documents.ts';
 export interface GatewayContext {
   /** Who is asking; anonymous until the operation's root fields are known. */
   caller: Caller;
+  /** The same where the operation itself may change it, from one mutation to the next. */
+  changing?: ChangingCaller;
   presented: Presented;
   /** Bytes of the body as received. */
   bodyBytes: number;

@@ -5,6 +5,7 @@ import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
+import { changingCaller } from '../credentials/changing-caller.ts';
 import type { Standing } from '../credentials/standing.ts';
 import { mayBeLong } from '../http/bodies.ts';
 import { answerTooLarge, isLargerThan } from '../limits/answer-size.ts';
@@ -33,6 +34,9 @@ export interface OperationRulesOptions {
  */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
   const { rules, authenticate, standing, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } = options;
+
+  const changesIdentity = ({ type, name }: RootField): boolean =>
+    type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity';
 
   async function holdToThrottles(fields: RootField[], ip: string, headers: Map<string, string>): Promise<void> {
     const throttled = await throttle(fields, ip).catch((error: unknown) => {
@@ -68,8 +72,15 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           const refused = [...read.refusedLiterals, ...refusedVariables(request.variables)];
           if (refused.length > 0) throw refusal(invalid(...refused));
           const { ip = '', requestId } = contextValue.caller;
+          const resolveCaller = () => authenticate(fields, contextValue.presented, { ip, requestId });
           try {
-            contextValue.caller = await authenticate(fields, contextValue.presented, { ip, requestId });
+            contextValue.caller = await resolveCaller();
+            if (fields.some(changesIdentity)) {
+              contextValue.changing = changingCaller(contextValue.caller, () => {
+                standing.forget();
+                return resolveCaller();
+              });
+            }
           } catch (error) {
             if (!isDomainError(error)) throw error;
             if (error.kind === 'internal' || error.kind === 'unavailable') log.warn({ err: error }, 'no caller known');
@@ -87,9 +98,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
         async willSendResponse(request) {
           boundAnswer(request, maxAnswerBytes);
           // What identity changed must hold for this gateway's very next request, announcement or not.
-          const changes = ({ type, name }: RootField) =>
-            type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity' && mayRevoke(name, request);
-          if (fields.some(changes)) standing.forget();
+          if (fields.some((field) => changesIdentity(field) && mayRevoke(field.name, request))) standing.forget();
           request.contextValue.facts.failed = hasFailed(request);
           observe(metrics, fields, request, started);
         },

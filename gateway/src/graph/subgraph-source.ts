@@ -1,10 +1,11 @@
 import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
 import { context as otel, propagation } from '@opentelemetry/api';
-import { type Callers, callerHeader } from '@parley/chassis/caller';
-import { DomainError, unavailable } from '@parley/chassis/errors';
+import { type Caller, type Callers, callerHeader } from '@parley/chassis/caller';
+import { DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import { type Dispatcher, errors, Pool } from 'undici';
+import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import { type AnswerBudget, answerTooLarge } from '../limits/answer-size.ts';
 import type { GatewayContext } from './gateway-context.ts';
 
@@ -36,7 +37,7 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
     async process({ request, context }: GraphQLDataSourceProcessOptions<GatewayContext>) {
       const headers: Record<string, string> = {
         'content-type': 'application/json',
-        [callerHeader]: await callers.mint(context.caller, unit),
+        [callerHeader]: await callers.mint(await callerOf(context.caller, context.changing), unit),
       };
       propagation.inject(otel.active(), headers);
       const { query, variables, operationName } = request;
@@ -58,10 +59,21 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
         const known = asDomainError(unit, error);
         if (known.kind !== 'invalid') log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
         throw graphError(known);
+      } finally {
+        if (unit === 'identity') context.changing?.changed();
       }
     },
     close: () => pool.close(),
   };
+}
+
+/** Mutations run one after another, and one of identity may have ended or moved who asks for the next. */
+async function callerOf(caller: Caller, changing: ChangingCaller | undefined): Promise<Caller> {
+  try {
+    return changing ? await changing.now() : caller;
+  } catch (error) {
+    throw isDomainError(error) ? graphError(error) : error;
+  }
 }
 
 /** Reads an answer as far as the request's answer may still grow. */
