@@ -5,6 +5,7 @@ import { jobs } from '@parley/chassis/jobs/jobs';
 import { closeSession } from './close-session.ts';
 import type { Ports } from './ports.ts';
 import { sessionStore } from './session-store.ts';
+import { tenantStore } from './tenant-store.ts';
 
 /** Ends what runs for a tenant that has been deleted. */
 export const endTenantKind = 'session.end-tenant';
@@ -12,8 +13,12 @@ export const endTenantKind = 'session.end-tenant';
 /** Sessions that are closed at once: a running turn has some seconds to be cut, and there may be many. */
 const atOnce = 20;
 
-/** From the commit on no end of the tenant's sessions is judged, whoever brings it about; the job sees to it that they end. */
+/**
+ * From the commit on no session of the tenant starts, and no end of one is judged, whoever brings it about; the job sees to it
+ * that they end.
+ */
 export async function giveUpSessions(db: TenantDb, runner: JobClaimer): Promise<void> {
+  await tenantStore(db).bury();
   if (!(await sessionStore(db).leaveUnjudged())) return;
   await jobs(db, runner).append({ kind: endTenantKind, key: `tenant ${db.tenantId}`, data: {} });
 }

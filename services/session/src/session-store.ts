@@ -101,15 +101,16 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
       return rows[0].count;
     },
 
-    /** An ACTIVE one, begun now. */
-    async insert({ agentId, clientExternalId, metadata }: NewSession): Promise<Session> {
+    /** An ACTIVE one, begun now; undefined when the tenant has been deleted, which whoever calls this holds. */
+    async insert({ agentId, clientExternalId, metadata }: NewSession): Promise<Session | undefined> {
       const { rows } = await knex.raw(
         `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata, started_at, last_event_at)
          SELECT :tenantId, :agentId, 'ACTIVE', :clientExternalId, cast(:metadata AS jsonb), moment, moment
-           FROM parley_now() AS moment RETURNING *`,
+           FROM parley_now() AS moment
+          WHERE NOT EXISTS (SELECT FROM deleted_tenants WHERE tenant_id = :tenantId) RETURNING *`,
         { tenantId, agentId, clientExternalId, metadata: metadata == null ? null : JSON.stringify(metadata) },
       );
-      return fromRow(rows[0]);
+      return rows[0] && fromRow(rows[0]);
     },
 
     /** Counts an interrupt, which is an event of the session's life. */

@@ -1,5 +1,5 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
-import { badRequest, isDomainError, notFound } from '@parley/chassis/errors';
+import { badRequest, forbidden, isDomainError, notFound } from '@parley/chassis/errors';
 import { codePoints, inputChecks, whyUnstorable } from '@parley/chassis/input-checks';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
@@ -14,6 +14,7 @@ import { replyEvent, statusEvent } from './session-event.ts';
 import { parseId } from './session-id.ts';
 import { sessionLog } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
+import { tenantStore } from './tenant-store.ts';
 import { contextTokens } from './tokens.ts';
 
 export interface StartSession {
@@ -25,7 +26,10 @@ export interface StartSession {
 const maxMetadataBytes = 64 * 1024;
 const maxExternalIdLength = 1_000;
 
-/** Begins a conversation with an active agent. One that has a greeting and no workflow says it: no call, no cost. */
+/**
+ * Begins a conversation with an active agent. One that has a greeting and no workflow says it: no call, no cost.
+ * @throws DomainError `forbidden` with `NO_TENANT` when the tenant has just been deleted.
+ */
 export async function startSession(ports: Ports, caller: Caller, input: StartSession): Promise<Session> {
   const { tenantId } = inTenant(caller);
   checkInput(input);
@@ -33,7 +37,9 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
   const greeting = agent.workflowId === undefined ? agent.openingGreeting : '';
 
   return ports.database.transact(tenantId, async (db) => {
+    await tenantStore(db).hold();
     const begun = await sessionStore(db).insert({ ...input, metadata: input.metadata ?? null });
+    if (!begun) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
     const log = sessionLog(ports.eventLog, begun, ports.log);
     const [activeId, greetingId] = await log.reserve(greeting === '' ? 1 : 2, begun.lastEventId);
     if (activeId === undefined) throw new Error('the event log reserved nothing');

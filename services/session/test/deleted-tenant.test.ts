@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { Database } from '@parley/chassis/database/types';
 import type { Envelope } from '@parley/chassis/events/envelope';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
 import { credentialsChannel } from '../src/announce-end.ts';
+import { sessionStore } from '../src/session-store.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import {
   failureIn,
@@ -35,6 +37,17 @@ function tenantDeleted(tenantId: number, id: string = randomUUID()): Envelope {
   };
 }
 
+/** Begins and ends a session of another tenant: that end is judged, after all that was to be judged before. */
+async function judgeAnother({ app, database, published }: SessionMesh): Promise<string> {
+  const begun = await database.transact(2, (db) =>
+    sessionStore(db).insert({ agentId: 1, clientExternalId: 'x', metadata: null }),
+  );
+  const key = String(begun?.id);
+  await app.endSession(inTenant(2), key);
+  await eventually('its event', () => published.some((event) => event.key === key));
+  return key;
+}
+
 const statusOf = async ({ app }: SessionMesh, id: number) => (await app.findSession(inTenant(1), id))?.status;
 
 test('the end of a tenant cuts what runs, fails what waits and ends its sessions; nobody judges them', async (t) => {
@@ -62,14 +75,10 @@ test('the end of a tenant cuts what runs, fails what waits and ends its sessions
     return statuses.every((status) => status === 'ENDED');
   });
 
-  const other = { ...start, agentId: 2 };
-  agent.agents.set(2, { ...(agent.agents.get(1) ?? t.fail()), id: 2 });
-  const later = await app.startSession(inTenant(1), other); // of what came after, an end is judged as ever
-  await app.endSession(inTenant(1), String(later.id));
-  await eventually('the event', () => published.length > 0);
+  const judged = await judgeAnother(mesh);
   t.deepEqual(
     published.map(({ key }) => key),
-    [String(later.id)],
+    [judged],
   );
   const left = await database.transactShared(({ knex }) => knex('jobs').count().first());
   t.is(Number(left?.count), 0);
@@ -89,15 +98,59 @@ test('an end that comes between the event and the job is not judged either', asy
   await app.endSession(inTenant(1), String(id));
   await watching.until('the status', isStatus);
 
-  const fresh = await app.startSession(inTenant(1), start);
-  await app.endSession(inTenant(1), String(fresh.id));
-  await eventually('a later event', () => published.some(({ key }) => key === String(fresh.id)));
+  const judged = await judgeAnother(mesh);
   t.deepEqual(
     published.map(({ key }) => key),
-    [String(fresh.id)],
+    [judged],
   );
   t.is(watching.events.filter(isStatus).length, 1);
 });
+
+test('a session whose start comes after the end of its tenant is refused, and none of it stays', async (t) => {
+  const { app, eventBus } = await sessionMesh(t);
+  await eventBus.publish([tenantDeleted(1)]);
+  t.like(await t.throwsAsync(app.startSession(inTenant(1), start)), { kind: 'forbidden', reason: 'NO_TENANT' });
+  t.deepEqual(await app.listSessions(inTenant(1), {}), []);
+});
+
+test('a session whose start is under way as its tenant ends is ended with the others', async (t) => {
+  const mesh = await sessionMesh(t);
+  const { eventBus, eventLog, database } = mesh;
+  const begun = createGate();
+  const gate = createGate();
+  const { app } = await mesh.replica({
+    eventLog: {
+      ...eventLog,
+      async append(...entries) {
+        begun.open();
+        await gate.pass();
+        return eventLog.append(...entries);
+      },
+    },
+  });
+  const starting = app.startSession(inTenant(1), start);
+  await begun.pass(); // its row is there, and not committed
+  const published = eventBus.publish([tenantDeleted(1)]);
+  // The embedded database runs one transaction at a time by itself: there the news waits for the start without any lock.
+  if (process.env['TEST_DATABASE_URL']) await Promise.race([published, untilLocked(database)]);
+  gate.open();
+  const [{ id }] = await Promise.all([starting, published]);
+  await t.notThrowsAsync(eventually('the end', async () => (await statusOf(mesh, id)) === 'ENDED'));
+});
+
+/** Waits until a transaction on this schema waits for an advisory lock. */
+function untilLocked(database: Database): Promise<boolean> {
+  return eventually('somebody waits', () =>
+    database.transactShared(async ({ knex }) => {
+      const { rows } = await knex.raw(
+        `SELECT count(*) > 0 AS waits FROM pg_locks
+          WHERE locktype = 'advisory' AND NOT granted
+            AND cast(classid AS bigint) = cast(hashtext(current_schema() || '.deleted_tenants') AS bigint) & 4294967295`,
+      );
+      return rows[0].waits;
+    }),
+  );
+}
 
 test("another tenant's sessions go on", async (t) => {
   const mesh = await sessionMesh(t);

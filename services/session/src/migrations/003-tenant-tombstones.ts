@@ -1,0 +1,14 @@
+import type { Migration } from '@parley/chassis/database/types';
+
+/** Tenants that have been deleted: nothing is started for them any more, however late it arrives. */
+export const tenantTombstones: Migration = {
+  name: '003-tenant-tombstones',
+  async up(knex) {
+    await knex.raw(`
+      CREATE TABLE deleted_tenants (
+        tenant_id integer PRIMARY KEY,
+        deleted_at timestamptz NOT NULL DEFAULT parley_now()
+      );
+    `);
+  },
+};
