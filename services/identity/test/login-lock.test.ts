@@ -51,3 +51,44 @@ test('an account that is not there locks like one that is', async (t) => {
   t.is(await identity.ports.loginLock.door('nobody@example.test', '192.0.2.7'), 'closed');
   t.is(await identity.ports.loginLock.door('nobody@example.test', '192.0.2.8'), 'open');
 });
+
+test('of guesses that come at once from one address no more than ten are tried, and all are answered alike', async (t) => {
+  const { app, ports } = await identityApp(t);
+  const { input } = await signUp(app);
+  const tried: string[] = [];
+  const { verify } = ports.passwords;
+  ports.passwords.verify = (passwordHash, given) => {
+    if (given !== '') tried.push(given); // behind a closed door nothing of what was given is compared
+    return verify(passwordHash, given);
+  };
+  const guesses = Array.from({ length: 30 }, (_, n) =>
+    t.throwsAsync(app.login(from('192.0.2.7'), { email: input.email, password: `wrong password ${n}` })),
+  );
+
+  for (const error of await Promise.all(guesses)) t.like(error, refused);
+  t.is(tried.length, 10);
+  t.like(await t.throwsAsync(app.login(from('192.0.2.7'), { email: input.email, password })), refused);
+  t.is(tried.length, 10);
+});
+
+test('the right password among wrong ones at once leaves the door open', async (t) => {
+  const { app } = await identityApp(t);
+  const { input } = await signUp(app);
+  const right = app.login(from('192.0.2.7'), { email: input.email, password });
+  const wrong = Array.from({ length: 9 }, () =>
+    app.login(from('192.0.2.7'), { email: input.email, password: 'wrong password' }).catch(() => undefined),
+  );
+  await t.notThrowsAsync(right);
+  await Promise.all(wrong);
+  await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password }));
+});
+
+test('an IPv6 client is its /64, and IPv4 within IPv6 is IPv4', async (t) => {
+  const identity = await identityApp(t);
+  const { door } = identity.ports.loginLock;
+  await fail(identity, 'nobody@example.test', 10, (n) => `2001:db8:1:2:${n}::1`);
+  t.is(await door('nobody@example.test', '2001:db8:1:2:ffff::'), 'closed');
+  t.is(await door('nobody@example.test', '2001:db8:1:3::1'), 'open');
+  await fail(identity, 'nobody@example.test', 10, (n) => (n % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'));
+  t.is(await door('nobody@example.test', '192.0.2.7'), 'closed');
+});
