@@ -39,6 +39,8 @@ export interface GatewayConfig {
   maxAnswerBytes: number;
   /** Sockets open at once. */
   maxSockets: number;
+  /** The same of one client: an IPv4 address or an IPv6 /64. */
+  maxSocketsPerClient: number;
   /** Per socket. */
   socket: {
     /** Subscriptions open at once. */
@@ -78,6 +80,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_REQUEST_TIMEOUT_MS: positiveInt.default(30_000),
     GATEWAY_MAX_ANSWER_BYTES: positiveInt.default(33_554_432),
     GATEWAY_MAX_SOCKETS: positiveInt.default(10_000),
+    GATEWAY_SOCKETS_PER_CLIENT: positiveInt.default(1_000),
     GATEWAY_SOCKET_SUBSCRIPTIONS: positiveInt.default(50),
     GATEWAY_SOCKET_FRAME_BYTES: positiveInt.default(262_144),
     GATEWAY_SOCKET_MESSAGES_PER_SECOND: positiveInt.default(200),
@@ -105,6 +108,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
     maxSockets: settings.GATEWAY_MAX_SOCKETS,
+    maxSocketsPerClient: settings.GATEWAY_SOCKETS_PER_CLIENT,
     socket: {
       maxSubscriptions: settings.GATEWAY_SOCKET_SUBSCRIPTIONS,
       maxFrameBytes: settings.GATEWAY_SOCKET_FRAME_BYTES,

@@ -22,6 +22,7 @@ import { maskError } from './graph/mask-error.ts';
 import { operationRules } from './graph/operation-rules.ts';
 import { createSupergraph } from './graph/supergraph.ts';
 import { httpApp } from './http/app.ts';
+import { refuseUnreadable } from './http/raw-refusals.ts';
 import { requestIdFrom } from './http/request-id.ts';
 import { answerWriter } from './limits/answer-size.ts';
 import { type Arrival, clientAddress } from './limits/client-address.ts';
@@ -108,8 +109,9 @@ export function publicServer({ config, around, identity, session, metrics, log }
       },
       httpApp({ config, apollo, accessTokens: tokens, documents, clientIp, log }),
     );
-    const { maxAgeMs } = config.socket;
-    const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, log });
+    refuseUnreadable(http);
+    const { maxAgeMs, initTimeoutMs: bareAgeMs } = config.socket;
+    const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, bareAgeMs, log });
     closers.push(async () => held.stop());
     const sockets = socketServer({
       http,

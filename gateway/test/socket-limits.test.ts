@@ -178,3 +178,62 @@ test('one gateway holds so many sockets', async (t) => {
   await rawSocket(t, mesh);
   t.is(open[1]?.closed(), undefined);
 });
+
+test('one address holds so many sockets, and others still get theirs', async (t) => {
+  const mesh = await gatewayMesh(t, { env: { GATEWAY_SOCKETS_PER_CLIENT: '2', TRUSTED_PROXIES: '127.0.0.1' } });
+  const from = (address: string) =>
+    new WebSocket(mesh.url.replace('http', 'ws'), 'graphql-transport-ws', { headers: { 'x-forwarded-for': address } });
+  const opened = async (address: string) => {
+    const socket = from(address);
+    t.teardown(() => socket.terminate());
+    await once(socket, 'open');
+    return socket;
+  };
+  const [first] = await Promise.all([opened('10.0.0.1'), opened('10.0.0.1')]);
+  t.regex(String((await once(from('10.0.0.1'), 'error'))[0]), /429/);
+  await opened('10.0.0.2');
+  first.close();
+  await eventually('one has left', async () => {
+    const socket = from('10.0.0.1');
+    t.teardown(() => socket.terminate());
+    return once(socket, 'open').then(Boolean, () => false);
+  });
+});
+
+test('a socket that shows no credential does not stay', async (t) => {
+  const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_INIT_TIMEOUT_MS: '500' } });
+  const token = await identity.signIn('s-1');
+  const known = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
+  const bare = openSocket(t, url, platform);
+  await bare.settled();
+  t.is(await eventually('it is closed', bare.closed), 4403);
+  t.is(known.closed(), undefined);
+});
+
+test('requests that Node refuses by itself, and refused handshakes, have an id and the error shape', async (t) => {
+  const { url } = await gatewayMesh(t, { env: { GATEWAY_MAX_SOCKETS: '1', GATEWAY_REQUEST_TIMEOUT_MS: '1000' } });
+  const { hostname, port } = new URL(url);
+  const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade\r\nHost: x\r\n';
+  for (const [status, sent] of [
+    [400, 'NO HTTP AT ALL\r\n\r\n'],
+    [408, 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Le'],
+    [417, 'POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 0\r\n\r\n'],
+    [431, `GET /graphql HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(40_000)}\r\n\r\n`],
+    [404, `GET /other HTTP/1.1\r\n${upgrade}\r\n`],
+    [400, `GET /graphql HTTP/1.1\r\n${upgrade}\r\n`],
+  ] as const) {
+    const socket = connect(Number(port), hostname);
+    t.teardown(() => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.write(sent);
+    let text = '';
+    socket.on('data', (data) => {
+      text += String(data);
+    });
+    await once(socket, 'close');
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    t.true(head.startsWith(`HTTP/1.1 ${status} `), `${status}: ${head}`);
+    t.regex(head, /x-request-id: \S+/i);
+    t.like(JSON.parse(body), { errors: [{ extensions: { statusCode: status } }] });
+  }
+});

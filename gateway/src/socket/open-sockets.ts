@@ -30,6 +30,8 @@ export interface OpenSocketsOptions {
   standing: Pick<Standing, 'renew'>;
   /** How long a socket lives at most, whatever it showed. */
   maxAgeMs: number;
+  /** How long one that showed no credential does: every subscription needs one. */
+  bareAgeMs: number;
   log: Logger;
 }
 
@@ -50,7 +52,7 @@ const sweepMs = 500;
 const lingerMs = 300;
 
 /** Keeps sockets only as long as what stands behind their credentials. */
-export function openSockets({ ownerOf, standing, maxAgeMs, log }: OpenSocketsOptions): OpenSockets {
+export function openSockets({ ownerOf, standing, maxAgeMs, bareAgeMs, log }: OpenSocketsOptions): OpenSockets {
   const open = new Map<OpenSocket, Held>();
   let sweeping: Promise<void> | undefined;
 
@@ -93,11 +95,12 @@ export function openSockets({ ownerOf, standing, maxAgeMs, log }: OpenSocketsOpt
   }
 
   async function sweep(): Promise<void> {
-    const oldest = performance.now() - maxAgeMs;
+    const now = performance.now();
     const shown: Held[] = [];
     for (const held of open.values()) {
-      if (held.openedAtMs <= oldest) held.socket.refuse();
-      else if (showsAny(held)) shown.push(held);
+      const isShown = showsAny(held);
+      if (now - held.openedAtMs >= (isShown ? maxAgeMs : Math.min(bareAgeMs, maxAgeMs))) held.socket.refuse();
+      else if (isShown) shown.push(held);
     }
     standing.renew(
       shown.flatMap(({ owner }) => owner ?? []),

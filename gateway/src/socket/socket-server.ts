@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { clientNetwork } from '@parley/chassis/client-network';
 import { DomainError, isDomainError } from '@parley/chassis/errors';
 import { formatGraphError, graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
@@ -12,6 +13,8 @@ import type { Authenticate, Origin } from '../credentials/authenticate.ts';
 import { presentedIn } from '../credentials/presented.ts';
 import type { Documents } from '../graph/documents.ts';
 import { rootFields } from '../graph/root-fields.ts';
+import { type RawRefusal, refuseRaw } from '../http/raw-refusals.ts';
+import { clientCounts } from '../limits/client-counts.ts';
 import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
@@ -21,7 +24,7 @@ import type { SubscriptionContext } from './subscriptions.ts';
 export interface SocketServerOptions {
   http: Server;
   schema: () => GraphQLSchema;
-  config: Pick<GatewayConfig, 'socket' | 'maxSockets'>;
+  config: Pick<GatewayConfig, 'socket' | 'maxSockets' | 'maxSocketsPerClient'>;
   documents: Documents;
   authenticate: Authenticate;
   throttle: Throttle;
@@ -55,20 +58,36 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     closeTimeout: closeTimeoutMs,
   };
   const sockets = new WebSocketServer(serverOptions);
+  const clients = clientCounts();
   const format = formatGraphError(log);
 
   http.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    if (request.url?.split('?')[0] !== '/graphql') {
-      turnAway(stream, '404 Not Found');
-    } else if (sockets.clients.size >= config.maxSockets) {
-      turnAway(stream, '503 Service Unavailable');
-    } else {
-      sockets.handleUpgrade(request, stream, head, (socket) => {
-        socket.gatherOn(stream);
-        sockets.emit('connection', socket, request);
-      });
-    }
+    const { ip } = originOf(request);
+    const refusal = refusalOf(request, clientNetwork(ip));
+    if (refusal) return refuseRaw(stream, { ...refusal, requestId: request.headers['x-request-id'] });
+    sockets.handleUpgrade(request, stream, head, (socket) => {
+      const leave = clients.enter(clientNetwork(ip));
+      socket.once('close', leave);
+      socket.gatherOn(stream);
+      sockets.emit('connection', socket, request);
+    });
   });
+  sockets.on('wsClientError', (_error, stream, request) => {
+    const message = 'This is no handshake of a WebSocket';
+    refuseRaw(stream, { status: 400, message, requestId: request.headers['x-request-id'] });
+  });
+
+  function refusalOf(request: IncomingMessage, client: string): RawRefusal | undefined {
+    if (request.url?.split('?')[0] !== '/graphql') {
+      return { status: 404, message: 'There is no socket here', code: 'NOT_FOUND' };
+    }
+    if (clients.countOf(client) >= config.maxSocketsPerClient) {
+      const message = `One address may hold ${config.maxSocketsPerClient} sockets; close some first`;
+      return { status: 429, message, code: 'TOO_MANY_REQUESTS' };
+    }
+    if (sockets.clients.size < config.maxSockets) return undefined;
+    return { status: 503, message: 'No more sockets can be held; try again in a while', code: 'UNAVAILABLE' };
+  }
 
   const graphqlWs = useServer<Record<string, unknown>, SocketState>(
     {
@@ -171,12 +190,6 @@ export function socketServer(options: SocketServerOptions): SocketServer {
       clearTimeout(cut);
     },
   };
-}
-
-/** Answers a request to upgrade that gets no socket. */
-function turnAway(stream: Duplex, status: string): void {
-  stream.on('error', () => stream.destroy());
-  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
 function asError(thrown: unknown): Error {
