@@ -45,7 +45,7 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
     postOnly(),
     bodies.read,
     oneOperation(),
-    readDocument(documents),
+    readDocument(documents, config.maxBodyBytes),
     expressMiddleware(apollo, {
       context: async ({ req, res }): Promise<GatewayContext> => ({
         caller: { kind: 'anonymous', tenantId: null, ip: clientIp(req), requestId: res.locals.requestId as string },
@@ -64,11 +64,17 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];
 
-/** Holds the document to the limits before Apollo Server sees it. */
-function readDocument(documents: Pick<Documents, 'read'>): RequestHandler {
+/** Holds the document to the limits before Apollo Server sees it. Long texts come as variables, which nobody has to lex. */
+function readDocument(documents: Pick<Documents, 'read'>, maxBytes: number): RequestHandler {
   return (request, response, next) => {
     const { query }: { query?: unknown } = request.body;
-    if (typeof query !== 'string' || query === '') return next(); // which Apollo Server refuses
+    if (typeof query !== 'string' || query === '') {
+      return refuse(response, 400, 'The body must hold an operation as query; persisted queries are not kept');
+    }
+    if (Buffer.byteLength(query) > maxBytes) {
+      const message = `The text of query is larger than ${maxBytes} bytes; send what is long as variables`;
+      return refuse(response, 413, message);
+    }
     const read = documents.read(query);
     if (Array.isArray(read)) return void response.status(400).json({ errors: read });
     response.locals.read = read;

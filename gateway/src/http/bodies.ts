@@ -19,8 +19,8 @@ export function mayBeLong(operation: string): boolean {
 }
 
 /** Values that one body holds at most, and the length from which on they are counted: none of ours holds thousands. */
-const maxValues = 100_000;
-const unlookedAtBytes = 100_000;
+const maxValues = 10_000;
+const unlookedAtBytes = 20_000;
 
 export interface BodyLimits {
   /** Bytes of a body; and of those of the few operations that carry long content. */

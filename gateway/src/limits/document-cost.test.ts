@@ -95,3 +95,16 @@ test('fragments within themselves end, and are left to validation', (t) => {
   t.is(refused('{ ...F } fragment F on T { a ...F }'), undefined);
   t.is(refused('{ ...F } fragment F on T { a ...G } fragment G on T { b { ...F } ...Gone }'), undefined);
 });
+
+test('the schema is read once an operation, fragments included', (t) => {
+  const schema = (name: string) => `${name}: __schema { queryType { name } }`;
+  t.is(refused(`{ ${schema('a')} }`), undefined);
+  t.is(refused(`query one { ${schema('a')} } query two { ${schema('a')} }`), undefined);
+  for (const twice of [
+    `{ ${schema('a')} ${schema('b')} }`,
+    `{ ${schema('a')} ...f } fragment f on Query { ${schema('b')} }`,
+    `{ ...f ... { ...f } } fragment f on Query { ${schema('b')} }`,
+  ]) {
+    t.like(refused(twice), { code: 'COMPLEXITY_LIMIT' }, twice);
+  }
+});

@@ -22,10 +22,12 @@ export interface SelectionCost {
   depth: number;
   complexity: number;
   selections: number;
+  /** How often `__schema` is among them: each tells thousands of things. */
+  schemas: number;
 }
 
 const manyTimes = 1_000_000_000;
-const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0 };
+const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0, schemas: 0 };
 
 /**
  * Refuses a document whose operations are too deep or select too much. It looks at the parsed text alone, before validation,
@@ -36,7 +38,7 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
   for (const definition of document.definitions) {
     const operation = definition.kind === Kind.OPERATION_DEFINITION;
     if (!operation && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
-    const { depth, complexity, selections } = costOf(definition);
+    const { depth, complexity, selections, schemas } = costOf(definition);
     // A fragment may be of introspection alone, which only the operation that spreads it shows.
     if (operation && depth > limits.maxDepth) {
       return limitError('DEPTH_LIMIT', `The operation is ${depth} levels deep; at most ${limits.maxDepth} are allowed`);
@@ -45,6 +47,7 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
       const message = `The operation selects ${complexity} fields; at most ${limits.maxComplexity} are allowed`;
       return limitError('COMPLEXITY_LIMIT', message);
     }
+    if (schemas > 1) return limitError('COMPLEXITY_LIMIT', 'The operation selects __schema more than once');
     if (selections > limits.maxSelections) {
       const message = `Introspection and fragments included, the document selects ${selections} times; at most ${limits.maxSelections} are allowed`;
       return limitError('COMPLEXITY_LIMIT', message);
@@ -77,6 +80,7 @@ export function selectionCosts(document: DocumentNode) {
       sum.depth = Math.max(sum.depth, inner.depth + levels);
       sum.complexity = Math.min(manyTimes, sum.complexity + inner.complexity);
       sum.selections = Math.min(manyTimes, sum.selections + inner.selections);
+      sum.schemas = Math.min(manyTimes, sum.schemas + inner.schemas);
     };
     for (const selection of selections) {
       sum.selections += 1;
@@ -90,6 +94,7 @@ export function selectionCosts(document: DocumentNode) {
         const inner = selection.selectionSet ? ofSelections(selection.selectionSet) : nothing;
         const introspection = name === '__schema' || name === '__type';
         add(introspection ? { ...nothing, selections: inner.selections } : inner, introspection ? 0 : 1);
+        if (name === '__schema') sum.schemas += 1;
         if (name === '__typename' && typenameIsFree) typenameIsFree = false;
         else if (!introspection) sum.complexity += 1;
       }

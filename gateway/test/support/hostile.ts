@@ -112,9 +112,16 @@ export const hostileRequests: HostileRequest[] = [
     body: within(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`),
     statuses: [200, 400],
   },
-  unasked('90,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
-    id: Array.from({ length: 90_000 }, () => 1),
+  unasked('9,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
+    id: Array.from({ length: 9_000 }, () => 1),
   }),
+  { name: '90,000 values', body: within(`[${'1,'.repeat(90_000)}1]`), statuses: [400] },
+  document('the schema twice', '{ a: __schema { types { name } } b: __schema { types { name } } }'),
+  {
+    name: 'a document of 2 MB for a long operation',
+    body: JSON.stringify({ query: `{ generateText(${'a '.repeat(1_000_000)}` }),
+    statuses: [413],
+  },
   unasked('400 KB in a number', 'query ($n: Int) { agents(first: $n) { id } }', { n: 'x'.repeat(400_000) }),
   { name: 'no UTF-8', body: Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), statuses: [400] },
   {
