@@ -269,3 +269,12 @@ test('a subscription may depend on a variable, and selects one root field howeve
   t.like(await eventually('nothing is left to subscribe to', nothing.ended), [{ extensions: { code: 'BAD_REQUEST' } }]);
   t.is(socket.closed(), undefined);
 });
+
+test("an id that is not written as ids are is nobody's", async (t) => {
+  const { socket, session } = await subscribedMesh(t);
+  for (const sessionId of ['01', '+1', ' 1', '1.0', '1e0', '']) {
+    const refused = socket.subscribe(sessionEventsQuery, { sessionId });
+    t.like(await eventually(`${sessionId} is refused`, refused.ended), [{ extensions: { code: 'NOT_FOUND' } }]);
+  }
+  t.is(session.opened.length, 0);
+});

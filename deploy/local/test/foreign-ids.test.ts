@@ -38,6 +38,9 @@ const malformed = [
   '99999999999',
   '-99999999999',
   '1.5',
+  '01',
+  '+1',
+  ' 1',
   '1e3',
   '0x1',
   'null',
@@ -164,7 +167,9 @@ async function refusedSubscription(client: Client, id: string): Promise<string> 
 }
 
 function withoutId(text: string, id: string | number): string {
-  const escaped = JSON.stringify(String(id)).slice(1, -1);
+  const whole = String(id);
+  const told = whole.length > 40 ? `${whole.slice(0, 40)}…` : whole;
+  const escaped = JSON.stringify(told).slice(1, -1);
   const twice = JSON.stringify(escaped).slice(1, -1);
   return text.replaceAll(` ${twice} `, ' <id> ').replaceAll(` ${escaped} `, ' <id> ');
 }

@@ -1,5 +1,6 @@
 import { isAbortError } from '@parley/chassis/abort';
 import { forbidden, notFound, unavailable } from '@parley/chassis/errors';
+import { idArgument } from '@parley/chassis/graph/id-argument';
 import type { RpcClient } from '@parley/chassis/rpc/client';
 import type { Message, SessionEvent, SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { SubscriptionSource } from './subscriptions.ts';
@@ -7,13 +8,9 @@ import type { SubscriptionSource } from './subscriptions.ts';
 /** `Subscription.sessionEvents`, fed by the session service's stream. */
 export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefinition>): SubscriptionSource {
   return async function* ({ sessionId, after }, caller, signal) {
-    const id = Number(sessionId);
-    if (caller.kind === 'session' && String(sessionId) !== String(caller.sessionId)) {
-      throw forbidden('This token belongs to another session');
-    }
-    if (!/^\d{1,10}$/.test(String(sessionId)) || id < 1 || id > 2_147_483_647) {
-      throw notFound('Session', String(sessionId));
-    }
+    const id = idArgument(String(sessionId));
+    if (caller.kind === 'session' && id !== caller.sessionId) throw forbidden('This token belongs to another session');
+    if (id === undefined) throw notFound('Session', String(sessionId));
     try {
       const events = session().watchSession(
         { sessionId: id, after: typeof after === 'string' ? after : undefined },

@@ -54,8 +54,13 @@ export function badRequest(message: string, reason?: string): DomainError {
 
 /** Also the answer for what another tenant owns: absent and foreign look alike. */
 export function notFound(what: string, id: number | string): DomainError {
-  return new DomainError('notFound', `${what} ${id} not found`);
+  const told = String(id);
+  const short = told.length > maxToldId ? `${told.slice(0, maxToldId)}…` : told;
+  return new DomainError('notFound', `${what} ${short.toWellFormed()} not found`);
 }
+
+/** Characters of an id that a message tells: clients may send anything for one. */
+const maxToldId = 40;
 
 export function forbidden(message: string, reason?: string): DomainError {
   return new DomainError('forbidden', message, { reason });
