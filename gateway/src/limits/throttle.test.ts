@@ -10,6 +10,7 @@ import { createThrottle, throttleHeaders, throttleMessage } from './throttle.ts'
 const rules: FieldRules = new Map([
   ['Mutation.login', { by: [], subgraph: 'identity', throttle: { requests: 3, windowSeconds: 60 } }],
   ['Mutation.register', { by: [], subgraph: 'identity', throttle: { requests: 2, windowSeconds: 300 } }],
+  ['Mutation.refreshToken', { by: [], subgraph: 'identity', throttle: { requests: 2, windowSeconds: 60 } }],
   ['Mutation.runWorkflowTask', { by: ['JWT'], subgraph: 'agent', throttle: { requests: 2, windowSeconds: 60 } }],
   ['Mutation.sendMessage', { by: ['JWT'], subgraph: 'session' }],
 ]);
@@ -100,7 +101,7 @@ test('what has no throttle is not even counted', async (t) => {
   t.is(calls.length, 0);
 });
 
-test('while counts cannot be reached, public operations are unavailable and others are counted by each process', async (t) => {
+test('while counts cannot be reached, sign-in is unavailable and what guesses at nothing is counted by each process', async (t) => {
   const { throttle, cut, degraded, complaints, pass } = setup();
   const [one, other] = [throttle(), throttle()];
   cut();
@@ -108,8 +109,9 @@ test('while counts cannot be reached, public operations are unavailable and othe
   await t.throwsAsync(one(of('runWorkflowTask', 'login'), client), { message: /not available/ });
   for (const left of [1, 0]) t.like(await one(of('runWorkflowTask'), client), { windows: [{ left }] });
   t.truthy((await one(of('runWorkflowTask'), client))?.refused);
+  t.like(await one(of('refreshToken'), client), { windows: [{ left: 1 }] });
   t.falsy((await other(of('runWorkflowTask'), client))?.refused);
-  t.is(degraded(), 6);
+  t.is(degraded(), 7);
   t.is(complaints.length, 2, 'once by each process');
   pass(30_000);
   await one(of('runWorkflowTask'), '203.0.113.11');

@@ -29,8 +29,8 @@ export interface Throttled {
  * Counts a request in the windows of all throttled fields that it selects, each as often as it is selected, or in none: one
  * step, and nothing is counted of what is refused. It is asked last, when nothing else can refuse the request, so that
  * windows hold what ran. Undefined where no field has a throttle.
- * @throws DomainError `unavailable` when counts cannot be reached and a public operation (sign-in, codes, resets) is among
- * the fields: guesses must not gain from an outage. Others are counted by this process alone then.
+ * @throws DomainError `unavailable` when counts cannot be reached and an operation of sign-in, codes or resets is among the
+ * fields: guesses must not gain from an outage. Others are counted by this process alone then.
  */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<Throttled | undefined>;
 
@@ -44,10 +44,21 @@ export interface ThrottleOptions {
   now?: () => number;
 }
 
+/** What guesses at secrets, or sends codes: it does not run on a count that other processes do not share. */
+const refusedAlone = new Set([
+  'login',
+  'loginWithIdpOne',
+  'register',
+  'generateOTP',
+  'validateSecuredToken',
+  'forgotPasswordWithOTP',
+  'resetUserPasswordWithUrl',
+]);
+
 interface Entry extends CountEntry {
   operation: string;
   windowSeconds: number;
-  isPublic: boolean;
+  needsShared: boolean;
 }
 
 /** How often at most the log says that counts cannot be reached, in ms. */
@@ -73,7 +84,7 @@ export function createThrottle({
       const known = entries.get(key);
       if (known) known.amount += 1;
       else {
-        const isPublic = rule.by.length === 0;
+        const needsShared = refusedAlone.has(name);
         entries.set(key, {
           key,
           operation: name,
@@ -81,7 +92,7 @@ export function createThrottle({
           windowSeconds,
           windowMs: windowSeconds * 1000,
           amount: 1,
-          isPublic,
+          needsShared,
         });
       }
     }
@@ -94,7 +105,7 @@ export function createThrottle({
       complainedAt = now();
       log.warn({ err: error }, 'throttles cannot be shared: sign-in is refused, the rest is counted by this process');
     }
-    if (entries.some(({ isPublic }) => isPublic)) {
+    if (entries.some(({ needsShared }) => needsShared)) {
       throw unavailable('This is not available at the moment; try again in a while', error);
     }
     return ownCounts.countAll(entries);
