@@ -50,20 +50,52 @@ test('a client that never comes to the end of its body is cut off', async (t) =>
   t.is((await ask('{ __typename }')).status, 200);
 });
 
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const unfinished = { 'transfer-encoding': 'chunked' };
+
 test('many unfinished bodies together hold no more than is set, and others are served once they are gone', async (t) => {
-  const { url, post } = await gatewayMesh(t, {
-    env: { GATEWAY_MAX_BODIES_BYTES: '600000', GATEWAY_REQUEST_TIMEOUT_MS: '1500' },
+  const { url, post, ask } = await gatewayMesh(t, {
+    env: {
+      GATEWAY_MAX_BODIES_BYTES: '600000',
+      GATEWAY_REQUEST_TIMEOUT_MS: '1500',
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
   });
-  const part = 'x'.repeat(250_000);
-  const unfinished = [1, 2].map(() =>
-    rawPost(url, { body: [part], headers: { 'transfer-encoding': 'chunked' }, ends: false }),
+  const part = 'x'.repeat(110_000);
+  const held = [1, 2, 3, 4, 5].map((n) =>
+    rawPost(url, { body: [part], headers: { ...unfinished, ...from(`10.0.0.${n}`) }, ends: false }),
   );
   const body = JSON.stringify({ query: '{ __typename }', variables: { v: part } });
-  await eventually('there is no room', async () => (await post(body)).status === 503);
-  const refused = await post(body);
+  const other = from('10.0.0.9');
+  await eventually('there is no room', async () => (await post(body, other)).status === 503);
+  const refused = await post(body, other);
   t.like(refused.errors, [{ extensions: { code: 'UNAVAILABLE', statusCode: 503 } }]);
-  const chunked = await rawPost(url, { body: [body], headers: { 'transfer-encoding': 'chunked' } });
+  const chunked = await rawPost(url, { body: [body], headers: { ...unfinished, ...other } });
   t.is(chunked.status, 503, 'nor for a body that does not say its length');
-  for (const { status } of await Promise.all(unfinished)) t.is(status, 408);
-  await eventually('there is room again', async () => (await post(body)).status === 200);
+  t.is((await ask('{ __typename }')).status, 200, 'a short one needs none');
+  for (const { status } of await Promise.all(held)) t.is(status, 408);
+  await eventually('there is room again', async () => (await post(body, other)).status === 200);
+});
+
+test('one address takes no more than its share of the room for bodies', async (t) => {
+  const { url, post, ask } = await gatewayMesh(t, {
+    env: {
+      GATEWAY_MAX_BODIES_BYTES: '800000',
+      GATEWAY_REQUEST_TIMEOUT_MS: '1500',
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
+  });
+  const part = 'x'.repeat(110_000);
+  const greedy = from('2001:db8::1');
+  const held = rawPost(url, { body: [part], headers: { ...unfinished, ...greedy }, ends: false });
+  const body = JSON.stringify({ query: '{ __typename }', variables: { v: part } });
+  await eventually('its share is taken', async () => (await post(body, greedy)).status === 429);
+  const neighbour = from('2001:db8::2');
+  t.like((await post(body, neighbour)).errors, [{ extensions: { code: 'TOO_MANY_REQUESTS', statusCode: 429 } }]);
+  const chunked = await rawPost(url, { body: [body], headers: { ...unfinished, ...neighbour } });
+  t.is(chunked.status, 429);
+  t.is((await ask('{ __typename }', { headers: greedy })).status, 200, 'a short body needs no room');
+  t.is((await post(body, from('10.0.0.1'))).status, 200);
+  t.is((await held).status, 408);
+  await eventually('it may send again', async () => (await post(body, greedy)).status === 200);
 });

@@ -1,5 +1,6 @@
 import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
+import { clientNetwork } from '@parley/chassis/client-network';
 import type { Logger } from '@parley/chassis/log';
 import cors from 'cors';
 import express, { type Express, type RequestHandler } from 'express';
@@ -39,7 +40,7 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
   });
 
   if (config.explorer) app.use(explorer());
-  const bodies = requestBodies(config);
+  const bodies = requestBodies(config, (request) => clientNetwork(clientIp(request)));
   app.all(
     '/graphql',
     postOnly(),

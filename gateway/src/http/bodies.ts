@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type RequestHandler, type Response } from 'express';
+import { clientCounts } from '../limits/client-counts.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
 import { refuse } from './http-rules.ts';
 
@@ -26,9 +27,12 @@ export interface BodyLimits {
   /** Bytes of a body; and of those of the few operations that carry long content. */
   maxBodyBytes: number;
   maxLongBodyBytes: number;
-  /** Bytes of all bodies together that are being received or worked on. */
+  /** Bytes of all bodies together that are being received or worked on; a quarter of it is for one client. */
   maxBodiesBytes: number;
 }
+
+/** A body up to this length takes nothing of what all may take together: most are, and no flood of long ones keeps them out. */
+const freeBytes = 65_536;
 
 export interface Bodies {
   /** Reads a request's body as JSON into `request.body`, or refuses it. */
@@ -38,9 +42,23 @@ export interface Bodies {
 }
 
 /** How request bodies get in: as plain JSON in UTF-8, each of bounded size and all of them together. */
-export function requestBodies({ maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits): Bodies {
+export function requestBodies(
+  { maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits,
+  clientOf: (request: IncomingMessage) => string,
+): Bodies {
   const sizes = new WeakMap<IncomingMessage, number>();
+  const clients = clientCounts();
   let held = 0;
+
+  /** Whether so much more of one client finds no room; answered if so. */
+  function isTooMuch(client: string, more: number, response: Response): boolean {
+    const share = clients.of(client) + more > maxBodiesBytes / 4;
+    if (!share && held + more <= maxBodiesBytes) return false;
+    response.setHeader('connection', 'close'); // the rest of the body is not wanted
+    if (share) refuse(response, 429, 'This address is sending too much at once', 'TOO_MANY_REQUESTS');
+    else refuse(response, 503, 'Too much is being sent at the moment; try again in a while', 'UNAVAILABLE');
+    return true;
+  }
 
   const admit: RequestHandler = (request, response, next) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -50,19 +68,27 @@ export function requestBodies({ maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }
     if (charset && !/^utf-?8$/i.test(charset)) return refuse(response, 415, 'Send the body in UTF-8');
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
-    if (held + announced > maxBodiesBytes) return tooMuch(response);
+    const client = clientOf(request);
+    if (announced > freeBytes && isTooMuch(client, announced, response)) return;
 
     // Counted as they arrive, so that many slow senders together hold no more than many quick ones.
+    let arrived = 0;
     let own = 0;
+    const hold = (more: number) => {
+      own += more;
+      held += more;
+      clients.add(client, more);
+    };
     const count = (chunk: Buffer) => {
-      own += chunk.length;
-      held += chunk.length;
-      if (held > maxBodiesBytes && !response.headersSent) tooMuch(response);
+      arrived += chunk.length;
+      if (arrived <= freeBytes) return;
+      hold(arrived - own);
+      if (!response.headersSent) isTooMuch(client, 0, response);
     };
     request.on('data', count);
     response.once('close', () => {
       request.off('data', count); // what still comes is thrown away
-      held -= own;
+      hold(-own);
     });
     next();
   };
@@ -92,10 +118,4 @@ class BodyTooLong extends Error {
 class NoJson extends Error {
   readonly status = 400;
   readonly type = 'entity.parse.failed';
-}
-
-/** Closes the connection too: the rest of the body is not wanted. */
-function tooMuch(response: Response): void {
-  response.setHeader('connection', 'close');
-  refuse(response, 503, 'Too much is being sent at the moment; try again in a while', 'UNAVAILABLE');
 }

@@ -1,21 +1,19 @@
 /** How much each client holds of something at the moment. */
 export interface ClientCounts {
-  countOf(client: string): number;
-  /** Counts for a client. @returns what takes that back. */
-  enter(client: string, amount?: number): () => void;
+  of(client: string): number;
+  /** Counts more for a client, or less. */
+  add(client: string, amount: number): void;
 }
 
 export function clientCounts(): ClientCounts {
   const counts = new Map<string, number>();
+  const of = (client: string) => counts.get(client) ?? 0;
   return {
-    countOf: (client) => counts.get(client) ?? 0,
-    enter(client, amount = 1) {
-      counts.set(client, (counts.get(client) ?? 0) + amount);
-      return () => {
-        const left = (counts.get(client) ?? 0) - amount;
-        if (left > 0) counts.set(client, left);
-        else counts.delete(client);
-      };
+    of,
+    add(client, amount) {
+      const now = of(client) + amount;
+      if (now > 0) counts.set(client, now);
+      else counts.delete(client); // so that who has left takes no memory
     },
   };
 }

@@ -62,12 +62,12 @@ export function socketServer(options: SocketServerOptions): SocketServer {
   const format = formatGraphError(log);
 
   http.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    const { ip } = originOf(request);
-    const refusal = refusalOf(request, clientNetwork(ip));
+    const client = clientNetwork(originOf(request).ip);
+    const refusal = refusalOf(request, client);
     if (refusal) return refuseRaw(stream, { ...refusal, requestId: request.headers['x-request-id'] });
     sockets.handleUpgrade(request, stream, head, (socket) => {
-      const leave = clients.enter(clientNetwork(ip));
-      socket.once('close', leave);
+      clients.add(client, 1);
+      socket.once('close', () => clients.add(client, -1));
       socket.gatherOn(stream);
       sockets.emit('connection', socket, request);
     });
@@ -81,7 +81,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     if (request.url?.split('?')[0] !== '/graphql') {
       return { status: 404, message: 'There is no socket here', code: 'NOT_FOUND' };
     }
-    if (clients.countOf(client) >= config.maxSocketsPerClient) {
+    if (clients.of(client) >= config.maxSocketsPerClient) {
       const message = `One address may hold ${config.maxSocketsPerClient} sockets; close some first`;
       return { status: 429, message, code: 'TOO_MANY_REQUESTS' };
     }
