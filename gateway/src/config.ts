@@ -31,7 +31,7 @@ export interface GatewayConfig {
   maxBodyBytes: number;
   /** The same for requests that carry long texts, audio or images. */
   maxLongBodyBytes: number;
-  /** Bytes of all bodies together that are being received or worked on. */
+  /** Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. */
   maxBodiesBytes: number;
   /** How long a client may take to send a request, in ms. */
   requestTimeoutMs: number;

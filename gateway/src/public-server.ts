@@ -103,6 +103,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
     const http = createServer(
       {
         keepAliveTimeout: 65_000,
+        requireHostHeader: false, // the app refuses those itself
         requestTimeout: config.requestTimeoutMs,
         headersTimeout: Math.min(10_000, config.requestTimeoutMs),
         connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),

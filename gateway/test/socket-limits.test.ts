@@ -216,6 +216,7 @@ test('requests that Node refuses by itself, and refused handshakes, have an id a
   const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade\r\nHost: x\r\n';
   for (const [status, sent] of [
     [400, 'NO HTTP AT ALL\r\n\r\n'],
+    [400, 'GET /graphql HTTP/1.1\r\n\r\n'],
     [408, 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Le'],
     [417, 'POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 0\r\n\r\n'],
     [431, `GET /graphql HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(40_000)}\r\n\r\n`],

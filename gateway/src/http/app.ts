@@ -13,7 +13,7 @@ import type { GatewayContext } from '../graph/gateway-context.ts';
 import type { Arrival } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
 import { explorer } from './explorer.ts';
-import { failedRequests, oneOperation, postOnly, refuse } from './http-rules.ts';
+import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { type RequestFacts, requestLog } from './request-log.ts';
 
 export interface HttpAppOptions {
@@ -33,6 +33,7 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
   );
   app.use(requestLog(log));
+  app.use(hostNamed());
 
   app.get('/.well-known/jwks.json', async (_request, response) => {
     const jwks = await accessTokens.jwks();

@@ -8,6 +8,17 @@ export function refuse(response: Response, status: number, message: string, code
   response.status(status).json({ errors: [{ message, extensions: { code, statusCode: status } }] });
 }
 
+/** What Node would refuse by itself, without the error shape. */
+export function hostNamed(): RequestHandler {
+  return (request, response, next) => {
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      response.setHeader('connection', 'close');
+      return refuse(response, 400, 'The header host is missing');
+    }
+    next();
+  };
+}
+
 /** GraphQL over HTTP here is POST with a JSON object, from a client that names its platform. */
 export function postOnly(): RequestHandler {
   return (request, response, next) => {
