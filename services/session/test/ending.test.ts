@@ -62,7 +62,7 @@ test('a turn is interrupted from another replica', async (t) => {
   const gate = createGate();
   agent.script = gatedReply(gate, 'half ', 'whole');
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, other.app, id);
+  const watching = watch(t, other.app, id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   gate.release();
   await watching.until('the first piece', isChunk);

@@ -91,7 +91,8 @@ async function settle(
 /**
  * A key of which any row is held, by whomever and for whatever reason, is left alone as a whole. Of all others the
  * earliest rows are taken, so that each key's part is a beginning of its queue. One relay claims at a time: two that
- * looked at once would each miss the other's claim.
+ * looked at once would each miss the other's claim. All rows are judged by one moment: the clock goes on within a
+ * statement, and a claim that ran out in between would hold back the first rows of its key and no longer the later ones.
  */
 async function claim(
   { knex }: SharedDb,
@@ -100,13 +101,15 @@ async function claim(
 ): Promise<ClaimedEvent[]> {
   await knex.raw(`SELECT pg_advisory_xact_lock(hashtext('parley outbox'), hashtext(current_schema()))`);
   const { rows }: { rows: OutboxRow[] } = await knex.raw(
-    `UPDATE outbox SET claimed_by = ?, claimed_until = parley_now() + ? * interval '1 millisecond'
+    `WITH moment AS MATERIALIZED (SELECT parley_now() AS now)
+     UPDATE outbox SET claimed_by = ?, claimed_until = moment.now + ? * interval '1 millisecond'
+       FROM moment
       WHERE position IN (
         SELECT waiting.position FROM outbox AS waiting
          WHERE NOT EXISTS (SELECT FROM outbox AS held WHERE held.topic = waiting.topic AND held.key = waiting.key
-                                                        AND held.claimed_until > parley_now())
+                                                        AND held.claimed_until > (SELECT now FROM moment))
          ORDER BY waiting.position LIMIT ?)
-     RETURNING *`,
+     RETURNING outbox.*`,
     [relayId, claimMs, limit],
   );
   return rows.map((row) => claimed(row, source)).sort((a, b) => a.position - b.position);
