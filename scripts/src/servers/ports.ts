@@ -1,17 +1,27 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 const host = '127.0.0.1';
 
+// Below the ports that Linux, macOS and Windows give to outgoing connections: a server that is down for a moment would lose
+// its port to one of them.
+const lowest = 15_000;
+const highest = 32_000;
+const attempts = 500;
+
 /** So many free ports of this machine's loopback address, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
-  const ports = servers.map((server) => {
-    const address = server?.address();
-    if (address === null || typeof address !== 'object') throw new Error('This machine has no free port');
-    return address.port;
-  });
-  for (const server of servers) await server?.[Symbol.asyncDispose]();
+  await using held = new AsyncDisposableStack();
+  const ports: number[] = [];
+  for (let attempt = 0; ports.length < count; attempt += 1) {
+    if (attempt === attempts + count) throw new Error('This machine has no free port');
+    const port = randomInt(lowest, highest);
+    const server = await listen(port);
+    if (server === undefined) continue;
+    held.use(server);
+    ports.push(port);
+  }
   return ports;
 }
 
