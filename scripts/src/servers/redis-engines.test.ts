@@ -43,7 +43,7 @@ serverTest(
         ids(seen).filter((id) => taken.has(id)),
         writer.taken,
       );
-      t.true(interruptions() >= 2);
+      t.true(interruptions() >= 1, 'a reader that comes back slowly sees both outages as one');
     }
     t.like(await two.keyValue.countAll([{ ...entry, amount: 2 }]), { counted: false, refused: { count: 4 } });
   },
