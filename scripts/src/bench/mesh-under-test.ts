@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../root.ts';
+import { upFlags } from '../testing/mesh-process.ts';
 
 /** `scripts/up` as a process of its own. */
 export interface MeshUnderTest {
@@ -26,7 +27,7 @@ export interface MeshOptions {
 export async function startMesh({ folder, env, profileFolder }: MeshOptions): Promise<MeshUnderTest> {
   const startedAt = performance.now();
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-  const child = spawn(process.execPath, [...profiling, join(root, 'scripts/src/up.ts')], {
+  const child = spawn(process.execPath, [...upFlags, ...profiling, join(root, 'scripts/src/up.ts')], {
     env: { ...process.env, PARLEY_DATA_DIR: folder, GATEWAY_PORT: '0', STORAGE_PORT: '0', LOG_FILE: '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 const host = '127.0.0.1';
 
@@ -12,17 +12,18 @@ const attempts = 500;
 
 /** So many free ports of this machine's loopback address, all different. */
 export async function freePorts(count: number): Promise<number[]> {
-  await using held = new AsyncDisposableStack();
-  const ports: number[] = [];
-  for (let attempt = 0; ports.length < count; attempt += 1) {
-    if (attempt === attempts + count) throw new Error('This machine has no free port');
-    const port = randomInt(lowest, highest);
-    const server = await listen(port);
-    if (server === undefined) continue;
-    held.use(server);
-    ports.push(port);
+  const held = new Map<number, Server>();
+  try {
+    for (let attempt = 0; held.size < count; attempt += 1) {
+      if (attempt === attempts + count) throw new Error('This machine has no free port');
+      const port = randomInt(lowest, highest);
+      const server = await listen(port); // a port that is held already is not free either
+      if (server) held.set(port, server);
+    }
+    return [...held.keys()];
+  } finally {
+    for (const server of held.values()) await server[Symbol.asyncDispose]();
   }
-  return ports;
 }
 
 /** Whether nobody listens there. */

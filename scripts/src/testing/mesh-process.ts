@@ -29,12 +29,13 @@ export function removePlace({ temporaryFolder }: Place): void {
 }
 
 /** The flags of Node that `scripts/up` gives. */
-const flags = /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
+export const upFlags =
+  /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
 
 /** `scripts/up` at a place, on any free port. */
 export function startMesh(t: ExecutionContext, place: Place, env: Record<string, string> = {}): Child {
   return startChild(t, 'up', {
-    flags,
+    flags: upFlags,
     env: {
       PARLEY_DATA_DIR: place.dataFolder,
       TMPDIR: place.temporaryFolder,
