@@ -75,10 +75,9 @@ for (const how of ['the end of its session', 'its last attempt'] as const) {
           .update({ attempt: 3, lease_until: knex.raw(`parley_now() - interval '1 second'`) }),
       );
     }
-    const { session, messages } = await eventually('the reply', async () => {
-      const transcript = await app.getTranscript(owner, id);
-      return transcript.messages.length === 2 && transcript;
-    });
+    await eventually('the reply', async () => (await app.getTranscript(owner, id)).messages.length === 2);
+    // Read anew: session and messages are two statements, and the reply may be committed between them.
+    const { session, messages } = await app.getTranscript(owner, id);
     // `hello`, rounded up, and what a message takes beside its text
     t.like(messages[1], { text: 'half ', tokensIn: 6, tokensOut: 2 });
     t.is(session.totalTokensInContext, 6);
