@@ -3,7 +3,7 @@ import { root } from './root.ts';
 import { killAll } from './suite/command.ts';
 import { findContractCheck } from './suite/contract.ts';
 import { type RealEngines, realEngines } from './suite/real-engines.ts';
-import { checks, lanes, leftOut, type Outcome, type Step, tests } from './suite/steps.ts';
+import { checks, lanes, leftOut, type Outcome, type Step, tests, twice } from './suite/steps.ts';
 import { onPostgres, testedWorkspaces, type Workspace } from './suite/workspaces.ts';
 
 const usage = `scripts/test [--only NAME]… [TEXT]…
@@ -66,11 +66,12 @@ function chosen(engines: RealEngines): Step[] {
   const workspaces = testedWorkspaces(root)
     .map((each) => ({ ...each, files: each.files.filter((file) => isWanted(`${each.folder}/${file}`)) }))
     .filter(({ files }) => files.length > 0);
-  const plain = workspaces.filter(({ name }) => !needsServers.has(name)).map((each) => tests(root, each));
+  const steady = (step: Step) => (process.env.CI ? twice(step) : step);
+  const plain = workspaces.filter(({ name }) => !needsServers.has(name)).map((each) => steady(tests(root, each)));
   const real = [
     ...workspaces.filter(({ name }) => needsServers.has(name)).map((each) => tests(root, each, engines.env)),
     ...workspaces.flatMap((each) => onServer(engines, each)),
-  ];
+  ].map(steady);
   const all = [...plain, ...real];
   const steps = positionals.length > 0 ? all : [...checks(root, process.env), ...all];
   const wanted = values.only.length > 0 ? steps.filter(({ name }) => values.only.includes(name)) : steps;
@@ -104,7 +105,7 @@ async function timed(step: Step): Promise<Outcome> {
   const start = performance.now();
   const outcome = await step.run();
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  const { passed, failed, skipped, output } = outcome;
+  const { passed, failed, skipped, output, unsteady } = outcome;
   const counts = [
     passed + failed > 1 && `${passed} passed`,
     failed > 0 && `${failed} failed`,
@@ -113,5 +114,9 @@ async function timed(step: Step): Promise<Outcome> {
   ];
   console.log(`${failed > 0 ? '✘' : '✔'} ${step.name}: ${counts.filter(Boolean).join(', ')}`);
   if (failed > 0 || output.startsWith(leftOut)) console.log(output.trimEnd().replaceAll(/^/gm, '    '));
+  if (unsteady)
+    console.log(
+      `    failed at first, and passed when it was run again:\n${unsteady.trimEnd().replaceAll(/^/gm, '    ')}`,
+    );
   return outcome;
 }

@@ -8,6 +8,21 @@ import type { Workspace } from './workspaces.ts';
 export interface Outcome extends Counts {
   /** What a developer needs to see when something failed. */
   output: string;
+  /** What failed at first and passed when it was run again. */
+  unsteady?: string;
+}
+
+/** A machine that builds has neighbours: a failure there counts when it comes twice, and is told when it came once. */
+export function twice(step: Step): Step {
+  return {
+    name: step.name,
+    async run() {
+      const first = await step.run();
+      if (first.failed === 0) return first;
+      const second = await step.run();
+      return second.failed === 0 ? { ...second, unsteady: first.output } : second;
+    },
+  };
 }
 
 export interface Step {
