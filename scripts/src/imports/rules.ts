@@ -54,8 +54,8 @@ export const rules: IForbiddenRuleType[] = [
   },
   {
     name: 'production-imports-test-code',
-    comment: 'Tests and their helpers stay out of what runs. A bench measures against the same stand-ins.',
-    from: { path: '^(services|gateway|protos|deploy|scripts)/', pathNot: [testCode, '^scripts/src/bench/'] },
+    comment: 'Tests and their helpers stay out of what runs. A bench and the fault tests use the same stand-ins.',
+    from: { path: '^(services|gateway|protos|deploy|scripts)/', pathNot: [testCode, '^scripts/src/(bench|faults)/'] },
     to: { path: [testCode, '(^|/)node_modules/ava/'], pathNot: '(^|/)node_modules/(?!ava/)' },
   },
   {

@@ -1,6 +1,6 @@
 import type { Environment } from '@parley/chassis/config';
 import type { Logs } from './logs.ts';
-import { type ReplicaProcess, replicaProcess } from './replica-process.ts';
+import { type ReplicaProcess, type ReplicaProcessOptions, replicaProcess } from './replica-process.ts';
 import { addressesOf, neighbours, planReplicas, portSettings, type Replica } from './replicas.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
@@ -25,6 +25,13 @@ export interface ProcessMeshOptions {
   say(text: string): void;
   /** Ends a start that is under way. */
   signal: AbortSignal;
+  /**
+   * Has the last word on what one replica is configured with, where the other units are included: for whoever puts something
+   * between it and them. Default: nothing is changed.
+   */
+  wire?(replica: Replica, env: Environment): Environment | Promise<Environment>;
+  /** The pauses before restarts, as `replicaProcess` has them. */
+  backoffMs?: ReplicaProcessOptions['backoffMs'];
 }
 
 /** With the servers' own end, a stop stays below 25 s. */
@@ -37,6 +44,8 @@ export async function startProcessMesh({
   logs,
   say,
   signal,
+  wire = (_replica, settings) => settings,
+  backoffMs,
 }: ProcessMeshOptions): Promise<ProcessMesh> {
   const waves = await planReplicas();
   const replicas = waves.flat();
@@ -54,16 +63,17 @@ export async function startProcessMesh({
   }
 
   const shared = { ...env, ...neighbours(replicas, graphUrls) };
-  const processOf = (replica: Replica) =>
+  const processOf = async (replica: Replica) =>
     replicaProcess({
       name: replica.name,
       main: replica.main,
-      env: { ...shared, ...portSettings(replica) },
+      env: await wire(replica, { ...shared, ...portSettings(replica) }),
       readyUrl: `http://127.0.0.1:${replica.ports.ops}/readyz`,
       logs,
       say,
+      ...(backoffMs && { backoffMs }),
     });
-  const running = waves.map((wave) => wave.map(processOf));
+  const running = await Promise.all(waves.map((wave) => Promise.all(wave.map(processOf))));
   const processes = running.flat();
   const kill = () => {
     for (const each of processes) each.kill();

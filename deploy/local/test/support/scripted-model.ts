@@ -2,6 +2,7 @@ import type { Environment } from '@parley/chassis/config';
 import type { ChatRequestBody, ModelAnswer } from '@parley/chassis/testing/model-answer';
 import { type ModelServer, type ReceivedRequest, startModelServer } from '@parley/chassis/testing/model-server';
 import type { TestFn } from 'ava';
+import { runningMesh } from './running-mesh.ts';
 
 /** A judgement as the scripted model gives it. */
 export const judgement = {
@@ -16,6 +17,8 @@ export const judgement = {
 export interface ScriptedModel {
   /** How the turn is answered whose message is exactly `text`. Others get an ordinary short answer. */
   answer(text: string, answer: ModelAnswer): void;
+  /** How messages are answered that begin like this and have no answer of their own. */
+  answerOthers(beginning: string, answer: (text: string) => ModelAnswer): void;
   /** How judgements are answered of conversations in which `text` was said. Default: `judgement`. */
   judge(text: string, answer: ModelAnswer): void;
   /** The requests for replies to this message, in order. */
@@ -25,12 +28,19 @@ export interface ScriptedModel {
   env: Environment;
 }
 
-export async function startScriptedModel(): Promise<ScriptedModel> {
+/** @param port 0: any free one. */
+export async function startScriptedModel(port = 0): Promise<ScriptedModel> {
   const turns = new Map<string, ModelAnswer>();
+  const others = new Map<string, (text: string) => ModelAnswer>();
   const judgements = new Map<string, ModelAnswer>();
   const server = await startModelServer({
+    port,
     script(body) {
-      if (!body.response_format) return turns.get(messageOf(body)) ?? {};
+      if (!body.response_format) {
+        const text = messageOf(body);
+        const general = [...others].find(([beginning]) => text.startsWith(beginning))?.[1];
+        return turns.get(text) ?? general?.(text) ?? {};
+      }
       const about = JSON.stringify(body.messages);
       const scripted = [...judgements].find(([text]) => about.includes(text));
       return scripted?.[1] ?? { json: judgement };
@@ -38,6 +48,7 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
   });
   return {
     answer: (text, answer) => void turns.set(text, answer),
+    answerOthers: (beginning, answer) => void others.set(beginning, answer),
     judge: (text, answer) => void judgements.set(text, answer),
     requestsFor: (text) => server.requests.filter(({ body }) => !body.response_format && messageOf(body) === text),
     server,
@@ -49,12 +60,13 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
   };
 }
 
-/** One scripted model for all tests of a file. */
+/** One scripted model for all tests of a file. A mesh that runs already asks it where it was told to. */
 export function sharedModel(test: TestFn): () => Promise<ScriptedModel> {
   let started: Promise<ScriptedModel> | undefined;
   test.after.always('the model server stops', async () => (await started)?.server.stop());
   return () => {
-    started ??= startScriptedModel();
+    const { HOSTED_SMALL_MODEL_URL } = runningMesh()?.settings ?? {};
+    started ??= startScriptedModel(HOSTED_SMALL_MODEL_URL ? Number(new URL(HOSTED_SMALL_MODEL_URL).port) : 0);
     return started;
   };
 }

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer, Client } from './client.ts';
+
+/** One try at sending a message, as its sender knows of it. No two have the same text. */
+export interface SentMessage {
+  sessionId: number;
+  text: string;
+  /** `unknown`: the line broke, or the answer was an error that leaves open whether it was taken. */
+  outcome: 'acknowledged' | 'refused' | 'unknown';
+}
+
+/** What clients were told has happened: the data must agree with it in the end, whatever broke meanwhile. */
+export interface Ledger {
+  readonly messages: readonly SentMessage[];
+  /** Sessions whose end was acknowledged. */
+  readonly endedSessions: readonly number[];
+  /**
+   * Sends a message until it is acknowledged, and answers the text that was. A try whose fate is unknown is never repeated as
+   * it was: the next one has a number after its text. @throws Error when it is refused for good, or not taken within 60 s.
+   */
+  send(client: Client, sessionId: number, text: string): Promise<string>;
+  /** Ends a session; that may be asked for as often as one likes. */
+  end(client: Client, sessionId: number): Promise<void>;
+}
+
+/** Refusals that happen before anything is done. */
+const refusals = new Set([
+  'BAD_REQUEST',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'CONFLICT',
+  'TOO_MANY_REQUESTS',
+  'NOT_IMPLEMENTED',
+]);
+const worthAnotherTry = new Set(['CONFLICT', 'TOO_MANY_REQUESTS', 'UNAVAILABLE', 'INTERNAL']);
+const patienceMs = 60_000;
+const pauseMs = 100;
+
+export function createLedger(): Ledger {
+  const messages: SentMessage[] = [];
+  const ended = new Set<number>();
+
+  /** Repeats a request until it succeeds; `heard` is told of every try. */
+  async function insist(what: string, once: (nth: number) => Promise<Answer<unknown>>, heard: typeof note) {
+    const deadline = performance.now() + patienceMs;
+    for (let nth = 1; ; nth += 1) {
+      const answer = await once(nth).catch((error: unknown) => error as Error);
+      const code = answer instanceof Error ? 'no answer' : answer.errors?.[0]?.extensions.code;
+      heard(nth, code);
+      if (code === undefined) return nth;
+      if (code !== 'no answer' && !worthAnotherTry.has(code)) throw new Error(`${what} was refused: ${code}`);
+      if (performance.now() > deadline) throw new Error(`${what} was not taken: ${code}, ${nth} times`);
+      await delay(pauseMs);
+    }
+  }
+  const note = (_nth: number, _code: string | undefined): void => undefined;
+  const numbered = (text: string, nth: number) => (nth === 1 ? text : `${text} (${nth})`);
+
+  return {
+    messages,
+    get endedSessions() {
+      return [...ended];
+    },
+    async send(client, sessionId, text) {
+      const nth = await insist(
+        `"${text}" in session ${sessionId}`,
+        (n) =>
+          client.send('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }', {
+            input: { sessionId, text: numbered(text, n) },
+          }),
+        (n, code) => {
+          const outcome = code === undefined ? 'acknowledged' : refusals.has(code) ? 'refused' : 'unknown';
+          messages.push({ sessionId, text: numbered(text, n), outcome });
+        },
+      );
+      return numbered(text, nth);
+    },
+    async end(client, sessionId) {
+      await insist(
+        `the end of session ${sessionId}`,
+        () => client.send('mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }', { sessionId }),
+        note,
+      );
+      ended.add(sessionId);
+    },
+  };
+}
