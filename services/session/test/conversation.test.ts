@@ -91,8 +91,8 @@ test('text that comes in one tick leaves as one piece', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'first ', 'second ', 'third');
-  const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'go' });
   gate.release();
   await watching.until('the first piece', isChunk);

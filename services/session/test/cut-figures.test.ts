@@ -15,8 +15,8 @@ test('a cut reply costs what the agent has sent, and that is then the last conte
     yield text('half a 👋👋');
     await held(createGate(), call);
   };
-  const { id } = await app.startSession(owner, start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const watching = watch(t, app, id, { after });
   await app.sendMessage(owner, { sessionId: id, text: 'hello' });
   await watching.until('the first piece', isChunk);
   await app.interruptSession(owner, String(id));
@@ -29,8 +29,8 @@ test('a cut reply costs what the agent has sent, and that is then the last conte
 
 test('a reply cut before a model was asked costs nothing, and the last context is the one before', async (t) => {
   const { app, agent } = await sessionMesh(t);
-  const { id } = await app.startSession(owner, start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(owner, start);
+  const watching = watch(t, app, id, { after });
   await app.sendMessage(owner, { sessionId: id, text: 'hello' });
   await watching.until('the first reply', isReply);
 
@@ -59,8 +59,8 @@ for (const how of ['the end of its session', 'its last attempt'] as const) {
       yield text('half ');
       await held(createGate(), call);
     };
-    const { id } = await dying.app.startSession(owner, start);
-    const watching = watch(t, dying.app, id);
+    const { id, lastEventId: after } = await dying.app.startSession(owner, start);
+    const watching = watch(t, dying.app, id, { after });
     await dying.app.sendMessage(owner, { sessionId: id, text: 'hello' });
     await watching.until('the first piece', isChunk);
     await dyingDatabase.close();

@@ -55,9 +55,9 @@ test('the end of a tenant cuts what runs, fails what waits and ends its sessions
   const { app, agent, published, eventBus, database } = mesh;
   const gate = createGate();
   agent.script = gatedReply(gate, 'Well, ', 'never');
-  const { id } = await app.startSession(inTenant(1), start);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
   const quiet = await Promise.all(Array.from({ length: 25 }, () => app.startSession(inTenant(1), start)));
-  const watching = watch(t, app, id);
+  const watching = watch(t, app, id, { after });
   for (const text of ['one', 'two']) await app.sendMessage(inTenant(1), { sessionId: id, text });
   gate.release();
   await watching.until('the first piece', isChunk);
@@ -89,8 +89,8 @@ test('an end that comes between the event and the job is not judged either', asy
   const { app, agent, published, eventBus } = mesh;
   const gate = createGate();
   agent.script = gatedReply(gate, 'Well, ', 'never');
-  const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
   gate.release();
   await watching.until('the first piece', isChunk);
@@ -162,8 +162,8 @@ test("another tenant's sessions go on", async (t) => {
 
 test('gateways are told of the end of a session after whoever watches has been', async (t) => {
   const { app, keyValue } = await sessionMesh(t);
-  const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after });
   await eventually('the watcher is there', async () => {
     await app.interruptSession(inTenant(1), String(id));
     return true;

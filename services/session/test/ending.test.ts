@@ -22,8 +22,8 @@ test('an interrupt keeps what was said, cancels the call of the agent, and the n
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'Once upon ', 'a time');
-  const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'a story', clientTurnId: 'story' });
   gate.release();
   await watching.until('the first piece', isChunk);
@@ -44,11 +44,11 @@ test('an interrupt keeps what was said, cancels the call of the agent, and the n
 
 test('an interrupt of a reply that has not begun keeps an empty one; where nothing runs it only counts', async (t) => {
   const { app, agent } = await sessionMesh(t);
-  const { id } = await app.startSession(inTenant(1), start);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
   t.false(await app.interruptSession(inTenant(1), String(id)));
 
   agent.script = gatedReply(createGate());
-  const watching = watch(t, app, id);
+  const watching = watch(t, app, id, { after });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   await eventually('the call', () => agent.calls.length === 1);
   t.true(await app.interruptSession(inTenant(1), String(id)));
@@ -76,8 +76,8 @@ for (const from of ['the same', 'another'] as const) {
     const other = from === 'the same' ? app : (await replica()).app;
     const gate = createGate();
     agent.script = gatedReply(gate, 'Well, ', 'never');
-    const { id } = await app.startSession(inTenant(1), start);
-    const watching = watch(t, app, id);
+    const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+    const watching = watch(t, app, id, { after });
     for (const text of ['one', 'two', 'three']) {
       await app.sendMessage(inTenant(1), { sessionId: id, text, clientTurnId: text });
     }
@@ -156,8 +156,8 @@ test('a message more than may wait is refused and stores nothing', async (t) => 
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'yes');
-  const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id);
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after });
   const send = () => app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   for (let sent = 0; sent < 101; sent += 1) await send();
   t.like(await t.throwsAsync(send()), { kind: 'tooManyRequests' });
@@ -179,7 +179,7 @@ test('turns beyond the limit of a tenant wait, those of another tenant do not', 
   const gate = createGate();
   agent.script = gatedReply(gate, 'yes');
   const sessions = await Promise.all([1, 2, 3].map(() => app.startSession(inTenant(1), start)));
-  const watchers = sessions.map(({ id }) => watch(t, app, id));
+  const watchers = sessions.map(({ id, lastEventId: after }) => watch(t, app, id, { after }));
   for (const { id } of sessions) await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   await eventually('two calls', () => agent.calls.length === 2);
   gate.open();
@@ -192,7 +192,7 @@ test('a session without an event for a day expires, and is evaluated like an end
   const { app, published, agent } = await sessionMesh(t, { clockOffsetMs: () => offsetMs });
   const idle = await app.startSession(inTenant(1), start);
   const lively = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, idle.id);
+  const watching = watch(t, app, idle.id, { after: idle.lastEventId });
   const hours = 60 * 60_000;
 
   offsetMs = 23 * hours;
@@ -226,7 +226,7 @@ test('a session of thirty days expires however lively it is', async (t) => {
 });
 
 test('what fails ends its turn once, with a code that says why, and without a reply', async (t) => {
-  const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: '300' } });
+  const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: '2000' } });
   const { DomainError, unavailable } = await import('@parley/chassis/errors');
   const { text } = await import('./scripted-agent.ts');
   const gate = createGate();
@@ -250,8 +250,8 @@ test('what fails ends its turn once, with a code that says why, and without a re
       const { held } = await import('./scripted-agent.ts');
       await held(gate, call);
     };
-    const { id } = await app.startSession(inTenant(1), start);
-    const watching = watch(t, app, id);
+    const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+    const watching = watch(t, app, id, { after });
     await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello', clientTurnId: code });
     const event = await watching.until(code, isEnd);
     t.like(failureIn(event), { code, clientTurnId: code, turnIndex: 0 }, code);

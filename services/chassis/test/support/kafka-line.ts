@@ -6,6 +6,8 @@ export interface KafkaLine {
   socketFactory: ISocketFactory;
   /** How many requests that store messages were sent. */
   readonly produceRequests: number;
+  /** Keeps back what the broker answers on the connections that are there, until the function that it answers is called. */
+  holdAnswers(): () => void;
   /** The connections that are there carry nothing more, in either direction, and do not end. New ones are whole. */
   freeze(): void;
   /** New connections are refused, and those that are there end. */
@@ -35,6 +37,13 @@ export function kafkaLine(): KafkaLine {
     },
     get produceRequests() {
       return produceRequests;
+    },
+    holdAnswers() {
+      const held = [...open];
+      for (const socket of held) socket.pause();
+      return () => {
+        for (const socket of held) socket.resume();
+      };
     },
     freeze() {
       for (const socket of open) {
