@@ -1,5 +1,7 @@
 import { pino } from 'pino';
+import { readSettings } from '../src/config.ts';
 import { kafkaEventBus } from '../src/events/kafka-event-bus.ts';
+import { kafkaBusOf, kafkaSettings } from '../src/events/kafka-settings.ts';
 import { eventually } from '../src/testing/eventually.ts';
 import { kafkaLine } from './support/kafka-line.ts';
 import { kafkaSetup, onKafka } from './support/kafka-test.ts';
@@ -22,12 +24,14 @@ onKafka((test) => {
     const bus = connect(line);
     await bus.publish([event('first')]);
     const before = line.produceRequests;
+    const release = line.holdAnswers();
     const calls = [bus.publish([event('a')])];
-    await new Promise(setImmediate);
+    await eventually('the first is on its way', () => line.produceRequests > before);
     for (const key of ['b', 'c', 'd']) {
       calls.push(bus.publish([event(key)]));
-      await Promise.resolve();
+      await new Promise(setImmediate);
     }
+    release();
     await Promise.all(calls);
     t.is(line.produceRequests - before, 2);
   });
@@ -102,6 +106,17 @@ onKafka((test) => {
     line.cut();
     line.restore();
     await t.notThrowsAsync(bus.publish([event('1')]));
+  });
+
+  test('a unit that starts while Kafka is away does not wait for it', async (t) => {
+    const { topic } = await kafkaSetup(t);
+    const log = pino({ level: 'silent' });
+    const settings = readSettings({ KAFKA_BROKERS: '127.0.0.1:1' }, kafkaSettings);
+    const bus = kafkaBusOf(settings, log) ?? t.fail('it is configured');
+    t.teardown(() => bus.close());
+    const since = performance.now();
+    await bus.subscribe({ group: 'a', topics: [topic], handler: async () => undefined });
+    t.true(performance.now() - since < 5_000);
   });
 
   test('closing while Kafka is away ends within seconds', async (t) => {

@@ -1,9 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDomainError } from '@parley/chassis/errors';
 import { compareEventIds, type EventId, eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
 import type { Entry, EventLog } from '@parley/chassis/event-log/event-log';
 import type { Logger } from '@parley/chassis/log';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { chunkEvent, type TurnOfEvent } from './session-event.ts';
+
+const firstRetryMs = 100;
+const longestRetryMs = 5_000;
+const retries = 17;
 
 /** What a reader finds in a session's event log. */
 export type LogItem =
@@ -86,18 +92,23 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
       }
     },
 
-    /** Shows committed events to whoever watches. Never rejects: they can be found in the database as well. */
+    /**
+     * Shows committed events to whoever watches. Never rejects: they can be found in the database as well. Where the log is away
+     * it resolves after the first attempt and tries further by itself: the log may be away from this process alone, and then
+     * nobody who watches elsewhere would know that there is something to look up.
+     */
     async publish(events: SessionEvent[]): Promise<void> {
       const after = events[0]?.eventId;
       if (after === undefined) return;
+      const entries = events.map((value) => encode({ $case: 'event', value }));
+      const append = () => log.append(stream, entries, { after });
       try {
-        await log.append(
-          stream,
-          events.map((value) => encode({ $case: 'event', value })),
-          { after },
-        );
+        await append();
       } catch (error) {
-        logger.warn({ err: error, sessionId: session.id }, 'events could not be shown live');
+        logger.warn({ err: error, sessionId: session.id }, 'events cannot be shown live yet');
+        void publishLater(append).catch((last: unknown) =>
+          logger.warn({ err: last, sessionId: session.id }, 'events could not be shown live'),
+        );
       }
     },
 
@@ -124,6 +135,19 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
 }
 
 export type SessionLog = ReturnType<typeof sessionLog>;
+
+/** Tries again for about a minute; whoever watches longer without the log is told that it is away. */
+async function publishLater(append: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await delay(Math.min(firstRetryMs * 2 ** (attempt - 1), longestRetryMs), undefined, { ref: false });
+    try {
+      await append();
+      return;
+    } catch (error) {
+      if (attempt === retries || !isDomainError(error, 'unavailable')) throw error;
+    }
+  }
+}
 
 function encode(kind: NonNullable<SessionLogEntry['kind']>): Uint8Array {
   return SessionLogEntry.encode({ kind }).finish();

@@ -167,6 +167,20 @@ test('what was stored while the log was away is shown when it is back, and then 
   t.deepEqual(ids(live.events.filter((event) => !isChunk(event))), ids(late.events.filter((event) => !isChunk(event))));
 });
 
+test('what a replica stored that the log was away from alone is shown to those who watch at others', async (t) => {
+  const { app, eventLog, replica } = await sessionMesh(t);
+  const log = leavingLog(eventLog);
+  const cut = await replica({ eventLog: log.eventLog });
+  const { id } = await app.startSession(inTenant(1), start);
+  const live = watch(t, app, id, { after: '0' });
+  await live.until('the status', isStatus);
+  log.leave();
+  await cut.app.endSession(inTenant(1), String(id));
+  t.is(live.events.filter(isStatus).length, 1, 'nobody can have told of it');
+  log.back();
+  t.like((await live.until('the end', isStatus, 2)).kind?.value, { status: 'ENDED' });
+});
+
 test('a reply that was committed and never shown reaches those who watch live, and those who resume', async (t) => {
   const { app, eventLog, replica } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);

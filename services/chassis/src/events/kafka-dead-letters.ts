@@ -54,7 +54,7 @@ export function kafkaDeadLetters(connection: KafkaConnection): KafkaDeadLetters 
 }
 
 /** A consumer of kafkajs is always one of a group: this one reads to what is the end now, and is gone again. */
-async function readTopic(connection: KafkaConnection, topic: string) {
+export async function readTopic(connection: KafkaConnection, topic: string) {
   const admin = kafkaClient(connection, { retries: 5 }).admin();
   await admin.connect();
   try {

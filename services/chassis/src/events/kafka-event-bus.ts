@@ -11,7 +11,7 @@ import { kafkaProducer } from './kafka-producer.ts';
 import { takeMessage } from './kafka-take.ts';
 
 export interface KafkaEventBusOptions extends KafkaConnection, AttemptTimes, MemberTimes {
-  /** How long `subscribe` waits for its part of the topics; it goes on joining after that. Default 10,000. */
+  /** How long `subscribe` waits for its part of the topics; it goes on joining after that. Default 10,000; 0: not at all. */
   joinTimeoutMs?: number;
 }
 
@@ -75,6 +75,8 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
       };
       stops.add(stop);
 
+      const subscribed = { stop, lag: () => members.reduce((sum, member) => sum + member.lag(), 0) };
+      if (joinTimeoutMs === 0) return subscribed;
       const tooLate = new AbortController();
       const late = delay(joinTimeoutMs, 'late', { signal: tooLate.signal }).catch(() => 'joined');
       const joined = Promise.all(members.map((member) => member.joined));
@@ -82,7 +84,7 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
         log?.warn({ group, topics }, 'Kafka has given out no partitions yet; the consumer starts without');
       }
       tooLate.abort();
-      return { stop, lag: () => members.reduce((sum, member) => sum + member.lag(), 0) };
+      return subscribed;
     },
 
     async ping() {

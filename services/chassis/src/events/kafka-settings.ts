@@ -25,5 +25,6 @@ interface KafkaSettings {
 /** The event bus on the brokers that the settings name; undefined where they name none. */
 export function kafkaBusOf(settings: KafkaSettings, log: Logger): EventBus | undefined {
   const { KAFKA_BROKERS: brokers, KAFKA_STALLED_AFTER_MS: stalledAfterMs } = settings;
-  return brokers && kafkaEventBus({ brokers, stalledAfterMs, log });
+  // A unit serves while its consumers join: the group may wait 10 s for a member that died, and that is no reason to be down.
+  return brokers && kafkaEventBus({ brokers, stalledAfterMs, joinTimeoutMs: 0, log });
 }
