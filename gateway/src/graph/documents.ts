@@ -1,4 +1,3 @@
-import type { FieldProblem } from '@parley/chassis/errors';
 import {
   type DocumentNode,
   GraphQLError,
@@ -13,14 +12,14 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { type DocumentLimits, refuseCostly } from '../limits/document-cost.ts';
-import { refusedLiterals } from '../limits/input-values.ts';
+import { type RefusedValue, refusedLiterals } from '../limits/input-values.ts';
 import { singleRootField } from './single-root-field.ts';
 
 /** A document that may run, as far as its text tells. */
 export interface ReadDocument {
   document: DocumentNode;
-  /** Strings in it that cannot be stored. */
-  refusedLiterals: FieldProblem[];
+  /** Values in it that no operation takes. */
+  refusedLiterals: RefusedValue[];
 }
 
 export interface DocumentsOptions extends DocumentLimits {

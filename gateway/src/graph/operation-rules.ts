@@ -1,5 +1,5 @@
 import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
-import { type DomainError, invalid, isDomainError } from '@parley/chassis/errors';
+import { type DomainError, isDomainError } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
@@ -9,7 +9,7 @@ import { changingCaller } from '../credentials/changing-caller.ts';
 import type { Standing } from '../credentials/standing.ts';
 import { mayBeLong } from '../http/bodies.ts';
 import { answerTooLarge, isLargerThan } from '../limits/answer-size.ts';
-import { refusedVariables } from '../limits/input-values.ts';
+import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
 import type { Documents } from './documents.ts';
 import type { FieldRules } from './field-rules.ts';
@@ -31,6 +31,8 @@ export interface OperationRulesOptions {
 /**
  * What a valid operation must pass before any of it runs: its body's size, its strings, the credentials of all its root
  * fields, and last their throttles, so that nothing which is refused for another reason counts.
+ * A value that no field could mean, and variables that are not of their types, are a malformed request: HTTP status 400,
+ * whoever asks. A string that cannot be stored is refused as any other input is.
  */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
   const { rules, authenticate, standing, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } = options;
@@ -70,7 +72,15 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             throw bodyTooLarge(maxBodyBytes);
           }
           const refused = [...read.refusedLiterals, ...refusedVariables(request.variables)];
-          if (refused.length > 0) throw refusal(invalid(...refused));
+          if (refused.length > 0) {
+            throw refusal(refusedInput(refused), refused.some(({ malformed }) => malformed) ? 400 : 200);
+          }
+          // Execution would find this too, but only after the request had been asked who it is, and had counted.
+          const [wrong] = documents.checkVariables(operation, request.variables);
+          if (wrong) {
+            wrong.extensions.http = { status: 400 };
+            throw wrong;
+          }
           const { ip = '', requestId } = contextValue.caller;
           const resolveCaller = () => authenticate(fields, contextValue.presented, { ip, requestId });
           try {
@@ -87,12 +97,6 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             throw refusal(error);
           }
           if (!fields.some(({ type, name }) => rules.get(`${type}.${name}`)?.throttle)) return;
-          // Execution would find this too, but only after the request had counted.
-          const [wrong] = documents.checkVariables(operation, request.variables);
-          if (wrong) {
-            wrong.extensions.http = { status: 400 };
-            throw wrong;
-          }
           await holdToThrottles(fields, ip, response.http.headers);
         },
         async willSendResponse(request) {
@@ -143,10 +147,10 @@ function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayCo
     body.singleResult = { errors: [graphError(answerTooLarge()).toJSON()] };
 }
 
-/** An operation that is refused has been answered: HTTP status 200, the error in the body. */
-function refusal(error: DomainError): GraphQLError {
+/** An operation that is refused has been answered: HTTP status 200, the error in the body. What never was one is a 400. */
+function refusal(error: DomainError, status: 200 | 400 = 200): GraphQLError {
   const { message, extensions } = graphError(error);
-  return new GraphQLError(message, { extensions: { ...extensions, http: { status: 200 } } });
+  return new GraphQLError(message, { extensions: { ...extensions, http: { status } } });
 }
 
 function noSuchOperation(): GraphQLError {

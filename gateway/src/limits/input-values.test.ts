@@ -30,7 +30,7 @@ test('everything else passes', (t) => {
 test('nesting has an end', (t) => {
   t.deepEqual(refusedVariables({ a: nested(64) }), []);
   t.deepEqual(refusedVariables({ a: nested(65) }), [
-    { path: `a${'.0'.repeat(64)}`, message: 'is nested more than 64 levels deep' },
+    { path: `a${'.0'.repeat(64)}`, message: 'is nested more than 64 levels deep', malformed: true },
   ]);
   t.is(refusedVariables({ a: nested(400_000) }).length, 1);
 });
@@ -59,12 +59,12 @@ const lists = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 test('literals are nested no deeper than planning bears', (t) => {
   t.deepEqual(refusedLiterals(parse(`{ a(b: ${lists(5)}, c: ${lists(5)}) }`)), []);
   t.deepEqual(refusedLiterals(parse(`{ a(b: ${lists(6)}, c: { d: ${lists(900)} }, e: "\\u0000") }`)), [
-    { path: 'b', message: tooDeep },
-    { path: 'c.d', message: tooDeep },
+    { path: 'b', message: tooDeep, malformed: true },
+    { path: 'c.d', message: tooDeep, malformed: true },
     { path: 'e', message: nul },
   ]);
   t.deepEqual(refusedLiterals(parse(`query ($v: [Int] = ${lists(6)}) { a(b: $v) }`)), [
-    { path: 'v', message: tooDeep },
+    { path: 'v', message: tooDeep, malformed: true },
   ]);
   const between = (levels: number) => `${'[{ a: '.repeat(levels)}1${'}]'.repeat(levels)}`;
   t.deepEqual(refusedLiterals(parse(`{ a(b: ${between(5)}) }`)), []);
@@ -78,12 +78,12 @@ test('literals are nested no deeper than planning bears', (t) => {
 test('numbers that are too large to be one are told, wherever they stand', (t) => {
   const endless = 'must not hold a number that is not finite';
   t.deepEqual(refusedLiterals(parse(`{ a(b: 1e999, c: { d: [-1e999] }, e: 1${'0'.repeat(400)}, f: 1e308) }`)), [
-    { path: 'b', message: endless },
-    { path: 'c.d', message: endless },
-    { path: 'e', message: endless },
+    { path: 'b', message: endless, malformed: true },
+    { path: 'c.d', message: endless, malformed: true },
+    { path: 'e', message: endless, malformed: true },
   ]);
   t.deepEqual(refusedVariables(JSON.parse('{"a":{"b":[1e999]},"c":1e308,"d":-1e999}')), [
-    { path: 'a.b.0', message: endless },
-    { path: 'd', message: endless },
+    { path: 'a.b.0', message: endless, malformed: true },
+    { path: 'd', message: endless, malformed: true },
   ]);
 });

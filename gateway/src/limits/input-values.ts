@@ -1,4 +1,4 @@
-import type { FieldProblem } from '@parley/chassis/errors';
+import { type DomainError, type FieldProblem, invalid } from '@parley/chassis/errors';
 import { whyUnstorable } from '@parley/chassis/input-checks';
 import {
   type ASTNode,
@@ -24,6 +24,12 @@ const maxLevels = 64;
 const maxLiteralLists = 5;
 const maxLiteralLevels = 16;
 
+/** A value that no operation takes, by its place. */
+export interface RefusedValue extends FieldProblem {
+  /** No field could mean it, whatever it stores: nesting without end, a number that is none. The request is malformed by it. */
+  malformed?: true;
+}
+
 /** At most so many problems are told at once. */
 const maxProblems = 20;
 
@@ -31,21 +37,21 @@ const maxProblems = 20;
  * What no operation takes in its variables: strings that cannot be stored, keys included, numbers too large to be one, and
  * endless nesting.
  */
-export function refusedVariables(variables: Readonly<Record<string, unknown>> | null | undefined): FieldProblem[] {
+export function refusedVariables(variables: Readonly<Record<string, unknown>> | null | undefined): RefusedValue[] {
   if (!variables || acceptable(variables, maxLevels + 1)) return [];
-  const problems: FieldProblem[] = [];
+  const problems: RefusedValue[] = [];
   collect(variables, '', maxLevels + 1, problems);
   return problems;
 }
 
 /** The same of the literals that are written in a document, told by argument. Must have been asked before it is planned. */
-export function refusedLiterals(document: DocumentNode): FieldProblem[] {
-  const problems: FieldProblem[] = [];
+export function refusedLiterals(document: DocumentNode): RefusedValue[] {
+  const problems: RefusedValue[] = [];
   let lists = 0;
   let levels = 0;
 
-  function refuse(message: string, parent: VisitedParent, ancestors: Ancestors): void {
-    problems.push({ path: argumentPath(parent ? [...ancestors, parent] : ancestors), message });
+  function refuse(value: Omit<RefusedValue, 'path'>, parent: VisitedParent, ancestors: Ancestors): void {
+    problems.push({ path: argumentPath(parent ? [...ancestors, parent] : ancestors), ...value });
   }
 
   function check(
@@ -55,15 +61,16 @@ export function refusedLiterals(document: DocumentNode): FieldProblem[] {
     _path: unknown,
     ancestors: Ancestors,
   ) {
-    const message = whyUnstorable(kind === Kind.STRING ? value : Number(value));
-    if (message) refuse(message, parent, ancestors);
+    const refused = whyRefused(kind === Kind.STRING ? value : Number(value));
+    if (refused) refuse(refused, parent, ancestors);
     return problems.length < maxProblems ? undefined : BREAK;
   }
 
   const nesting = (list: 0 | 1) => ({
     enter(_node: ASTNode, _key: unknown, parent: VisitedParent, _path: unknown, ancestors: Ancestors) {
       if (lists + list > maxLiteralLists || levels === maxLiteralLevels) {
-        refuse('is nested too deeply to stand in a document: send it as a variable', parent, ancestors);
+        const message = 'is nested too deeply to stand in a document: send it as a variable';
+        refuse({ message, malformed: true }, parent, ancestors);
         return problems.length < maxProblems ? false : BREAK; // and so is not left
       }
       lists += list;
@@ -86,6 +93,16 @@ export function refusedLiterals(document: DocumentNode): FieldProblem[] {
   return problems;
 }
 
+/** What a client is told of such values. */
+export function refusedInput(values: RefusedValue[]): DomainError {
+  return invalid(...values.map(({ path, message }) => ({ path, message })));
+}
+
+function whyRefused(value: unknown): Omit<RefusedValue, 'path'> | undefined {
+  const message = whyUnstorable(value);
+  return message === undefined ? undefined : { message, ...(typeof value === 'number' && { malformed: true }) };
+}
+
 /** The quick look at what is nearly always right: no paths, no copies. */
 function acceptable(value: unknown, levels: number): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
@@ -99,15 +116,15 @@ function acceptable(value: unknown, levels: number): boolean {
   return true;
 }
 
-function collect(value: unknown, path: string, levels: number, problems: FieldProblem[]): void {
+function collect(value: unknown, path: string, levels: number, problems: RefusedValue[]): void {
   if (problems.length >= maxProblems) return;
   if (typeof value !== 'object' || value === null) {
-    const message = whyUnstorable(value);
-    if (message) problems.push({ path, message });
+    const refused = whyRefused(value);
+    if (refused) problems.push({ path, ...refused });
     return;
   }
   if (levels === 0) {
-    problems.push({ path, message: `is nested more than ${maxLevels} levels deep` });
+    problems.push({ path, message: `is nested more than ${maxLevels} levels deep`, malformed: true });
     return;
   }
   for (const [key, element] of Object.entries(value)) {

@@ -1,4 +1,4 @@
-import { badRequest, invalid } from '@parley/chassis/errors';
+import { badRequest } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import {
   type DocumentNode,
@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import type { Documents } from '../graph/documents.ts';
 import { rootFields } from '../graph/root-fields.ts';
-import { refusedVariables } from '../limits/input-values.ts';
+import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 
 export interface SubscriptionDocument {
   document: DocumentNode;
@@ -34,7 +34,7 @@ export function readSubscription(
     return [graphError(badRequest('This socket carries subscriptions only; send queries and mutations by POST'))];
   }
   const refused = [...read.refusedLiterals, ...refusedVariables(variables)];
-  if (refused.length > 0) return [graphError(invalid(...refused))];
+  if (refused.length > 0) return [graphError(refusedInput(refused))];
   const wrong = documents.checkVariables(operation, variables);
   if (wrong.length > 0) return wrong;
   if (rootFields(read.document, operation, withDefaults(operation, variables)).length === 0) {
