@@ -1,9 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { hash } from '@node-rs/argon2';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createPasswords } from './passwords.ts';
 
+function passwordsOf(t: ExecutionContext, options: Parameters<typeof createPasswords>[0]) {
+  const passwords = createPasswords(options);
+  t.teardown(() => passwords.close());
+  return passwords;
+}
+
+/** The threads of this process that hash, each with its priority. */
+function hashingThreads(): { nice: number }[] {
+  return readdirSync('/proc/self/task').flatMap((id) => {
+    const [, name, rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`/proc/self/task/${id}/stat`, 'utf8')) ?? [];
+    return name === 'passwords' ? [{ nice: Number(rest.split(' ')[16]) }] : [];
+  });
+}
+
 test('a password is argon2id with OWASP’s parameters, and verifies', async (t) => {
-  const passwords = createPasswords({ atOnce: 2, queue: 10 });
+  const passwords = passwordsOf(t, { atOnce: 2, queue: 10 });
   const stored = await passwords.hash('correct horse');
 
   t.regex(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
@@ -12,12 +28,12 @@ test('a password is argon2id with OWASP’s parameters, and verifies', async (t)
 });
 
 test('without a hash the answer is no, also for the password behind the stand-in', async (t) => {
-  const passwords = createPasswords({ atOnce: 2, queue: 10 });
+  const passwords = passwordsOf(t, { atOnce: 2, queue: 10 });
   for (const nobody of [null, undefined, '']) t.false(await passwords.verify(nobody, 'x'));
 });
 
 test('beyond the queue a call is refused as unavailable, and those in it are served', async (t) => {
-  const passwords = createPasswords({ atOnce: 1, queue: 2 });
+  const passwords = passwordsOf(t, { atOnce: 1, queue: 2 });
   const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.hash('correct horse')));
 
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
@@ -26,7 +42,7 @@ test('beyond the queue a call is refused as unavailable, and those in it are ser
 });
 
 test('hashing leaves the event loop free', async (t) => {
-  const passwords = createPasswords({ atOnce: 1, queue: 2 });
+  const passwords = passwordsOf(t, { atOnce: 1, queue: 2 });
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;
@@ -38,7 +54,7 @@ test('hashing leaves the event loop free', async (t) => {
 
 test('what the stand-in costs is what a real hash costs', async (t) => {
   const fresh = await hash('x', { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
-  const passwords = createPasswords({ atOnce: 1, queue: 200 });
+  const passwords = passwordsOf(t, { atOnce: 1, queue: 200 });
   const timesMs = { known: [] as number[], unknown: [] as number[] };
   for (let n = 0; n < 30; n += 1) {
     const which = n % 2 ? 'known' : 'unknown'; // in turn, so that a busy machine is busy for both
@@ -48,4 +64,33 @@ test('what the stand-in costs is what a real hash costs', async (t) => {
   }
   const [known, unknown] = [Math.min(...timesMs.known), Math.min(...timesMs.unknown)];
   t.true(unknown > known / 2 && unknown < known * 2, `${known} ms and ${unknown} ms`);
+});
+
+const linuxTest = process.platform === 'linux' ? test.serial : test.skip;
+
+linuxTest('threads that hash are as many as were asked for at most, stand back for others, and end', async (t) => {
+  const passwords = createPasswords({ atOnce: 2, queue: 10 });
+  const before = hashingThreads().length;
+  await Promise.all(Array.from({ length: 6 }, () => passwords.hash('correct horse')));
+  const threads = hashingThreads();
+
+  t.is(threads.length - before, 2);
+  t.true(
+    threads.every(({ nice }) => nice > getPriority()),
+    JSON.stringify(threads),
+  );
+  await passwords.close();
+  t.is(hashingThreads().length, before);
+  t.regex(await passwords.hash('afterwards'), /^\$argon2id/);
+  await passwords.close();
+});
+
+test('whoever waits for a thread that is ended hears of it, and what is no hash compares with nothing', async (t) => {
+  const passwords = passwordsOf(t, { atOnce: 1, queue: 10 });
+  const waiting = passwords.hash('correct horse');
+  await passwords.close();
+
+  await t.throwsAsync(waiting, { message: /has ended/ });
+  await t.throwsAsync(passwords.verify('no hash at all', 'correct horse'));
+  t.regex(await passwords.hash('correct horse'), /^\$argon2id/);
 });

@@ -31,10 +31,11 @@ export function identity(config: IdentityConfig, around: Surroundings): Unit {
   const metrics = createMetrics(name);
   const database = around.database(identitySchema);
   const box = createSecretBox(config.secretsKeys);
+  const passwords = createPasswords({ atOnce: config.hashesAtOnce, queue: config.hashQueue });
   const ports: Ports = {
     database,
     box,
-    passwords: createPasswords({ atOnce: config.hashesAtOnce, queue: config.hashQueue }),
+    passwords,
     loginLock: loginLock(around.keyValue),
     keys: ownKeys(database, box),
     announce: announceCredentials(around.keyValue, log),
@@ -53,6 +54,7 @@ export function identity(config: IdentityConfig, around: Surroundings): Unit {
       onListening: (url) => addresses.announce(name, 'ops', url),
     }),
     databasePart(database, around),
+    { name: 'passwords', start: async () => undefined, stop: () => passwords.close() },
     ports.keys,
     outboxRelay({ database, bus: around.eventBus, soleOwner: around.soleOwner, log, metrics }),
     rpcServer({

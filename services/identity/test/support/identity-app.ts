@@ -43,10 +43,12 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   const announced: CredentialsChanged['whose'][] = [];
   const portsOn = (on: Database): Ports => {
     const box = createSecretBox([secretsKey]);
+    const passwords = createPasswords({ atOnce: 2, queue: 100 });
+    t.teardown(() => passwords.close());
     return {
       database: on,
       box,
-      passwords: createPasswords({ atOnce: 2, queue: 100 }),
+      passwords,
       loginLock: loginLock(keyValue),
       keys: ownKeys(on, box),
       announce: async (whose) => void announced.push(whose),
