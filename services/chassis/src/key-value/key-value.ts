@@ -17,6 +17,11 @@ export interface KeyValue {
   /** Counts all entries or none, in one atomic step and one round trip, whatever their number. */
   countAll(entries: CountEntry[]): Promise<CountAnswer>;
   /**
+   * Takes back what was counted, all in one atomic step: no counter goes below 0, and its window ends when it would have. Of a
+   * counter whose window has ended nothing is taken; whoever gives back late may so take from the window after it.
+   */
+  giveBack(entries: Pick<CountEntry, 'key' | 'amount'>[]): Promise<void>;
+  /**
    * Tells all who are subscribed now; nobody later. Messages of one publisher on one channel arrive in order, at most
    * once: a subscriber that must miss nothing asks its source again from time to time.
    */
@@ -73,10 +78,17 @@ export function checkTtl(ttlMs: number): void {
 
 /** Throws for entries that no window can count. For engines. */
 export function checkCountEntries(entries: CountEntry[]): void {
-  for (const { key, requests, windowMs, amount } of entries) {
-    checkKey(key);
+  checkAmounts(entries);
+  for (const { key, requests, windowMs } of entries) {
     checkTtl(windowMs);
-    const whole = Number.isSafeInteger(requests) && Number.isSafeInteger(amount);
-    if (!whole || requests < 0 || amount < 0) throw new RangeError(`Cannot count ${amount} of ${requests} for ${key}`);
+    if (!Number.isSafeInteger(requests) || requests < 0) throw new RangeError(`${key} cannot take ${requests}`);
+  }
+}
+
+/** Throws for amounts that can be neither counted nor given back. For engines. */
+export function checkAmounts(entries: Pick<CountEntry, 'key' | 'amount'>[]): void {
+  for (const { key, amount } of entries) {
+    checkKey(key);
+    if (!Number.isSafeInteger(amount) || amount < 0) throw new RangeError(`Cannot count ${amount} for ${key}`);
   }
 }

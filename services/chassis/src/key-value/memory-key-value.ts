@@ -5,6 +5,7 @@ import {
   type CountAnswer,
   type CountEntry,
   type CountWindow,
+  checkAmounts,
   checkCountEntries,
   checkKey,
   checkTtl,
@@ -94,6 +95,16 @@ export function memoryKeyValue({ now = () => performance.now(), log }: MemoryKey
       return answer;
     },
 
+    async giveBack(entries) {
+      if (closed) throw unavailable('The key-value store is closed');
+      checkAmounts(entries);
+      for (const { key } of entries) counterOf(key, live(key)); // none is changed where one holds no counter
+      for (const { key, amount } of entries) {
+        const found = live(key);
+        if (found) found.value = String(Math.max(0, counterOf(key, found) - amount));
+      }
+    },
+
     async publish(channel, message) {
       use(channel);
       const handlers = channels.get(channel);
@@ -135,6 +146,12 @@ export function memoryKeyValue({ now = () => performance.now(), log }: MemoryKey
   };
 }
 
+function counterOf(key: string, found: Kept | undefined): number {
+  const count = found ? Number(found.value) : 0;
+  if (!Number.isSafeInteger(count)) throw new TypeError(`${key} holds no counter`);
+  return count;
+}
+
 interface Counter {
   before: number;
   count: number;
@@ -151,8 +168,7 @@ function weigh(entries: CountEntry[], at: number, find: (key: string) => Kept | 
       continue;
     }
     const found = find(key);
-    const before = found ? Number(found.value) : 0;
-    if (!Number.isSafeInteger(before)) throw new TypeError(`${key} holds no counter`);
+    const before = counterOf(key, found);
     counters.set(key, { before, count: before + amount, endsAtMs: found?.expiresAtMs ?? at + windowMs });
   }
 

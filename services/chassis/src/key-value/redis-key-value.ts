@@ -1,10 +1,11 @@
 import { ErrorReply } from 'redis';
 import { unavailable } from '../errors.ts';
-import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import { type RedisConnection, type RedisScript, redisScript } from '../redis/redis-connection.ts';
 import {
   type CountAnswer,
   type CountEntry,
   type CountWindow,
+  checkAmounts,
   checkCountEntries,
   checkKey,
   checkTtl,
@@ -19,6 +20,17 @@ export function redisKeyValue(connection: RedisConnection): KeyValue {
   function use(...keys: string[]): void {
     if (closed) throw unavailable('The key-value store is closed');
     keys.forEach(checkKey);
+  }
+
+  async function onCounters<T>(script: RedisScript, entries: { key: string }[], args: string[]): Promise<T> {
+    const keys = entries.map(({ key }) => key);
+    try {
+      return await connection.script<T>(script, keys, args);
+    } catch (error) {
+      const [, number] = (error instanceof ErrorReply && /NOCOUNTER (\d+)/.exec(error.message)) || [];
+      if (number === undefined) throw error;
+      throw new TypeError(`${keys[Number(number) - 1]} holds no counter`, { cause: error });
+    }
   }
 
   return {
@@ -48,15 +60,16 @@ export function redisKeyValue(connection: RedisConnection): KeyValue {
       use();
       checkCountEntries(entries);
       if (entries.length === 0) return { counted: true, windows: [] };
-      const keys = entries.map(({ key }) => key);
       const amounts = entries.flatMap(({ requests, windowMs, amount }) => [requests, windowMs, amount].map(String));
-      try {
-        return toAnswer(entries, await connection.script<number[]>(countAll, keys, amounts));
-      } catch (error) {
-        const [, number] = (error instanceof ErrorReply && /NOCOUNTER (\d+)/.exec(error.message)) || [];
-        if (number === undefined) throw error;
-        throw new TypeError(`${keys[Number(number) - 1]} holds no counter`, { cause: error });
-      }
+      return toAnswer(entries, await onCounters<number[]>(countAll, entries, amounts));
+    },
+
+    async giveBack(entries) {
+      use();
+      checkAmounts(entries);
+      if (entries.length === 0) return;
+      const amounts = entries.map(({ amount }) => String(amount));
+      await onCounters(giveBack, entries, amounts);
     },
 
     async publish(channel, message) {
@@ -133,6 +146,18 @@ for _, key in ipairs(KEYS) do
   answer[#answer + 1] = counter.ends
 end
 return answer
+`);
+
+/** Looks at all counters, then takes from each what it holds at most; DECRBY leaves its time alone. */
+const giveBack = redisScript(`
+for i, key in ipairs(KEYS) do
+  if not tonumber(redis.call('GET', key) or 0) then return redis.error_reply('NOCOUNTER ' .. i) end
+end
+for i, key in ipairs(KEYS) do
+  local amount = math.min(tonumber(redis.call('GET', key) or 0), tonumber(ARGV[i]))
+  if amount > 0 then redis.call('DECRBY', key, string.format('%.0f', amount)) end
+end
+return 1
 `);
 
 function toAnswer(entries: CountEntry[], [counted, ...rest]: number[]): CountAnswer {

@@ -132,6 +132,57 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.like(read, { windows: [{ count: 10 }] });
   });
 
+  test(`${name}: what is given back may be counted again, by every replica, and no more than was counted`, async (t) => {
+    const { keyValue, other, key, entry } = await setup(t);
+    await keyValue.countAll([entry('a', { amount: 3 }), entry('b', { amount: 2 })]);
+    await other.giveBack([
+      entry('a', { amount: 1 }),
+      entry('a', { amount: 1 }),
+      entry('b', { amount: 5 }),
+      entry('none'),
+    ]);
+    const read = (part: string) => entry(part, { amount: 0 });
+    t.like(await keyValue.countAll([read('a'), read('b'), read('none')]), {
+      windows: [{ count: 1 }, { count: 0 }, { count: 0 }],
+    });
+    t.is(await keyValue.get(key('none')), undefined, 'no window was started');
+    t.true((await keyValue.countAll([entry('b', { amount: 3 })])).counted, 'it is not below 0');
+    t.false((await keyValue.countAll([entry('b')])).counted);
+    await keyValue.giveBack([]);
+  });
+
+  test(`${name}: giving back leaves a window its end, also when nothing of it is left`, async (t) => {
+    const { keyValue, key, entry } = await setup(t);
+    const brief = entry('a', { requests: 1, windowMs: 200 });
+    await keyValue.countAll([brief]);
+    await keyValue.giveBack([brief]);
+    const answer = await keyValue.countAll([brief]);
+    if (!answer.counted) return t.fail('what was given back could not be counted');
+    t.true((answer.windows[0]?.endsInMs ?? 0) <= 200);
+    await eventually('the window has ended', async () => (await keyValue.get(key('a'))) === undefined);
+    await keyValue.giveBack([brief]);
+    t.is(await keyValue.get(key('a')), undefined);
+  });
+
+  test(`${name}: of many that count and give back at once nothing is lost`, async (t) => {
+    const { keyValue, other, entry } = await setup(t);
+    const roomy = entry('a', { requests: 1_000 });
+    await keyValue.countAll([entry('a', { requests: 1_000, amount: 100 })]);
+    const steps = Array.from({ length: 60 }, (_, n) =>
+      n % 3 ? keyValue.giveBack([roomy]) : other.countAll([roomy]).then(() => undefined),
+    );
+    await Promise.all(steps);
+    t.like(await other.countAll([{ ...roomy, amount: 0 }]), { windows: [{ count: 80 }] });
+  });
+
+  test(`${name}: where one key holds no counter nothing is given back`, async (t) => {
+    const { keyValue, key, entry } = await setup(t);
+    await keyValue.countAll([entry('a')]);
+    await keyValue.set(key('text'), 'none', LONG);
+    await t.throwsAsync(keyValue.giveBack([entry('a'), entry('text')]), { instanceOf: TypeError });
+    t.is(await keyValue.get(key('a')), '1');
+  });
+
   test(`${name}: deleting a counter starts it anew`, async (t) => {
     const { keyValue, other, key, entry } = await setup(t);
     await keyValue.countAll([entry('a', { amount: 3 })]);
@@ -153,6 +204,9 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
       () => keyValue.set(key('a'), 'b', { ttlMs: 1.5 }),
       () => keyValue.countAll([entry('a', { amount: -1 })]),
       () => keyValue.countAll([entry('a', { windowMs: Number.NaN })]),
+      () => keyValue.giveBack([{ key: 'a', amount: 1 }]),
+      () => keyValue.giveBack([entry('a', { amount: -1 })]),
+      () => keyValue.giveBack([entry('a', { amount: 0.5 })]),
     ];
     for (const call of foreign) await t.throwsAsync(call, { instanceOf: RangeError });
   });
@@ -182,7 +236,13 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     const { keyValue, key, entry } = await setup(t);
     await keyValue.ping();
     await keyValue.close();
-    for (const call of [() => keyValue.ping(), () => keyValue.get(key('a')), () => keyValue.countAll([entry('a')])]) {
+    const calls: (() => Promise<unknown>)[] = [
+      () => keyValue.ping(),
+      () => keyValue.get(key('a')),
+      () => keyValue.countAll([entry('a')]),
+      () => keyValue.giveBack([entry('a')]),
+    ];
+    for (const call of calls) {
       t.like(await t.throwsAsync(call), { kind: 'unavailable' });
     }
   });
