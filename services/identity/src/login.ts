@@ -4,6 +4,7 @@ import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
+import type { LoginDoor } from './login-lock.ts';
 import { maxPasswordLength } from './password-rules.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
@@ -31,16 +32,12 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
   const identifier = identifierOf(input);
   const ip = caller.ip ?? '';
   const door = await ports.loginLock.door(identifier, ip);
-  const account = await ports.database.transactShared(async (db) => {
-    const found = await findAccount(userStore(db), input);
-    const barred = door === 'known' && found && !(await signInStore(db).hasBegunFrom(found.userId, ip));
-    return barred ? undefined : found;
+  const account = await verified(ports, door, input, ip).catch(async (error: unknown) => {
+    // What could not be looked at was no guess. Should that not be told either, it stays counted.
+    if (door !== 'closed') await ports.loginLock.untried(identifier, ip).catch(() => undefined);
+    throw error;
   });
-
-  // Behind a closed door, and for what nobody can have as a password, the same work is done for nothing.
-  const possible = door !== 'closed' && codePoints(input.password) <= maxPasswordLength;
-  const right = await ports.passwords.verify(possible ? account?.passwordHash : null, possible ? input.password : '');
-  if (!account?.passwordHash || !right) {
+  if (!account) {
     if (door !== 'closed') await ports.loginLock.failed(identifier, ip);
     throw wrongCredentials();
   }
@@ -60,6 +57,20 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
     });
   });
   return issueTokens(ports, signIn);
+}
+
+/** The account, where this is its password and the door is open to who brings it. The same work is done whatever is wrong. */
+async function verified(ports: Ports, door: LoginDoor, input: SignInInput, ip: string) {
+  const account = await ports.database.transactShared(async (db) => {
+    const found = await findAccount(userStore(db), input);
+    const barred = door === 'known' && found && !(await signInStore(db).hasBegunFrom(found.userId, ip));
+    return barred ? undefined : found;
+  });
+  // Behind a closed door, and for what nobody can have as a password, the same work is done for nothing.
+  const possible = door !== 'closed' && codePoints(input.password) <= maxPasswordLength;
+  const passwordHash = account?.passwordHash;
+  const right = await ports.passwords.verify(possible ? passwordHash : null, possible ? input.password : '');
+  return account && passwordHash && right ? { ...account, passwordHash } : undefined;
 }
 
 /** One spelling for each address or number, so that guessing goes on under the same one. */

@@ -1,3 +1,5 @@
+import { unavailable } from '@parley/chassis/errors';
+import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { anybody, type IdentityApp, identityApp, signUp } from './support/identity-app.ts';
 
@@ -91,4 +93,89 @@ test('an IPv6 client is its /64, and IPv4 within IPv6 is IPv4', async (t) => {
   t.is(await door('nobody@example.test', '2001:db8:1:3::1'), 'open');
   await fail(identity, 'nobody@example.test', 10, (n) => (n % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'));
   t.is(await door('nobody@example.test', '192.0.2.7'), 'closed');
+});
+
+/** What is compared with the hash of somebody's password, and how it ends. */
+function spied({ ports }: IdentityApp, answer: (given: string, n: number) => boolean | Promise<boolean>): string[] {
+  const tried: string[] = [];
+  ports.passwords.verify = async (passwordHash, given) => {
+    if (!passwordHash) return false;
+    tried.push(given);
+    return answer(given, tried.length);
+  };
+  return tried;
+}
+
+test('of guesses that come at once from everywhere no more than fifty an hour are tried', async (t) => {
+  const identity = await identityApp(t);
+  const { input } = await signUp(identity.app);
+  const tried = spied(identity, () => false);
+  const guesses = (first: number) =>
+    Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        t.throwsAsync(
+          identity.app.login(from(`198.51.100.${first + n}`), { email: input.email, password: `wrong password ${n}` }),
+        ),
+      ),
+    );
+
+  for (const error of await guesses(0)) t.like(error, refused);
+  t.is(tried.length, 50);
+  for (const error of await guesses(100)) t.like(error, refused);
+  t.is(tried.length, 50);
+  identity.advance(61 * 60_000);
+  await guesses(0);
+  t.is(tried.length, 100);
+});
+
+test('right passwords cost nothing of the fifty, however many', async (t) => {
+  const identity = await identityApp(t);
+  const { input } = await signUp(identity.app);
+  const tried = spied(identity, (given) => given === password);
+  for (let n = 0; n < 60; n += 1) await identity.app.login(from(`198.51.100.${n}`), { email: input.email, password });
+  await fail(identity, input.email, 49, (n) => `203.0.113.${n}`);
+  await t.notThrowsAsync(identity.app.login(from('192.0.2.200'), { email: input.email, password }));
+  t.is(tried.length, 110);
+});
+
+test('attempts that nobody could look at cost nothing, one by one or at once, and are told as what they were', async (t) => {
+  const identity = await identityApp(t);
+  const { app, ports, database } = identity;
+  const { input } = await signUp(app);
+  const login = (ip: string, given: string) => app.login(from(ip), { email: input.email, password: given });
+  const verify = ports.passwords.verify;
+  const outage = async (given: string) => {
+    const atOnce = Array.from({ length: 9 }, () => t.throwsAsync(login('192.0.2.7', given)));
+    for (const error of await Promise.all(atOnce)) t.like(error, { kind: 'unavailable' });
+    for (let n = 0; n < 60; n += 1) t.like(await t.throwsAsync(login('192.0.2.7', given)), { kind: 'unavailable' });
+  };
+
+  ports.passwords.verify = () => Promise.reject(unavailable('Too many sign-ins at once'));
+  await outage('wrong password');
+  ports.database = { ...database, transactShared: () => Promise.reject(unavailable('The database is away')) };
+  await outage(password);
+  ports.database = database;
+  ports.passwords.verify = verify;
+
+  await fail(identity, input.email, 9, () => '192.0.2.7');
+  await t.notThrowsAsync(login('192.0.2.7', password), 'nine wrong ones do not lock');
+  await t.notThrowsAsync(login('203.0.113.9', password), 'nor have there been fifty');
+});
+
+test('wrong ones beside others that nobody could look at do not lock before they are ten', async (t) => {
+  const identity = await identityApp(t);
+  const { input } = await signUp(identity.app);
+  const held: (() => void)[] = [];
+  spied(identity, (given) =>
+    given === 'held password'
+      ? new Promise((_, reject) => held.push(() => reject(unavailable('Too many sign-ins at once'))))
+      : given === password,
+  );
+  const login = (given: string) => identity.app.login(from('192.0.2.7'), { email: input.email, password: given });
+  const late = Array.from({ length: 9 }, () => t.throwsAsync(login('held password')));
+  await eventually('nine are under way', () => held.length === 9);
+  t.like(await t.throwsAsync(login('wrong password')), refused);
+  for (const end of held) end();
+  for (const error of await Promise.all(late)) t.like(error, { kind: 'unavailable' });
+  await t.notThrowsAsync(login(password));
 });
