@@ -1,0 +1,67 @@
+import type { Invariant } from './facts.ts';
+
+/** Stands for as long as a session does: the look at whether it is idle. */
+const expiry = 'session.expiry';
+
+/** Every outbox is empty, and no job is left but those of suspended tenants. */
+export const nothingIsLeftToDo: Invariant = ({ outbox, jobs, tenants }) => {
+  const waits = new Set<number | null>(tenants.filter(({ suspended }) => suspended).map(({ id }) => id));
+  return [
+    ...outbox.map(({ service, topic, key }) => `${service} has not published ${topic} of ${key}`),
+    ...jobs
+      .filter(({ kind, tenantId }) => kind !== expiry && !waits.has(tenantId))
+      .map(({ service, kind, key, state }) => `${service} has a ${state} job ${kind} of ${key}`),
+  ];
+};
+
+/** Every consumer has taken all of its topic. */
+export const nothingIsUnread: Invariant = ({ topics }) =>
+  (topics?.groups ?? [])
+    .filter(({ lag }) => lag !== 0)
+    .map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);
+
+/** The types that somebody does something at. Others are passed over, whoever publishes them. */
+const heard = new Set(['session.ended.v1', 'tenant.deleted.v1']);
+
+/** Each published event has taken effect in each group that reads its topic, which an inbox keeps to once, or is a dead letter. */
+export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
+  if (!topics) return [];
+  const { events, groups, letters } = topics;
+  const taken = new Set(inbox.map(({ consumer, eventId }) => `${consumer} ${eventId}`));
+  const given = new Set(letters.map(({ group, eventId }) => `${group} ${eventId}`));
+  return groups.flatMap(({ group, topic }) => {
+    const ids = new Set(events.filter((event) => event.topic === topic && heard.has(event.type)).map(({ id }) => id));
+    return [...ids]
+      .filter((id) => !taken.has(`${group} ${id}`) && !given.has(`${group} ${id}`))
+      .map((id) => `${group} has not taken event ${id} of ${topic}`);
+  });
+};
+
+/** Each end is told as one event, however often that is published, and an end of a session that goes on is not. */
+export const everyEndIsToldOnce: Invariant = ({ topics, sessions }) => {
+  if (!topics) return [];
+  const ends = topics.events.filter(({ type }) => type === 'session.ended.v1');
+  const idsOf = new Map(
+    [...Map.groupBy(ends, ({ key }) => key)].map(([key, of]) => [key, new Set(of.map(({ id }) => id))]),
+  );
+  return sessions.flatMap(({ id, status, judged }) => {
+    const count = idsOf.get(String(id))?.size ?? 0;
+    const isOver = status === 'ENDED' || status === 'EXPIRED';
+    if (count > 1 || (count > 0 && !isOver)) return [`session ${id} is ${status}, and ${count} events tell of its end`];
+    return count === 0 && isOver && judged ? [`session ${id} is ${status}, and no event tells of it`] : [];
+  });
+};
+
+/** The dead-letter topics hold exactly the poison. */
+export const deadLettersArePoison: Invariant = ({ topics }) => {
+  if (!topics) return [];
+  const { letters, poison } = topics;
+  const expected = new Set(poison);
+  const found = new Set(letters.map(({ eventId }) => eventId));
+  return [
+    ...letters
+      .filter(({ eventId }) => !expected.has(eventId))
+      .map(({ topic, group, eventId, reason }) => `${group} gave up event ${eventId} of ${topic}: ${reason}`),
+    ...poison.filter((id) => !found.has(id)).map((id) => `event ${id} is poison and no dead letter`),
+  ];
+};

@@ -1,0 +1,103 @@
+import type { Facts, Invariant, MessageFact, SessionFact, TurnFact } from './facts.ts';
+
+/** How long a judgement may take from the end of its session; that of a tenant that was suspended meanwhile counts as any. */
+const evaluationDeadlineMs = 10 * 60_000;
+/** How long work may be due, or without a lease, before somebody takes it. */
+const unattendedMs = 15_000;
+
+/** Every message of a person has one reply or one recorded failure, and none is still waited for. */
+export const everyMessageHasOneEnd: Invariant = (facts) =>
+  inSessions(facts, ({ id }, messages, turns) =>
+    messages.flatMap(({ role, turnIndex: index }) => {
+      if (role !== 'USER') return [];
+      const replies = messages.filter((row) => row.role === 'MODEL' && row.exchangeIndex === index).length;
+      const mine = turns.filter((turn) => turn.turnIndex === index);
+      const failures = mine.filter((turn) => turn.state === 'FAILED' && turn.failureCode !== null).length;
+      if (mine.length === 1 && replies + failures === 1) return [];
+      const states = mine.map(({ state }) => state).join();
+      return [`message ${index} of session ${id} has ${replies} replies, ${failures} failures, turns ${states}`];
+    }),
+  );
+
+/** `turnIndex` counts from 0 in each session, without gap or repeat. */
+export const messagesAreCounted: Invariant = (facts) =>
+  inSessions(facts, ({ id }, messages) => {
+    const indexes = messages.map(({ turnIndex }) => turnIndex).toSorted((a, b) => a - b);
+    return indexes.every((index, n) => index === n) ? [] : [`session ${id} counts its messages ${indexes.join()}`];
+  });
+
+/** Each session that is over has exactly one evaluation, in time, when its tenant lives and is not suspended; no other has one. */
+export const everyEndIsJudgedOnce: Invariant = ({ sessions, evaluations, tenants }) => {
+  const bySession = Map.groupBy(evaluations, ({ sessionId }) => sessionId);
+  const alive = new Set(tenants.filter(({ suspended, deleted }) => !suspended && !deleted).map(({ id }) => id));
+  return sessions.flatMap(({ id, tenantId, status, judged, endedAt }) => {
+    const mine = bySession.get(id) ?? [];
+    const isOver = status === 'ENDED' || status === 'EXPIRED';
+    if (mine.length > 1 || (mine.length > 0 && !isOver)) {
+      return [`session ${id} is ${status} and has ${mine.length} evaluations`];
+    }
+    const [evaluation] = mine;
+    if (!evaluation) {
+      return isOver && judged && alive.has(tenantId) ? [`session ${id} is ${status} and has no evaluation`] : [];
+    }
+    const tookMs = evaluation.generatedAt.getTime() - (endedAt?.getTime() ?? 0);
+    return tookMs > evaluationDeadlineMs ? [`session ${id} was judged ${tookMs} ms after its end`] : [];
+  });
+};
+
+/** What is under way has somebody at it, or will have at once; and nothing is under way in a session that is over. */
+export const nothingIsAbandoned: Invariant = (facts) => {
+  const { jobs } = facts;
+  const withJob = new Set(jobs.map(({ turnId }) => turnId));
+  const turns = inSessions(facts, ({ id, status }, _messages, ofSession) => {
+    const open = ofSession.filter(({ state }) => state === 'QUEUED' || state === 'RUNNING');
+    const forgotten = open.filter((turn) => !withJob.has(turn.id));
+    return [
+      ...(open.length > 0 && status !== 'ACTIVE'
+        ? [`session ${id} is ${status} and has ${open.length} open turns`]
+        : []),
+      ...forgotten.map(({ turnIndex, state }) => `turn ${turnIndex} of session ${id} is ${state}, and no job is there`),
+    ];
+  });
+  const unattended = jobs.flatMap(({ service, kind, key, state, dueMs, leaseMs }) => {
+    if (state === 'queued' && dueMs > unattendedMs) {
+      return [`${service} has not begun its job ${kind} of ${key}, due for ${dueMs} ms`];
+    }
+    if (leaseMs !== null && leaseMs < -unattendedMs) {
+      return [`${service} has a job ${kind} of ${key} whose lease ran out ${-leaseMs} ms ago`];
+    }
+    return [];
+  });
+  return [...turns, ...unattended];
+};
+
+/** What belongs together is of one tenant. */
+export const nothingCrossesTenants: Invariant = ({ tenants, agents, sessions, evaluations, jobs, outbox }) => {
+  const owners = new Map(agents.map(({ id, tenantId }) => [id, tenantId]));
+  const talkers = new Map(sessions.map(({ id, tenantId }) => [id, tenantId]));
+  const known = new Set(tenants.map(({ id }) => id));
+  const unknown = [...jobs, ...outbox].filter(({ tenantId }) => tenantId !== null && !known.has(tenantId));
+  return [
+    ...sessions
+      .filter(({ agentId, tenantId }) => owners.get(agentId) !== tenantId)
+      .map(({ id, agentId }) => `session ${id} talks to agent ${agentId}, which its tenant does not have`),
+    ...evaluations
+      .filter(({ sessionId, tenantId }) => talkers.get(sessionId) !== tenantId)
+      .map(
+        ({ sessionId, tenantId }) =>
+          `an evaluation is of session ${sessionId}, which its tenant ${tenantId} does not have`,
+      ),
+    ...unknown.map(
+      ({ service, tenantId }) => `${service} has something to do for tenant ${tenantId}, which is not there`,
+    ),
+  ];
+};
+
+function inSessions(
+  { sessions, messages, turns }: Facts,
+  look: (session: SessionFact, messages: MessageFact[], turns: TurnFact[]) => string[],
+): string[] {
+  const messagesOf = Map.groupBy(messages, ({ sessionId }) => sessionId);
+  const turnsOf = Map.groupBy(turns, ({ sessionId }) => sessionId);
+  return sessions.flatMap((session) => look(session, messagesOf.get(session.id) ?? [], turnsOf.get(session.id) ?? []));
+}

@@ -1,0 +1,72 @@
+import type { Invariant } from './facts.ts';
+
+/** What was acknowledged is there once; what was refused is not; what nobody knows is there once at most. */
+export const whatWasToldIsTrue: Invariant = ({ told, messages, sessions }) => {
+  if (!told) return [];
+  const counts = new Map<string, number>();
+  for (const { role, sessionId, text } of messages) {
+    if (role === 'USER') counts.set(`${sessionId} ${text}`, (counts.get(`${sessionId} ${text}`) ?? 0) + 1);
+  }
+  const statuses = new Map(sessions.map(({ id, status }) => [id, status]));
+  return [
+    ...told.messages.flatMap(({ sessionId, text, outcome }) => {
+      const count = counts.get(`${sessionId} ${text}`) ?? 0;
+      const isTrue = { acknowledged: count === 1, refused: count === 0, unknown: count <= 1 }[outcome];
+      return isTrue ? [] : [`"${text}" in session ${sessionId} was ${outcome} and is there ${count} times`];
+    }),
+    ...told.endedSessions
+      .filter((id) => statuses.get(id) !== 'ENDED')
+      .map((id) => `the end of session ${id} was acknowledged, and it is ${statuses.get(id) ?? 'not there'}`),
+  ];
+};
+
+/** Every reply was asked for, and nothing was asked for more often than it was tried. */
+export const modelsAreAskedOnce: Invariant = ({ asked, messages, turns }) => {
+  if (!asked) return [];
+  const texts = new Map(
+    messages.flatMap(({ role, sessionId, turnIndex, text }) =>
+      role === 'USER' ? [[`${sessionId} ${turnIndex}`, text] as const] : [],
+    ),
+  );
+  const asks = Map.groupBy(asked.replies, (text) => text);
+  const turnsOf = Map.groupBy(turns, ({ sessionId, turnIndex }) => texts.get(`${sessionId} ${turnIndex}`));
+  return [...turnsOf].flatMap(([text, ofText]) => {
+    if (text === undefined) return [];
+    const count = asks.get(text)?.length ?? 0;
+    const whole = ofText.filter(({ state, interrupted }) => state === 'DONE' && !interrupted).length;
+    const attempts = ofText.reduce((sum, { attempt }) => sum + attempt, 0);
+    if (count < whole) return [`a model was asked ${count} times for ${whole} replies to "${text}"`];
+    return count > attempts + asked.repeats
+      ? [`a model was asked ${count} times in ${attempts} attempts at "${text}"`]
+      : [];
+  });
+};
+
+/** Every judgement by a model was asked for, and none again without a reason. */
+export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) => {
+  if (!asked) return [];
+  const said = Map.groupBy(
+    messages.filter(({ role }) => role === 'USER'),
+    ({ sessionId }) => sessionId,
+  );
+  // A conversation is known by what was said in it; where two are alike, neither can be told by that.
+  const judged = evaluations.flatMap(({ sessionId, judgedBy }) => {
+    const lines = (said.get(sessionId) ?? []).map(({ text }) => JSON.stringify(text).slice(1, -1));
+    return lines.length > 0 ? [{ sessionId, judgedBy, lines }] : [];
+  });
+  const counts = new Map<number, number>();
+  const unclear = new Set<number>();
+  for (const request of asked.judgements) {
+    const fitting = judged.filter(({ lines }) => lines.every((line) => request.includes(line)));
+    for (const { sessionId } of fitting) {
+      counts.set(sessionId, (counts.get(sessionId) ?? 0) + 1);
+      if (fitting.length > 1) unclear.add(sessionId);
+    }
+  }
+  return judged.flatMap(({ sessionId, judgedBy }) => {
+    const count = counts.get(sessionId) ?? 0;
+    if (count === 0 && judgedBy !== 'OFFLINE') return [`nobody was asked for the judgement of session ${sessionId}`];
+    const tooOften = count > 1 + asked.repeats && !unclear.has(sessionId);
+    return tooOften ? [`the judgement of session ${sessionId} was asked for ${count} times`] : [];
+  });
+};
