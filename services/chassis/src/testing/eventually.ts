@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Waits for a condition: asks again every few milliseconds until `check` answers something truthy, and answers that.
- * Rejects with `what` when it has not within `timeoutMs` (10,000).
+ * Rejects with `what` when it has not within `timeoutMs` (30,000: on a busy machine much takes long).
  */
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
-  { timeoutMs = 10_000 }: { timeoutMs?: number } = {},
+  { timeoutMs = 30_000 }: { timeoutMs?: number } = {},
 ): Promise<Exclude<T, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
