@@ -71,6 +71,10 @@ export interface FaultMesh {
   /** Looks at rows and topics. */
   checker: Checker;
   pid(name: string): number;
+  /** Whether it says that it is ready; false also where it does not answer. */
+  isReady(name: string): Promise<boolean>;
+  /** What one of its metrics stands at, all labels together. */
+  metric(name: string, metric: string): Promise<number>;
   /** Sends a signal to a replica and resolves when it has ended. The supervisor then starts it again. */
   kill(name: string, signal?: NodeJS.Signals): Promise<Death>;
   /** Starts conversations whose replies have begun and are held back. */
@@ -158,6 +162,10 @@ export async function startFaultMesh({ env = {}, wire }: FaultMeshOptions = {}):
       if (found === undefined) throw new Error(`${name} does not run`);
       return found;
     };
+    const ops = (name: string, path: string) => {
+      const port = mesh.replicas.find((each) => each.name === name)?.ports.ops;
+      return fetch(`http://127.0.0.1:${port}${path}`);
+    };
     const person = (at = url) => reachable(at).person();
     return {
       url,
@@ -170,6 +178,16 @@ export async function startFaultMesh({ env = {}, wire }: FaultMeshOptions = {}):
       ledger,
       checker,
       pid,
+      isReady: (name) =>
+        ops(name, '/readyz').then(
+          (answer) => answer.ok,
+          () => false,
+        ),
+      async metric(name, metric) {
+        const text = await (await ops(name, '/metrics')).text();
+        const values = text.matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'gmu'));
+        return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
+      },
       async kill(name, signal = 'SIGKILL') {
         const from = said.length;
         const begun = performance.now();

@@ -37,7 +37,8 @@ export interface StatusChanged extends AnyEvent {
 }
 export type SessionEvent = Chunk | Reply | TurnFailed | StatusChanged;
 
-const document = `subscription ($sessionId: ID!, $after: String) {
+/** All that happens in a session, as its followers ask for it. */
+export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
   sessionEvents(sessionId: $sessionId, after: $after) {
     __typename eventId sessionId occurredAt
     ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
@@ -102,7 +103,10 @@ export class SessionEvents {
       },
     });
     this.#client.subscribe<{ sessionEvents: SessionEvent }>(
-      { query: document, variables: { sessionId: String(sessionId), ...(after !== undefined && { after }) } },
+      {
+        query: sessionEventsDocument,
+        variables: { sessionId: String(sessionId), ...(after !== undefined && { after }) },
+      },
       {
         next: ({ data, errors }) => {
           if (errors) this.errors = errors.map(graphError);
