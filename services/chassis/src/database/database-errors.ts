@@ -77,6 +77,11 @@ export function isPassing(error: unknown): boolean {
   return connectionMessages.test(error.message);
 }
 
+/** Whether the server has given up a whole transaction for the sake of others, so that nothing of it is left. */
+export function isRolledBack(error: unknown): boolean {
+  return isDatabaseError(error) && (error.code === '40001' || error.code === '40P01');
+}
+
 /** Whether a connection that had been there was not any more, rather than that none could be had. */
 export function isLostConnection(error: unknown): boolean {
   if (isDatabaseError(error)) return error.code === '57P01' || error.code === '08006';
@@ -87,10 +92,7 @@ export function isLostConnection(error: unknown): boolean {
   );
 }
 
-/**
- * What a transaction rejects with. Deadlocks and serialization failures count as passing too: nothing was written, and
- * whoever knows that the work is repeatable (a job, a client) repeats it.
- */
+/** What a transaction rejects with. Deadlocks and serialization failures count as passing too: nothing was written. */
 export function transactionError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
   if (isPassing(error)) return unavailable('The database is not available', error);

@@ -4,7 +4,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
 import { unavailable } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { isLostConnection, transactionError } from './database-errors.ts';
+import { isLostConnection, isRolledBack, transactionError } from './database-errors.ts';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import type { Opening } from './opening-client.ts';
@@ -57,15 +57,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     ].join('; ');
   }
 
-  /** One message of the simple protocol begins and sets all of it: nothing is bound, nothing outlives the transaction. */
+  /**
+   * One message of the simple protocol begins and sets all of it: nothing is bound, nothing outlives the transaction. It runs a
+   * second time where the first surely left nothing behind.
+   */
   async function run<T>(opening: Opening, kind: string, work: Work<T>, beforeCommit?: (value: T) => void): Promise<T> {
     if (closed) throw unavailable('The database is closed');
-    const effects: (() => void)[] = [];
-    const woken = new Set<string>();
+    let effects: (() => void)[] = [];
+    let woken = new Set<string>();
     let begun = false;
     const attempt = () =>
       pool.transaction(async (transaction) => {
         begun = true;
+        effects = [];
+        woken = new Set();
         const aborted = watchForAbort(transaction);
         const db: Transaction = {
           knex: transaction,
@@ -79,10 +84,14 @@ export function openDatabase(options: DatabaseOptions): Database {
         beforeCommit?.(value);
         return value;
       }, opening);
+    const isUndone = (error: unknown) => {
+      // Before it has begun: the pool gave out a connection that had died while it lay idle.
+      if (isLostConnection(error)) return !begun || opening.readOnly === true;
+      return isRolledBack(error);
+    };
     const result = await traced(kind, () =>
       attempt().catch((error: unknown) => {
-        // The pool gave out a connection that had died while it lay idle; nothing has been done yet.
-        if (!begun && isLostConnection(error)) return attempt();
+        if (isUndone(error)) return attempt();
         throw error;
       }),
     );

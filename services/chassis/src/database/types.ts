@@ -54,9 +54,11 @@ export interface SharedDb extends Transaction {
 }
 
 /**
- * One service's view of a PostgreSQL database. A transaction that the database could not serve (connection lost,
- * pool exhausted, shutting down, deadlock, timeout) rejects with `unavailable`; nothing is repeated here, since only the
- * caller knows whether its work may run twice.
+ * One service's view of a PostgreSQL database. A transaction runs once more where surely nothing is left of the first run: the
+ * server gave it up (deadlock, serialization failure), the connection was dead before it began, or was lost while it only read. So
+ * `work` keeps its effects to the transaction and `afterCommit`, and reads what it writes by itself. Else a transaction that the
+ * database could not serve (connection lost, pool exhausted, shutting down, timeout) rejects with `unavailable`, and may have
+ * been committed where the answer was lost: only the caller knows whether it may be tried again.
  */
 export interface Database {
   /** The declared name of the schema's owner, e.g. `session`: also the source of its events. */
