@@ -61,12 +61,22 @@ export async function startToxiproxy({ say = (_line: string) => {} } = {}): Prom
     return text === '' ? undefined : JSON.parse(text);
   }
 
+  async function stop(): Promise<void> {
+    child.kill('SIGKILL');
+    await ended;
+  }
+
   const isUp = () =>
-    call('GET', '/version').then(
+    call('GET', '/proxies').then(
       () => true,
       () => false,
     );
-  await Promise.race([eventually('Toxiproxy answers', isUp), failed]);
+  try {
+    await Promise.race([eventually('Toxiproxy answers', isUp), failed]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 
   let lines = 0;
   return {
@@ -93,9 +103,6 @@ export async function startToxiproxy({ say = (_line: string) => {} } = {}): Prom
         restore: async () => void (await call('POST', path, { enabled: true })),
       };
     },
-    async stop() {
-      child.kill('SIGKILL');
-      await ended;
-    },
+    stop,
   };
 }
