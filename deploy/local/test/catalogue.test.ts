@@ -5,13 +5,13 @@ import { databaseSnapshot } from '@parley/chassis/testing/test-database';
 import test, { type ExecutionContext } from 'ava';
 import { schemas } from '../src/schemas.ts';
 import { converse, endSession, evaluated, sendMessage } from './support/conversation.ts';
-import { startMesh } from './support/mesh.ts';
+import { openMesh } from './support/mesh.ts';
+import { runningMesh } from './support/running-mesh.ts';
 
-/** A mesh on a database of the test's own, on which people have been. */
-async function usedMesh(t: ExecutionContext) {
-  const database = await startEmbeddedDatabase({ folder: null, snapshot: databaseSnapshot() });
-  t.teardown(() => database.stop());
-  const mesh = await startMesh({ DATABASE_URL: database.url });
+/** The database of a mesh on which people have been; in one process it is the test's own. */
+async function usedDatabase(t: ExecutionContext): Promise<string> {
+  const url = runningMesh()?.settings['DATABASE_URL'] ?? (await ownDatabase(t));
+  const mesh = await openMesh({ DATABASE_URL: url });
   t.teardown(() => mesh.stop());
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
@@ -19,28 +19,35 @@ async function usedMesh(t: ExecutionContext) {
   await events.turns(1);
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
+  return url;
+}
+
+async function ownDatabase(t: ExecutionContext): Promise<string> {
+  const database = await startEmbeddedDatabase({ folder: null, snapshot: databaseSnapshot() });
+  t.teardown(() => database.stop());
   return database.url;
 }
 
 test("the walls between tenants stand in every service's schema, and are seen to fall", async (t) => {
-  const url = await usedMesh(t);
+  const url = await usedDatabase(t);
   t.true(schemas.length >= 4);
   for (const schema of schemas) t.deepEqual(await catalogueViolations({ url, schema }), [], schema.name);
 
+  const session = schemas.find(({ name }) => name === 'session');
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 5_000 });
+  const alter = (how: string) =>
+    pool.transaction((transaction) => transaction.raw(`ALTER TABLE session.sessions ${how} ROW LEVEL SECURITY`));
   try {
-    await pool.transaction((transaction) =>
-      transaction.raw('ALTER TABLE session.sessions NO FORCE ROW LEVEL SECURITY'),
-    );
+    await alter('NO FORCE');
+    t.is(session && (await catalogueViolations({ url, schema: session })).length, 1);
   } finally {
+    await alter('FORCE');
     await pool.destroy();
   }
-  const session = schemas.find(({ name }) => name === 'session');
-  t.is(session && (await catalogueViolations({ url, schema: session })).length, 1);
 });
 
 test('no table of a mesh in use belongs to no schema', async (t) => {
-  const pool = openPool({ url: await usedMesh(t), poolSize: 1, statementTimeoutMs: 5_000 });
+  const pool = openPool({ url: await usedDatabase(t), poolSize: 1, statementTimeoutMs: 5_000 });
   try {
     const { rows }: { rows: { schema: string }[] } = await pool.transaction((transaction) =>
       transaction.raw(

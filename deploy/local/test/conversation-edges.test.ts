@@ -18,12 +18,10 @@ const model = sharedModel(test);
 const mesh = sharedMesh(test, async () => (await model()).env);
 
 test('an agent with a workflow keeps its greeting to itself, and says it again once the workflow is detached', async (t) => {
-  const { person, local } = await mesh();
+  const { person, database } = await mesh();
   const ada = await person();
   const { tenantId } = await idsOf(ada);
-  const database = local.surroundings.database(agentSchema);
-  t.teardown(() => database.close());
-  const [workflow] = await database.transact(tenantId, ({ knex }) =>
+  const [workflow] = await database(agentSchema).transact(tenantId, ({ knex }) =>
     knex('workflows').insert({ tenant_id: tenantId, name: 'Intake', published_version: 1 }).returning('id'),
   );
   const agentId = await createAgent(ada, { openingGreeting: 'Hello there.' });

@@ -5,7 +5,7 @@ import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/ide
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
 import { SignJWT } from 'jose';
-import { createChannel, createClient, Metadata } from 'nice-grpc';
+import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';
 import { sharedCredentialMesh } from './support/credentials.ts';
 
 const mesh = sharedCredentialMesh(test);
@@ -35,10 +35,13 @@ async function credentials(meshKey: Uint8Array, unit: string) {
 }
 
 test('no subgraph answers a call without a mesh credential of its own', async (t) => {
-  const { local, meshKey } = await mesh();
-  for (const unit of ['identity', 'agent', 'session']) {
+  const { addresses, meshKey } = await mesh();
+  const doors = ['identity', 'agent', 'session'].flatMap((unit) =>
+    addresses(unit, 'graph').map((address) => ({ unit, address })),
+  );
+  for (const { unit, address } of doors) {
     const ask = async (credential: string | undefined, query: string) => {
-      const { status } = await fetch(local.surroundings.addresses.of(unit, 'graph'), {
+      const { status } = await fetch(address, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...(credential && { [callerHeader]: credential }) },
         body: JSON.stringify({ query }),
@@ -55,40 +58,34 @@ test('no subgraph answers a call without a mesh credential of its own', async (t
 });
 
 test('no gRPC port answers a call without a mesh credential of its own', async (t) => {
-  const { local, meshKey } = await mesh();
-  const clientOf = <
-    T extends
-      | typeof IdentityServiceDefinition
-      | typeof AgentServiceDefinition
-      | typeof SessionServiceDefinition
-      | typeof EvaluationServiceDefinition,
-  >(
-    definition: T,
-    unit: string,
-  ) => {
-    const channel = createChannel(local.surroundings.addresses.of(unit, 'rpc'));
+  const { addresses, meshKey } = await mesh();
+  const channelTo = (address: string) => {
+    const channel = createChannel(address);
     t.teardown(() => channel.close());
-    return createClient(definition, channel);
+    return channel;
   };
-  const calls: Record<string, (metadata: Metadata) => Promise<unknown>> = {
-    identity: (metadata) => clientOf(IdentityServiceDefinition, 'identity').getTenant({ tenantId: 1 }, { metadata }),
-    agent: (metadata) => clientOf(AgentServiceDefinition, 'agent').getAgent({ agentId: 1 }, { metadata }),
-    session: (metadata) =>
-      clientOf(SessionServiceDefinition, 'session').resolveSessions({ sessionIds: [1] }, { metadata }),
-    evaluation: (metadata) =>
-      clientOf(EvaluationServiceDefinition, 'evaluation').getEvaluation({ sessionId: 1 }, { metadata }),
+  const calls: Record<string, (channel: Channel, metadata: Metadata) => Promise<unknown>> = {
+    identity: (channel, metadata) =>
+      createClient(IdentityServiceDefinition, channel).getTenant({ tenantId: 1 }, { metadata }),
+    agent: (channel, metadata) => createClient(AgentServiceDefinition, channel).getAgent({ agentId: 1 }, { metadata }),
+    session: (channel, metadata) =>
+      createClient(SessionServiceDefinition, channel).resolveSessions({ sessionIds: [1] }, { metadata }),
+    evaluation: (channel, metadata) =>
+      createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }, { metadata }),
   };
   for (const [unit, call] of Object.entries(calls)) {
-    const { right, wrong } = await credentials(meshKey, unit);
-    for (const [name, credential] of Object.entries(wrong)) {
-      const metadata = Metadata(credential ? { [callerHeader]: credential } : {});
-      await t.throwsAsync(call(metadata), { message: /UNAUTHENTICATED/ }, `${unit}: ${name}`);
+    for (const channel of addresses(unit, 'rpc').map(channelTo)) {
+      const { right, wrong } = await credentials(meshKey, unit);
+      for (const [name, credential] of Object.entries(wrong)) {
+        const metadata = Metadata(credential ? { [callerHeader]: credential } : {});
+        await t.throwsAsync(call(channel, metadata), { message: /UNAUTHENTICATED/ }, `${unit}: ${name}`);
+      }
+      const error = await call(channel, Metadata({ [callerHeader]: right })).then(
+        () => '',
+        (refused: unknown) => String(refused),
+      );
+      t.notRegex(error, /UNAUTHENTICATED/, unit);
     }
-    const error = await call(Metadata({ [callerHeader]: right })).then(
-      () => '',
-      (refused: unknown) => String(refused),
-    );
-    t.notRegex(error, /UNAUTHENTICATED/, unit);
   }
 });
 

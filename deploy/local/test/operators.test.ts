@@ -7,17 +7,18 @@ const units = ['gateway', 'identity', 'agent', 'session', 'evaluation'];
 
 for (const unit of units) {
   test(`${unit} tells operators that it is alive and ready`, async (t) => {
-    const { local } = await mesh();
-    const ops = local.surroundings.addresses.of(unit, 'ops');
-    const [health, ready] = await Promise.all([fetch(`${ops}/healthz`), fetch(`${ops}/readyz`)]);
-    t.is(health.status, 200);
-    t.is(ready.status, 200, await ready.text());
-    t.is((await fetch(`${ops}/anything-else`)).status, 404);
+    const { addresses } = await mesh();
+    for (const ops of addresses(unit, 'ops')) {
+      const [health, ready] = await Promise.all([fetch(`${ops}/healthz`), fetch(`${ops}/readyz`)]);
+      t.is(health.status, 200);
+      t.is(ready.status, 200, await ready.text());
+      t.is((await fetch(`${ops}/anything-else`)).status, 404);
+    }
   });
 }
 
 test('every unit counts what it does', async (t) => {
-  const { person, local } = await mesh();
+  const { person, addresses } = await mesh();
   const ada = await person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Count me.');
@@ -26,10 +27,11 @@ test('every unit counts what it does', async (t) => {
   await evaluated(ada, sessionId);
   const metrics = new Map<string, string>();
   for (const unit of units) {
-    const response = await fetch(`${local.surroundings.addresses.of(unit, 'ops')}/metrics`);
-    t.is(response.status, 200);
-    metrics.set(unit, await response.text());
-    t.regex(metrics.get(unit) ?? '', /^# HELP /m, unit);
+    const replicas = await Promise.all(addresses(unit, 'ops').map((ops) => fetch(`${ops}/metrics`)));
+    const texts = await Promise.all(replicas.map((response) => response.text()));
+    for (const { status } of replicas) t.is(status, 200);
+    for (const text of texts) t.regex(text, /^# HELP /m, unit);
+    metrics.set(unit, texts.join('\n'));
   }
   t.regex(metrics.get('gateway') ?? '', /operation="sendMessage"/);
   t.regex(metrics.get('agent') ?? '', /RunTurn/);

@@ -6,13 +6,20 @@ import { sharedMesh } from './support/mesh.ts';
 import { sharedModel } from './support/scripted-model.ts';
 import { servedOperations } from './support/served-operations.ts';
 
-/** The proxy in front of the gateway comes from here; whoever comes from 127.0.0.1 is believed nothing. */
-const proxy = '127.0.0.9';
+/** The proxy in front of the gateways comes from here, as tests configure them; who comes from elsewhere is believed nothing. */
+const proxy = '127.0.0.1';
 const model = sharedModel(test);
 const mesh = sharedMesh(test, async () => ({ ...(await model()).env, TRUSTED_PROXIES: `${proxy}/32` }));
 
+/** The gateways in turn: what one has counted holds at all. */
+async function inTurn(): Promise<() => string> {
+  const { gateways } = await mesh();
+  let n = 0;
+  return () => gateways[n++ % gateways.length] ?? '';
+}
+
 interface Sent {
-  from?: string;
+  from: string;
   forwardedFor?: string;
   query: string;
   variables?: object;
@@ -20,7 +27,7 @@ interface Sent {
 }
 
 /** One request from an address of this machine, with whatever is said about where it comes from. */
-function send(url: string, { from = '127.0.0.1', forwardedFor, query, variables = {}, token }: Sent) {
+function send(url: string, { from, forwardedFor, query, variables = {}, token }: Sent) {
   const body = JSON.stringify({ query, variables });
   return new Promise<{ status: number; retryAfter: string | undefined; text: string }>((resolve, reject) => {
     const outgoing = request(url, {
@@ -51,14 +58,15 @@ function send(url: string, { from = '127.0.0.1', forwardedFor, query, variables 
 }
 
 test('every throttled operation passes as often as its window says, then is 429 for that address alone', async (t) => {
-  const { url, visitor } = await mesh();
+  const { visitor } = await mesh();
+  const gateway = await inTurn();
   const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
   t.true(throttled.length >= 4);
   for (const [n, operation] of throttled.entries()) {
     const { requests, windowSeconds } = operation.throttle ?? { requests: 0, windowSeconds: 0 };
     const { document: query, name } = operation;
     const variables = operation.variables();
-    const via = (client: string) => send(url, { from: proxy, forwardedFor: client, query, variables });
+    const via = (client: string) => send(gateway(), { from: proxy, forwardedFor: client, query, variables });
     const one = `203.0.113.${n + 1}`;
     for (let i = 0; i < requests; i += 1) t.is((await via(one)).status, 200, `${name}, request ${i + 1}`);
     const refused = await via(one);
@@ -71,7 +79,7 @@ test('every throttled operation passes as often as its window says, then is 429 
 
     // One document of more than the window takes counts nothing; one of just as many counts each.
     const many = (client: string, count: number) =>
-      send(url, { from: proxy, forwardedFor: client, query: operation.repeated(count), variables });
+      send(gateway(), { from: proxy, forwardedFor: client, query: operation.repeated(count), variables });
     const other = `192.0.2.${n + 1}`;
     t.is((await many(other, requests + 1)).status, 429, name);
     t.is((await many(other, requests)).status, 200, name);
@@ -80,22 +88,28 @@ test('every throttled operation passes as often as its window says, then is 429 
 });
 
 test('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t) => {
-  const { url, visitor } = await mesh();
+  const { visitor } = await mesh();
+  const gateway = await inTurn();
   const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
   for (const operation of throttled) {
     const { document: query, name } = operation;
     const variables = operation.variables();
     const forged = (n: number) =>
-      send(url, { from: '127.0.0.5', forwardedFor: `203.0.113.${100 + n}`, query, variables });
+      send(gateway(), { from: '127.0.0.5', forwardedFor: `203.0.113.${100 + n}`, query, variables });
     const requests = operation.throttle?.requests ?? 0;
     for (let n = 0; n < requests; n += 1) t.is((await forged(n)).status, 200, name);
     t.is((await forged(requests)).status, 429, name);
-    t.is((await send(url, { from: '127.0.0.6', query, variables })).status, 200, `${name}: another socket's address`);
+    t.is(
+      (await send(gateway(), { from: '127.0.0.6', query, variables })).status,
+      200,
+      `${name}: another socket's address`,
+    );
   }
 });
 
 test('three hundred messages of a minute from one address, over several sessions, all pass', async (t) => {
-  const { url, person } = await mesh();
+  const { person } = await mesh();
+  const gateway = await inTurn();
   const ada = await person();
   const agentId = await createAgent(ada);
   const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));
@@ -107,7 +121,7 @@ test('three hundred messages of a minute from one address, over several sessions
     const answers = await Promise.all(
       texts.splice(0, 10).map((text, n) => {
         const variables = { input: { sessionId: sessions[n % sessions.length]?.id, text } };
-        return send(url, { from: '127.0.0.7', query, variables, token: ada.tokens?.accessToken });
+        return send(gateway(), { from: '127.0.0.7', query, variables, token: ada.tokens?.accessToken });
       }),
     );
     for (const { status, text } of answers) {

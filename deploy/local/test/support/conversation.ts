@@ -137,7 +137,7 @@ export async function findEvaluation(client: Client, sessionId: number): Promise
 }
 
 /** Waits for the evaluation of an ended session; `timeoutMs` is how long that may take. */
-export function evaluated(client: Client, sessionId: number, timeoutMs = 5_000): Promise<Evaluation> {
+export function evaluated(client: Client, sessionId: number, timeoutMs = 20_000): Promise<Evaluation> {
   return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId), { timeoutMs });
 }
 

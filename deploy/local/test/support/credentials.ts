@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Environment } from '@parley/chassis/config';
-import type { Database, SchemaDeclaration, SharedDb, TenantDb } from '@parley/chassis/database/types';
+import type { SharedDb, TenantDb } from '@parley/chassis/database/types';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
 import { gateway } from '@parley/gateway';
 import { readGatewayConfig } from '@parley/gateway/config';
 import { identitySchema } from '@parley/identity/schema';
 import { sessionSchema } from '@parley/session/schema';
 import type { TestFn } from 'ava';
+import type { LocalMesh } from '../../src/mesh.ts';
 import { Client } from './client.ts';
-import { sharedMesh, type TestMesh } from './mesh.ts';
+import { reachable, sharedMesh, type TestMesh, testEnvironment } from './mesh.ts';
+import { runningMesh } from './running-mesh.ts';
 
 /** A mesh with two gateways whose keys the test knows, and with a way to put rows where no operation puts them yet. */
 export interface CredentialMesh extends TestMesh {
@@ -27,54 +29,43 @@ export interface CredentialMesh extends TestMesh {
 
 /** One such mesh for all tests of a file. */
 export function sharedCredentialMesh(test: TestFn): () => Promise<CredentialMesh> {
-  const meshKey = randomBytes(32);
-  const tokenKey = randomBytes(32);
-  const env: Environment = {
-    MESH_KEY: meshKey.toString('base64'),
-    AVATAR_TOKEN_KEYS: `t1:${tokenKey.toString('base64')}`,
-  };
-  const toStop: (() => Promise<unknown>)[] = [];
+  const key = () => randomBytes(32).toString('base64');
+  const { MESH_KEY = key(), AVATAR_TOKEN_KEYS = `t1:${key()}` } = runningMesh()?.settings ?? {};
+  const env = { MESH_KEY, AVATAR_TOKEN_KEYS };
+  const [keyId = '', tokenKey = ''] = AVATAR_TOKEN_KEYS.split(':');
+  let stopSecond = async () => {};
   // Before the mesh itself: hooks run in the order in which they were given.
-  test.after.always('the second gateway stops', async () => {
-    for (const stop of toStop.splice(0)) await stop();
-  });
+  test.after.always('the second gateway stops', () => stopSecond());
   const mesh = sharedMesh(test, env);
   let made: Promise<CredentialMesh> | undefined;
 
+  /** The running mesh has one; in one process it is started beside the first. */
+  async function secondGateway(first: TestMesh): Promise<string> {
+    const [, second] = first.gateways;
+    if (second !== undefined) return second;
+    if (!first.local) throw new Error('The running mesh has one gateway, and these stories take two');
+    const started = await startGateway(env, first.local);
+    stopSecond = started.stop;
+    return started.url;
+  }
+
   async function make(): Promise<CredentialMesh> {
     const first = await mesh();
-    const { surroundings } = first.local;
-    const database = (schema: SchemaDeclaration): Database => {
-      const opened = surroundings.database(schema);
-      toStop.push(() => opened.close());
-      return opened;
-    };
-    const [people, sessions] = [database(identitySchema), database(sessionSchema)];
-
-    let secondUrl = '';
-    const announce = (_unit: string, door: string, address: string) => {
-      if (door === 'public') secondUrl = `${address}/graphql`;
-    };
-    const config = readGatewayConfig({ ...env, GATEWAY_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32' });
-    const second = gateway(config, { ...surroundings, addresses: { ...surroundings.addresses, announce } });
-    await second.start();
-    toStop.push(() => second.stop());
-
+    const secondUrl = await secondGateway(first);
     return {
       ...first,
+      ...reachable(first.url), // everybody comes to the first gateway, unless a story says otherwise
       secondUrl,
-      meshKey,
+      meshKey: Buffer.from(MESH_KEY, 'base64'),
       atSecond: (client) => Object.assign(new Client(secondUrl), { tokens: client.tokens, account: client.account }),
       withSessionToken(session, how) {
-        const { token } = createSessionTokens([{ id: 't1', key: tokenKey }], how).mint({
-          audience: 'session',
-          ...session,
-        });
+        const key = { id: keyId, key: Buffer.from(tokenKey, 'base64') };
+        const { token } = createSessionTokens([key], how).mint({ audience: 'session', ...session });
         const tokens = { accessToken: token, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 };
-        return Object.assign(first.visitor(), { tokens });
+        return Object.assign(new Client(first.url), { tokens });
       },
-      people: (work) => people.transactShared(work),
-      sessions: (tenantId, work) => sessions.transact(tenantId, work),
+      people: (work) => first.database(identitySchema).transactShared(work),
+      sessions: (tenantId, work) => first.database(sessionSchema).transact(tenantId, work),
     };
   }
 
@@ -82,6 +73,19 @@ export function sharedCredentialMesh(test: TestFn): () => Promise<CredentialMesh
     made ??= make();
     return made;
   };
+}
+
+async function startGateway(env: Environment, { surroundings }: LocalMesh) {
+  let url = '';
+  const announce = (_unit: string, door: string, address: string) => {
+    if (door === 'public') url = `${address}/graphql`;
+  };
+  const second = gateway(readGatewayConfig(testEnvironment(env)), {
+    ...surroundings,
+    addresses: { ...surroundings.addresses, announce },
+  });
+  await second.start();
+  return { url, stop: () => second.stop() };
 }
 
 /** The tenant and the user that a client acts as. */
