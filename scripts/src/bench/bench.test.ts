@@ -1,4 +1,7 @@
 import test from 'ava';
+import type { EngineName } from '../servers/engine.ts';
+import { serverTest } from '../servers/testing/server-test.ts';
+import { startChild } from '../testing/child.ts';
 import { median, quantile } from './statistics.ts';
 import { table } from './table.ts';
 
@@ -30,4 +33,25 @@ test('the table says which figures fall short', (t) => {
     'more     1.46 ×  ≥ 1.5 ×      NO',
     '',
   ]);
+});
+
+for (const part of ['logins', 'mesh'] as const) {
+  const engines: EngineName[] = part === 'mesh' ? ['postgres', 'redis', 'kafka'] : [];
+  serverTest(engines, `the bench of ${part} measures all that it names`, async (t) => {
+    t.timeout(300_000); // a whole mesh starts
+    const child = startChild(t, 'bench', { args: ['--only', part, '--short', '--rounds', '1', '--json'] });
+
+    t.is(await child.ended, 0, child.stderr);
+    const { figures, leftOut } = JSON.parse(child.stdout);
+    t.deepEqual(leftOut, []);
+    t.true(figures.length > 9);
+    for (const { name, value } of figures) t.true(Number.isFinite(value), `${name}: ${value}`);
+  });
+}
+
+test('a part that the bench does not know is refused before anything is measured', async (t) => {
+  const child = startChild(t, 'bench', { args: ['--only', 'everything'] });
+
+  t.is(await child.ended, 2);
+  t.regex(child.stderr, /one of local, logins, gateway, mesh/u);
 });

@@ -1,78 +1,51 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { startModelServer } from '@parley/chassis/testing/model-server';
 import type { Figure } from './figure.ts';
-import { firstChunkFigures } from './first-chunk.ts';
 import { gatewayFigures } from './gateway/gateway-figures.ts';
-import { startMesh } from './mesh-under-test.ts';
-import { createOwnDatabase } from './own-database.ts';
+import { localFigures } from './local-figures.ts';
+import { loginsFigures } from './logins/logins-figures.ts';
+import { meshFigures } from './mesh/mesh-figures.ts';
 import { closeConnections } from './post.ts';
 
-/** `mesh`: all of it as `scripts/up` runs it. `gateway`: the gateway alone, beside what it is made of. */
-export type BenchPart = 'mesh' | 'gateway';
+/**
+ * `local`: all of it in one process, as `scripts/up` runs it. `logins`: sign-ins there, and what others feel of them. `gateway`: the
+ * gateway alone, beside what it is made of. `mesh`: every unit a process of its own on real servers, as `scripts/up --mesh`.
+ */
+export const benchParts = ['local', 'logins', 'gateway', 'mesh'] as const;
+export type BenchPart = (typeof benchParts)[number];
 
 export interface BenchOptions {
+  /** How often what is compared is measured in turn. */
   rounds: number;
-  /** What is measured. Default: both. */
-  only?: BenchPart;
+  /** Counts so small that the figures mean nothing; all of it runs. */
+  short?: boolean;
   profileFolder?: string;
   /** Told what is measured next. */
   say: (text: string) => void;
 }
 
-const reply = 'These are the words of a reply that is about as long as one sentence of a friendly agent would be.';
-/** Long enough for what a start leaves to be done and collected. */
-const idleMs = 3_000;
-
-/** All figures, of one machine and one run. */
-export async function bench(options: BenchOptions): Promise<Figure[]> {
-  const { only, rounds, say } = options;
-  try {
-    return [
-      ...(only === 'gateway' ? [] : await meshFigures(options)),
-      ...(only === 'mesh' ? [] : await gatewayFigures(rounds, say)),
-    ];
-  } finally {
-    closeConnections();
-  }
+export interface Measured {
+  figures: Figure[];
+  /** What this machine could not measure, each with the reason. */
+  leftOut: string[];
 }
 
-async function meshFigures({ rounds, profileFolder, say }: BenchOptions): Promise<Figure[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const model = await startModelServer({ script: { text: reply } });
-  const database = process.env.DATABASE_URL ? await createOwnDatabase(process.env.DATABASE_URL) : undefined;
-  const env = {
-    DATABASE_URL: database?.url ?? '',
-    HOSTED_SMALL_MODEL_URL: model.url,
-    HOSTED_SMALL_MODEL_MODEL: 'bench',
-    LOG_LEVEL: 'info',
-  };
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-  process.once('exit', remove);
-  try {
-    say('start-up, first and second');
-    const first = await startMesh({ folder, env });
-    const firstStopMs = await first.stop();
-    const mesh = await startMesh({ folder, env, ...(profileFolder && { profileFolder }) });
-    await delay(idleMs);
-    const idleMb = mesh.memoryMb();
-    say(`first chunks, ${rounds} rounds`);
-    const chunks = await firstChunkFigures(mesh.url, model.url, rounds);
-    const loadedMb = mesh.memoryMb();
-    const stopMs = await mesh.stop();
-    return [
-      { name: 'start-up, empty data folder', value: first.startMs / 1000, unit: 's', goal: 120 },
-      { name: 'start-up, second time', value: mesh.startMs / 1000, unit: 's', goal: 10 },
-      { name: 'stop', value: Math.max(firstStopMs, stopMs) / 1000, unit: 's', goal: 10 },
-      { name: 'memory (RSS), idle', value: idleMb, unit: 'MB', goal: 1024 },
-      { name: 'memory (RSS), after the load below', value: loadedMb, unit: 'MB', goal: 1024 },
-      ...chunks,
-    ];
-  } finally {
-    closeConnections(); // the model server waits for them
-    await model.stop();
-    await database?.drop();
+const measure: Record<BenchPart, (options: BenchOptions) => Promise<Measured>> = {
+  local: async (options) => ({ figures: await localFigures(options), leftOut: [] }),
+  logins: async (options) => ({ figures: await loginsFigures(options), leftOut: [] }),
+  gateway: async ({ rounds, say }) => ({ figures: await gatewayFigures(rounds, say), leftOut: [] }),
+  mesh: meshFigures,
+};
+
+/** The figures of these parts, of one machine and one run. */
+export async function bench(parts: readonly BenchPart[], options: BenchOptions): Promise<Measured> {
+  const all: Measured = { figures: [], leftOut: [] };
+  for (const part of benchParts.filter((each) => parts.includes(each))) {
+    try {
+      const { figures, leftOut } = await measure[part](options);
+      all.figures.push(...figures);
+      all.leftOut.push(...leftOut);
+    } finally {
+      closeConnections();
+    }
   }
+  return all;
 }

@@ -3,7 +3,7 @@ export interface Figure {
   name: string;
   value: number;
   /** `×`: how many times another figure of the same run. */
-  unit: 'ms' | 's' | 'MB' | 'KB' | '×';
+  unit: 'ms' | 's' | 'MB' | 'KB' | '×' | '/s';
   /** Where it should stay below; none where it is only told. */
   goal?: number;
   /** Where it should stay above. */

@@ -19,7 +19,7 @@ function rowOf(figure: Figure): string[] {
 }
 
 function decimalsOf({ value, unit }: Figure): number {
-  if (unit === 'MB' || unit === 'KB') return 0;
+  if (unit === 'MB' || unit === 'KB' || unit === '/s') return 0;
   if (unit === '×') return 2;
   return unit === 'ms' && value < 1 ? 3 : 1;
 }

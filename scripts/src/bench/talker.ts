@@ -3,6 +3,7 @@ import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
 import type { Api } from '../talk/api.ts';
 import { post } from './post.ts';
+import { textOf } from './text-of.ts';
 
 const subscription = `subscription ($sessionId: ID!) { sessionEvents(sessionId: $sessionId, after: "0") {
   __typename ... on AiResponseChunkEvent { clientTurnId text } ... on AiResponseEvent { clientTurnId }
@@ -17,6 +18,7 @@ interface Event {
 
 /** Somebody with a session and an open socket. */
 export interface Talker {
+  readonly sessionId: number;
   /** Sends a message and waits for the end of its turn; answers when its first chunk came, in ms since before the send. */
   firstChunkMs(text: string): Promise<number>;
   close(): Promise<void>;
@@ -53,6 +55,7 @@ export async function openTalker(api: Api, agentId: number): Promise<Talker> {
   );
 
   return {
+    sessionId,
     async firstChunkMs(text) {
       turn = { id: randomUUID(), firstAt: 0, end: Promise.withResolvers() };
       const variables = { input: { sessionId, text, clientTurnId: turn.id } };
@@ -69,10 +72,4 @@ export async function openTalker(api: Api, agentId: number): Promise<Talker> {
       await client.dispose();
     },
   };
-}
-
-async function textOf(response: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of response) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
 }

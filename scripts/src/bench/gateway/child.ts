@@ -11,6 +11,8 @@ export interface Child<Hello> {
   memoryKb(): Promise<number>;
   /** Tells it to send so many events to each reader. */
   emit(events: number): void;
+  /** Hears what it says by itself from now on. */
+  onMessage(listener: (message: unknown) => void): void;
   stop(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ export async function startChild<Hello>(script: string, env: Record<string, stri
     cpuMs: () => ask('cpuMs'),
     memoryKb: () => ask('memoryKb'),
     emit: (events) => tell({ order: 'emit', events }),
+    onMessage: (listener) => void child.on('message', listener),
     async stop() {
       tell({ order: 'stop' });
       await ended;

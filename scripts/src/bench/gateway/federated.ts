@@ -1,6 +1,7 @@
 import type { Figure } from '../figure.ts';
 import { post } from '../post.ts';
 import { median, quantile } from '../statistics.ts';
+import { textOf } from '../text-of.ts';
 import type { Child } from './child.ts';
 import type { Reached } from './our-gateway.ts';
 
@@ -118,10 +119,4 @@ async function flooded(ask: Ask, url: string): Promise<number> {
   };
   await Promise.all(Array.from({ length: flood.atOnce }, ask1));
   return (performance.now() - before) / 1_000;
-}
-
-async function textOf(response: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of response) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
 }

@@ -6,6 +6,8 @@ import { chunkSubscription } from './chunk-event.ts';
 export interface Readers {
   /** Resolves when so many more events have come over all sockets together. */
   received(events: number): Promise<void>;
+  /** How many events have come over all sockets together. */
+  count(): number;
   close(): Promise<void>;
 }
 
@@ -14,12 +16,14 @@ export interface ReadersOptions {
   count: number;
   token: string;
   subscribe: boolean;
+  /** Default 1. */
+  sessionId?: number;
 }
 
 /** How many sockets are opened at once. */
 const atOnce = 25;
 
-export async function openReaders({ url, count, token, subscribe }: ReadersOptions): Promise<Readers> {
+export async function openReaders({ url, count, token, subscribe, sessionId = 1 }: ReadersOptions): Promise<Readers> {
   let received = 0;
   let wanted: { at: number; resolve: () => void } | undefined;
   const open: WebSocket[] = [];
@@ -36,7 +40,7 @@ export async function openReaders({ url, count, token, subscribe }: ReadersOptio
       if (wanted && received >= wanted.at) wanted.resolve();
     });
     if (!subscribe) return;
-    const subscription = { query: chunkSubscription, variables: { sessionId: '1' } };
+    const subscription = { query: chunkSubscription, variables: { sessionId: String(sessionId) } };
     socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: subscription }));
   }
 
@@ -44,6 +48,7 @@ export async function openReaders({ url, count, token, subscribe }: ReadersOptio
     await Promise.all(Array.from({ length: Math.min(atOnce, count - open.length) }, openOne));
   }
   return {
+    count: () => received,
     async received(events) {
       const { promise, resolve } = Promise.withResolvers<void>();
       wanted = { at: received + events, resolve };

@@ -1,17 +1,17 @@
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger } from '@parley/chassis/log';
 import { redisEngines } from '@parley/chassis/redis/redis-engines';
 import { readFieldRules } from '../../../../gateway/src/graph/field-rules.ts';
 import { readSupergraph } from '../../../../gateway/src/graph/supergraph.ts';
 import { createThrottle } from '../../../../gateway/src/limits/throttle.ts';
 import type { Figure } from '../figure.ts';
+import { quietLog } from '../quiet-log.ts';
 import { quantile } from '../statistics.ts';
 
 const requests = 5_000;
 
-/** What the throttle of a request takes: counted in this process, and in Redis where `redisUrl` names one. */
-export async function throttleFigures(redisUrl: string | undefined): Promise<Figure[]> {
-  const log = createLogger('bench');
+/** What the throttle of a request takes: counted in this process, or in Redis where `redisUrl` names one. */
+export async function throttleFigures(redisUrl: string | undefined, prefix = ''): Promise<Figure[]> {
+  const log = quietLog();
   const rules = readFieldRules(await readSupergraph());
   const redis = redisUrl ? redisEngines(redisUrl, log) : undefined;
   await redis?.start();
@@ -31,7 +31,12 @@ export async function throttleFigures(redisUrl: string | undefined): Promise<Fig
   await redis?.stop();
   const where = redis ? 'Redis' : 'memory';
   return [
-    { name: `throttle of a request, counted in ${where}, p50`, value: quantile(times, 0.5), unit: 'ms', goal: 0.3 },
-    { name: `throttle of a request, counted in ${where}, p99`, value: quantile(times, 0.99), unit: 'ms' },
+    {
+      name: `${prefix}throttle of a request, counted in ${where}, p50`,
+      value: quantile(times, 0.5),
+      unit: 'ms',
+      goal: 0.3,
+    },
+    { name: `${prefix}throttle of a request, counted in ${where}, p99`, value: quantile(times, 0.99), unit: 'ms' },
   ];
 }
