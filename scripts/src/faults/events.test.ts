@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { readRows } from '@parley/local/testing/invariants/read-rows';
+import test from 'ava';
+import { openLogs } from '../mesh/logs.ts';
+import { replicaProcess } from '../mesh/replica-process.ts';
+import { neighbours } from '../mesh/replicas.ts';
+import { freePorts } from '../servers/ports.ts';
+import { serverTest } from '../servers/testing/server-test.ts';
+import { deliverAgain } from './events-again.ts';
+import { during, seconds, traffic } from './events-traffic.ts';
+import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+
+const kafkaAwayMs = fullLength ? 60_000 : 8_000;
+/** At full length the watchdog's own time; never less than what its group waits for a member. */
+const stalledMs = fullLength ? 65_000 : 12_000;
+const members = fullLength ? 4 : 1;
+/** All effects are there so long after the end of an outage. */
+const goalMs = 60_000;
+
+const shared = sharedFaultMesh(test, { env: fullLength ? {} : { KAFKA_STALLED_AFTER_MS: '5000' } });
+
+serverTest(
+  meshEngines,
+  'while Kafka is away the API stays up and events wait, and all take effect on its return',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const kafka = mesh.servers.server('kafka');
+    const { client, sessionIds, talkAtOnce } = await traffic(mesh);
+    await kafka.kill();
+    let signedIn = 0;
+    await during(kafkaAwayMs, async () => {
+      await talkAtOnce();
+      if (sessionIds.length % 8 !== 0) return;
+      await (await mesh.person()).elsewhere();
+      signedIn += 1;
+    });
+    t.true(signedIn > 0);
+    for (const { name } of mesh.replicas) t.true(await mesh.isReady(name), name);
+    const { outbox, evaluations } = await readRows(mesh.checker.database);
+    t.is(outbox.length, sessionIds.length);
+    const ours = new Set(sessionIds);
+    t.is(evaluations.filter(({ sessionId }) => ours.has(sessionId)).length, 0);
+
+    await kafka.start();
+    const back = performance.now();
+    const judged = async () => {
+      const rows = await readRows(mesh.checker.database);
+      return rows.evaluations.filter(({ sessionId }) => ours.has(sessionId)).length === ours.size;
+    };
+    await eventually('every session has its evaluation', judged, { timeoutMs: 2 * goalMs });
+    const tookMs = performance.now() - back;
+    t.log(
+      `${ours.size} sessions ended in ${seconds(kafkaAwayMs)} without Kafka, judged ${seconds(tookMs)} after its return`,
+    );
+    t.true(tookMs < goalMs);
+    t.deepEqual(await mesh.settled(), []);
+    await client.query('{ sessionCount }');
+  },
+);
+
+serverTest(meshEngines, 'a consumer that stood still is made anew, and has lost and doubled nothing', async (t) => {
+  t.timeout(300_000);
+  const mesh = await shared();
+  const { talk, sessionIds } = await traffic(mesh);
+  const pid = mesh.pid('evaluation-1');
+  const log = () => readFileSync(join(mesh.logFolder, 'evaluation-1.log'), 'utf8');
+  const stalls = () => log().split('neither fetched nor beat').length - 1;
+  const before = stalls();
+  await talk();
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await during(stalledMs, talk);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  const again = performance.now();
+  await eventually('its watchdog makes it anew', () => stalls() > before);
+  // What its judges were asked before it stood still they may be asked again.
+  t.deepEqual(await mesh.settled({ repeats: 1 }), []);
+  t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it went on`);
+  t.is(mesh.pid('evaluation-1'), pid);
+});
+
+/** One more evaluation process, which joins the group of the first. */
+async function anotherMember(mesh: FaultMesh) {
+  const first = mesh.replicas.find(({ unit }) => unit === 'evaluation');
+  const [port] = await freePorts(1);
+  const { GATEWAY_PORT: _port, STORAGE_PORT: _storage, ...env } = mesh.env;
+  const logs = openLogs({ folder: join(mesh.logFolder, 'members') });
+  const member = replicaProcess({
+    name: 'evaluation-2',
+    main: first?.main ?? '',
+    env: { ...env, ...neighbours(mesh.replicas, {}), EVALUATION_OPS_PORT: String(port) },
+    readyUrl: `http://127.0.0.1:${port}/readyz`,
+    logs,
+    say: () => undefined,
+  });
+  return {
+    start: () => member.start(),
+    async stop() {
+      await member.stop();
+      await logs.close();
+    },
+  };
+}
+
+serverTest(meshEngines, 'members that join and leave while events flow lose and double none', async (t) => {
+  t.timeout(300_000);
+  const mesh = await shared();
+  const { talk, sessionIds } = await traffic(mesh);
+  let over = false;
+  const talking = (async () => {
+    while (!over) await talk();
+  })();
+  try {
+    for (let n = 0; n < members; n += 1) {
+      const member = await anotherMember(mesh);
+      try {
+        await member.start();
+        const count = sessionIds.length;
+        await eventually('conversations end meanwhile', () => sessionIds.length >= count + 10, { timeoutMs: 30_000 });
+      } finally {
+        await member.stop();
+      }
+    }
+  } finally {
+    over = true;
+    await talking;
+  }
+  // A judgement that the one who left had under way is made anew.
+  t.deepEqual(await mesh.settled({ repeats: members }), []);
+  t.log(`${sessionIds.length} sessions while ${members} came and went`);
+});
+
+serverTest(meshEngines, 'events that are delivered five times and shuffled take effect once each', async (t) => {
+  t.timeout(180_000);
+  const mesh = await shared();
+  const { talk, sessionIds } = await traffic(mesh);
+  const pid = mesh.pid('evaluation-1');
+  process.kill(pid, 'SIGSTOP');
+  try {
+    for (let n = 0; n < (fullLength ? 50 : 15); n += 1) await talk();
+    const gone = await mesh.person();
+    await gone.query('mutation { deleteTenant }');
+    await eventually('they are published', async () => (await readRows(mesh.checker.database)).outbox.length === 0);
+    t.log(`${await deliverAgain(mesh.env, 4)} messages more`);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  t.deepEqual(await mesh.settled(), []);
+  const { evaluations } = await readRows(mesh.checker.database);
+  const ours = new Set(sessionIds);
+  t.is(evaluations.filter(({ sessionId }) => ours.has(sessionId)).length, sessionIds.length);
+});
