@@ -82,14 +82,12 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             throw wrong;
           }
           const { ip = '', requestId } = contextValue.caller;
-          const resolveCaller = () => authenticate(fields, contextValue.presented, { ip, requestId });
+          const ask = (asked: RootField[]) => authenticate(asked, contextValue.presented, { ip, requestId });
           try {
-            contextValue.caller = await resolveCaller();
+            contextValue.caller = await ask(fields);
             if (fields.some(changesIdentity)) {
-              contextValue.changing = changingCaller(contextValue.caller, () => {
-                standing.forget();
-                return resolveCaller();
-              });
+              const { caller: first } = contextValue;
+              contextValue.changing = changingCaller({ first, fields, ask, forget: () => standing.forget() });
             }
           } catch (error) {
             if (!isDomainError(error)) throw error;

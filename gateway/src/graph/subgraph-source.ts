@@ -8,6 +8,8 @@ import { type Dispatcher, errors, Pool } from 'undici';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import { type AnswerBudget, answerTooLarge } from '../limits/answer-size.ts';
 import type { GatewayContext } from './gateway-context.ts';
+import { fieldsAsked, mutationsApart } from './mutations-apart.ts';
+import type { RootField } from './root-fields.ts';
 
 export interface SubgraphSourceOptions {
   /** The unit that owns the subgraph: whom callers are minted for. */
@@ -33,44 +35,69 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
     maxResponseSize: maxAnswerBytes,
   });
 
-  return {
-    async process({ request, context }: GraphQLDataSourceProcessOptions<GatewayContext>) {
-      const headers: Record<string, string> = {
-        'content-type': 'application/json',
-        [callerHeader]: await callers.mint(await callerOf(context.caller, context.changing), unit),
-      };
-      propagation.inject(otel.active(), headers);
-      const { query, variables, operationName } = request;
-      try {
-        const response = await pool.request({
-          method: 'POST',
-          path: '/',
-          headers,
-          body: JSON.stringify({ query, variables, operationName }),
-        });
-        if (response.statusCode !== 200) {
-          await response.body.dump();
-          throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
-        }
-        const answer = await readWithin(context.answer, response);
-        if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
-        return answer;
-      } catch (error) {
-        const known = asDomainError(unit, error);
-        if (known.kind !== 'invalid') log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
-        throw graphError(known);
-      } finally {
-        if (unit === 'identity') context.changing?.changed();
+  async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
+    const headers: Record<string, string> = {
+      'content-type': 'application/json',
+      [callerHeader]: await callers.mint(caller, unit),
+    };
+    propagation.inject(otel.active(), headers);
+    const { query, variables, operationName } = request;
+    try {
+      const response = await pool.request({
+        method: 'POST',
+        path: '/',
+        headers,
+        body: JSON.stringify({ query, variables, operationName }),
+      });
+      if (response.statusCode !== 200) {
+        await response.body.dump();
+        throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
       }
+      const answer = await readWithin(context.answer, response);
+      if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
+      return answer;
+    } catch (error) {
+      const known = asDomainError(unit, error);
+      if (known.kind !== 'invalid') log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
+      throw graphError(known);
+    }
+  }
+
+  /** Mutations of identity one by one, each for whoever the caller is by then; none after one that is refused. */
+  async function sendApart(request: Query, context: GatewayContext, changing: ChangingCaller): Promise<GraphAnswer> {
+    const sum: GraphAnswer & { data: Record<string, unknown> } = { data: {} };
+    for (const { query, fields } of mutationsApart(request.query)) {
+      const caller = await callerOf(changing, () => fields);
+      const { data, errors } = await send({ ...request, query }, context, caller).finally(() => {
+        if (fields.length > 0) changing.changed();
+      });
+      if (errors) sum.errors = [...(sum.errors ?? []), ...errors];
+      if (!data) return { ...sum, data: null };
+      Object.assign(sum.data, data);
+    }
+    return sum;
+  }
+
+  return {
+    async process(options: GraphQLDataSourceProcessOptions<GatewayContext>) {
+      if (!('incomingRequestContext' in options)) throw new Error(`Nobody is asking ${unit} this`);
+      const { request, context } = options;
+      const asked = { ...request, query: request.query ?? '' };
+      const { changing } = context;
+      if (!changing) return send(asked, context, context.caller);
+      if (unit === 'identity') return sendApart(asked, context, changing);
+      return send(asked, context, await callerOf(changing, () => fieldsAsked(asked.query)));
     },
     close: () => pool.close(),
   };
 }
 
+type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
+
 /** Mutations run one after another, and one of identity may have ended or moved who asks for the next. */
-async function callerOf(caller: Caller, changing: ChangingCaller | undefined): Promise<Caller> {
+async function callerOf(changing: ChangingCaller, fields: () => RootField[]): Promise<Caller> {
   try {
-    return changing ? await changing.now() : caller;
+    return await changing.now(fields);
   } catch (error) {
     throw isDomainError(error) ? graphError(error) : error;
   }

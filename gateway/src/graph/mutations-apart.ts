@@ -1,0 +1,95 @@
+import {
+  type DefinitionNode,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  print,
+  type SelectionNode,
+  separateOperations,
+  visit,
+} from 'graphql';
+import { type RootField, rootFields } from './root-fields.ts';
+
+/** A part of what a subgraph is asked, that is sent as a request of its own. */
+export interface RequestPart {
+  query: string;
+  /** What it selects at its root; entities are none. */
+  fields: RootField[];
+}
+
+/**
+ * What the planner put into one request to a subgraph, as one request for each mutation, in order: who asks may be another
+ * after each. What is no mutation stays as it is.
+ */
+export function mutationsApart(query: string): RequestPart[] {
+  const document = parse(query);
+  const operation = operationOf(document);
+  const whole = { query, fields: fieldsOf(document, operation) };
+  if (operation.operation !== 'mutation' || whole.fields.length < 2) return [whole];
+  const fragments = document.definitions.filter(isFragment);
+  return alone(operation.selectionSet.selections, fragments).map((selection) => {
+    const selectionSet = { kind: Kind.SELECTION_SET as const, selections: [selection] };
+    const part = withoutUnused({ ...operation, selectionSet }, fragments);
+    return { query: print(part), fields: fieldsOf(part, operationOf(part)) };
+  });
+}
+
+/** What a request to a subgraph selects at its root. */
+export function fieldsAsked(query: string): RootField[] {
+  const document = parse(query);
+  return fieldsOf(document, operationOf(document));
+}
+
+/** Each field by itself, within whatever may leave it out. */
+function alone(selections: readonly SelectionNode[], fragments: FragmentDefinitionNode[]): SelectionNode[] {
+  return selections.flatMap((selection): SelectionNode | SelectionNode[] => {
+    if (selection.kind === Kind.FIELD) return selection;
+    const { selectionSet } =
+      selection.kind === Kind.INLINE_FRAGMENT
+        ? selection
+        : (fragments.find(({ name }) => name.value === selection.name.value) ?? {});
+    const { directives = [] } = selection;
+    return alone(selectionSet?.selections ?? [], fragments).map((field) => ({
+      kind: Kind.INLINE_FRAGMENT,
+      directives,
+      selectionSet: { kind: Kind.SELECTION_SET, selections: [field] },
+    }));
+  });
+}
+
+/** An operation with the fragments and variables that it needs: more would be refused. */
+function withoutUnused(operation: OperationDefinitionNode, fragments: FragmentDefinitionNode[]): DocumentNode {
+  const all: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };
+  const [needed = all] = Object.values(separateOperations(all));
+  const used = new Set<string>();
+  visit(needed, {
+    VariableDefinition: () => false,
+    Variable: ({ name }) => void used.add(name.value),
+  });
+  const withUsed = (definition: DefinitionNode): DefinitionNode =>
+    definition.kind === Kind.OPERATION_DEFINITION
+      ? {
+          ...definition,
+          variableDefinitions: (definition.variableDefinitions ?? []).filter(({ variable }) =>
+            used.has(variable.name.value),
+          ),
+        }
+      : definition;
+  return { ...needed, definitions: needed.definitions.map(withUsed) };
+}
+
+function fieldsOf(document: DocumentNode, operation: OperationDefinitionNode): RootField[] {
+  return rootFields(document, operation).filter(({ name }) => !name.startsWith('_'));
+}
+
+function operationOf({ definitions }: DocumentNode): OperationDefinitionNode {
+  const operation = definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  if (!operation) throw new Error('A subgraph is asked for nothing');
+  return operation;
+}
+
+function isFragment(definition: DefinitionNode): definition is FragmentDefinitionNode {
+  return definition.kind === Kind.FRAGMENT_DEFINITION;
+}
