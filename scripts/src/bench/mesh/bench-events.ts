@@ -14,9 +14,28 @@ export function plumbingOnly(name: string): SchemaDeclaration {
   return { name, tables: {}, migrations: [] };
 }
 
-/** What the consumer tells of events that have taken effect. */
+/** What an event says. */
+export interface Happening {
+  number: number;
+  /** Whether its consumer has something to commit; else it only receives it. */
+  hasEffect: boolean;
+}
+
+export function encode({ number, hasEffect }: Happening): Uint8Array {
+  const data = Buffer.alloc(5);
+  data.writeInt32BE(number);
+  data.writeUInt8(hasEffect ? 1 : 0, 4);
+  return data;
+}
+
+export function decode(data: Uint8Array): Happening {
+  const view = new DataView(data.buffer, data.byteOffset);
+  return { number: view.getInt32(0), hasEffect: view.getUint8(4) === 1 };
+}
+
+/** What the consumer tells of events that are done with. */
 export interface Taken {
-  /** The numbers that the events carry. */
+  /** Which they are. */
   numbers: number[];
   /** When the last of these was done, by the clock that all processes of the machine share. */
   atMs: number;

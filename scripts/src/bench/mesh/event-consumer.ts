@@ -4,9 +4,18 @@ import { once } from '@parley/chassis/events/inbox';
 import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
 import { serve } from '../gateway/child.ts';
 import { quietLog } from '../quiet-log.ts';
-import { eventType, plumbingOnly, poolSize, sharedNowMs, type Taken, topic } from './bench-events.ts';
+import {
+  decode,
+  eventType,
+  type Happening,
+  plumbingOnly,
+  poolSize,
+  sharedNowMs,
+  type Taken,
+  topic,
+} from './bench-events.ts';
 
-// A consumer as services are: each event's effect commits together with its inbox mark, in a transaction of its own.
+// A consumer as services are: an event's effect commits together with its inbox mark, in a transaction of its own.
 const { DATABASE_URL = '', KAFKA_BROKERS = '' } = process.env;
 const database = openDatabase({ url: DATABASE_URL, schema: plumbingOnly('bench_consumer'), poolSize });
 await database.migrate();
@@ -18,17 +27,17 @@ function tell(): void {
   numbers = [];
 }
 
-const consumer = eventConsumer<Record<typeof eventType, number>>({
+const consumer = eventConsumer<Record<typeof eventType, Happening>>({
   bus,
   group: 'bench',
   log: quietLog(),
   handlers: {
     [eventType]: {
       topic: topic.name,
-      decode: (data) => new DataView(data.buffer, data.byteOffset).getInt32(0),
-      async handle({ id, tenantId, data }) {
-        await database.transact(tenantId, (db) => once(db, 'bench', id, async () => undefined));
-        numbers.push(data);
+      decode,
+      async handle({ id, tenantId, data: { number, hasEffect } }) {
+        if (hasEffect) await database.transact(tenantId, (db) => once(db, 'bench', id, async () => undefined));
+        numbers.push(number);
         if (numbers.length === 1) setImmediate(tell); // those of one turn of the loop go together
       },
     },
