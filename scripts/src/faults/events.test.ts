@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { kafkaDeadLetters } from '@parley/chassis/events/kafka-dead-letters';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createAgent, endSession, evaluated, startSession } from '@parley/local/testing/conversation';
 import { readRows } from '@parley/local/testing/invariants/read-rows';
 import test from 'ava';
 import { openLogs } from '../mesh/logs.ts';
 import { replicaProcess } from '../mesh/replica-process.ts';
 import { neighbours } from '../mesh/replicas.ts';
+import { root } from '../root.ts';
+import { exec } from '../servers/exec.ts';
 import { freePorts } from '../servers/ports.ts';
 import { serverTest } from '../servers/testing/server-test.ts';
-import { deliverAgain } from './events-again.ts';
+import { deliverAgain, kafkaOf } from './events-again.ts';
+import { poisonedTopic, poisoner } from './events-poison.ts';
 import { during, seconds, traffic } from './events-traffic.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 
@@ -111,9 +116,9 @@ serverTest(meshEngines, 'members that join and leave while events flow lose and 
   t.timeout(300_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
-  let over = false;
+  const over = new AbortController();
   const talking = (async () => {
-    while (!over) await talk();
+    while (!over.signal.aborted) await talk();
   })();
   try {
     for (let n = 0; n < members; n += 1) {
@@ -127,7 +132,7 @@ serverTest(meshEngines, 'members that join and leave while events flow lose and 
       }
     }
   } finally {
-    over = true;
+    over.abort();
     await talking;
   }
   // A judgement that the one who left had under way is made anew.
@@ -155,3 +160,75 @@ serverTest(meshEngines, 'events that are delivered five times and shuffled take 
   const ours = new Set(sessionIds);
   t.is(evaluations.filter(({ sessionId }) => ours.has(sessionId)).length, sessionIds.length);
 });
+
+/** All letters on the poisoned topic, by the id of the event or the place of what is none. */
+async function lettersOf(mesh: FaultMesh) {
+  const letters = kafkaDeadLetters(kafkaOf(mesh.env));
+  try {
+    const stored = await letters.list(poisonedTopic);
+    return new Map(
+      stored.map(({ event, facts }) => [event?.id ?? `${facts.partition}:${facts.offset}`, facts] as const),
+    );
+  } finally {
+    await letters.close();
+  }
+}
+
+serverTest(
+  meshEngines,
+  'poison and a handler that hangs are dead letters within 30 s, with the reason, and what is behind them moves on',
+  async (t) => {
+    t.timeout(180_000);
+    const mesh = await shared();
+    const client = await mesh.person();
+    const agentId = await createAgent(client);
+    const newSession = async () => (await startSession(client, agentId)).id;
+    const poison = poisoner(mesh.env);
+    const published = Date.now();
+    const behind = await Promise.all(Array.from({ length: 4 }, newSession));
+    const [one = 0, two = 0, three = 0, four = 0] = behind;
+    const hanging = await poison.hanging(one);
+    const unparsable = await poison.unparsable(two);
+    const failing = await poison.failing(three);
+    const noEvent = await poison.noEvent(four);
+    const ids = [hanging.id, unparsable, failing, noEvent];
+    for (const sessionId of behind) await endSession(client, sessionId);
+
+    const { talk, sessionIds: others } = await traffic(mesh);
+    const givenUp = async () => {
+      await talk();
+      const found = await lettersOf(mesh);
+      return ids.every((id) => found.has(id)) && found;
+    };
+    const letters = await eventually('all of it is given up', givenUp, { timeoutMs: 60_000 });
+    await hanging.letGo();
+    const tookMs = ids.map((id) => (letters.get(id)?.time.getTime() ?? Number.NaN) - published);
+    t.log(`given up after ${tookMs.map(seconds).join(', ')}`);
+    for (const ms of tookMs) t.true(ms < 30_000);
+    t.like(letters.get(hanging.id), { group: 'evaluation', attempts: 5 });
+    t.regex(letters.get(hanging.id)?.reason ?? '', /took longer than/);
+    t.like(letters.get(unparsable), { group: 'evaluation', attempts: 5 });
+    t.like(letters.get(failing), { group: 'evaluation', attempts: 5 });
+    t.regex(letters.get(failing)?.reason ?? '', /32-bit/);
+    t.like(letters.get(noEvent), { group: 'evaluation', attempts: 0 });
+    t.regex(letters.get(noEvent)?.reason ?? '', /ce_\w+ is missing/);
+    for (const sessionId of behind) await evaluated(client, sessionId);
+
+    const env = { ...process.env, KAFKA_BROKERS: mesh.env.KAFKA_BROKERS };
+    const listed = await exec(process.execPath, [join(root, 'scripts/src/dead-letters.ts'), 'list', poisonedTopic], {
+      env,
+    });
+    t.regex(listed, /4 dead letters\n$/);
+    for (const id of ids.slice(0, 3)) t.true(listed.includes(id));
+    t.deepEqual(await mesh.settled({ poison: ids }), []);
+
+    // Nobody else has waited for the one that hung.
+    const { sessions, evaluations } = await readRows(mesh.checker.database);
+    const judgedAt = new Map(evaluations.map(({ sessionId, generatedAt }) => [sessionId, generatedAt.getTime()]));
+    const waits = sessions
+      .filter(({ id }) => others.includes(id))
+      .map(({ id, endedAt }) => (judgedAt.get(id) ?? Number.NaN) - (endedAt?.getTime() ?? Number.NaN));
+    t.log(`${waits.length} other sessions judged meanwhile, each within ${seconds(Math.max(...waits))}`);
+    t.true(waits.every((ms) => ms < 10_000));
+  },
+);

@@ -40,7 +40,8 @@ export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
 /** Each end is told as one event, however often that is published, and an end of a session that goes on is not. */
 export const everyEndIsToldOnce: Invariant = ({ topics, sessions }) => {
   if (!topics) return [];
-  const ends = topics.events.filter(({ type }) => type === 'session.ended.v1');
+  const poison = new Set(topics.poison); // says nothing, whatever it looks like
+  const ends = topics.events.filter(({ id, type }) => type === 'session.ended.v1' && !poison.has(id));
   const idsOf = new Map(
     [...Map.groupBy(ends, ({ key }) => key)].map(([key, of]) => [key, new Set(of.map(({ id }) => id))]),
   );
