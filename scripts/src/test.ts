@@ -2,8 +2,10 @@ import { parseArgs } from 'node:util';
 import { root } from './root.ts';
 import { killAll } from './suite/command.ts';
 import { findContractCheck } from './suite/contract.ts';
+import { storyFolder } from './suite/mesh-stories.ts';
 import { type RealEngines, realEngines } from './suite/real-engines.ts';
 import { checks, lanes, leftOut, type Outcome, type Step, tests, twice } from './suite/steps.ts';
+import { storiesOnMesh } from './suite/stories-on-mesh.ts';
 import { onPostgres, testedWorkspaces, type Workspace } from './suite/workspaces.ts';
 
 const usage = `scripts/test [--only NAME]… [TEXT]…
@@ -13,6 +15,7 @@ Checks the whole checkout and runs all tests; its last line is "N passed, M fail
   --only NAME  only the check or the workspace of that name, as the summary calls it; may be repeated
   TEXT         only the tests in files whose path contains it, and no check`;
 
+const ci = Boolean(process.env.CI);
 /** The workspaces whose tests ask for Redis, Kafka or installed servers. */
 const needsServers = new Set(['chassis', 'scripts']);
 
@@ -25,15 +28,18 @@ if (values.help) console.log(usage);
 else await main();
 
 async function main(): Promise<void> {
-  const engines = realEngines(Boolean(process.env.CI), console.log);
+  const interrupted = new AbortController();
+  const engines = realEngines(ci, interrupted.signal, console.log);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      killAll(); // servers of this run end with this process
-      process.exit(1);
+    process.on(signal, () => {
+      if (interrupted.signal.aborted) process.exit(1); // what runs ends with this process
+      console.error(`${signal}: stopping`);
+      interrupted.abort(new Error('it was interrupted'));
+      killAll();
     });
   }
 
-  const steps = chosen(engines);
+  const steps = chosen(engines, interrupted.signal);
   if (steps.length === 0) {
     console.error(`nothing is called ${[...values.only, ...positionals].join(' or ')}`);
     process.exit(2);
@@ -46,11 +52,18 @@ async function main(): Promise<void> {
   const outcomes: Outcome[] = [];
   const queue = steps.values();
   const lane = async () => {
-    for (const step of queue) outcomes.push(await timed(step));
+    for (const step of queue) {
+      if (interrupted.signal.aborted) return;
+      outcomes.push(await timed(step));
+    }
   };
   const servers = steps.includes(engines.step);
   await Promise.all(Array.from({ length: lanes }, lane));
   if (servers) await engines.stop();
+  if (interrupted.signal.aborted) {
+    process.exitCode = 1;
+    return;
+  }
 
   const total = (count: 'passed' | 'failed' | 'skipped') => outcomes.reduce((sum, each) => sum + each[count], 0);
   if (total('skipped') > 0) console.log(`${total('skipped')} skipped`);
@@ -62,14 +75,17 @@ async function main(): Promise<void> {
  * The steps in the order in which they begin. What waits for the servers comes last, so that a first run installs them beside
  * the rest.
  */
-function chosen(engines: RealEngines): Step[] {
+function chosen(engines: RealEngines, signal: AbortSignal): Step[] {
   const workspaces = testedWorkspaces(root)
     .map((each) => ({ ...each, files: each.files.filter((file) => isWanted(`${each.folder}/${file}`)) }))
     .filter(({ files }) => files.length > 0);
-  const steady = (step: Step) => (process.env.CI ? twice(step) : step);
+  const steady = (step: Step) => (ci ? twice(step) : step);
+  const stories = workspaces.find(({ folder }) => folder === storyFolder);
+  const told = stories && storiesOnMesh({ root, workspace: stories, ci, installed: engines.installed, signal });
   const plain = workspaces.filter(({ name }) => !needsServers.has(name)).map((each) => steady(tests(root, each)));
   const real = [
-    ...workspaces.filter(({ name }) => needsServers.has(name)).map((each) => tests(root, each, engines.env)),
+    ...(told ? [told] : []),
+    ...workspaces.filter(({ name }) => needsServers.has(name)).map((each) => tests(root, each, engines)),
     ...workspaces.flatMap((each) => onServer(engines, each)),
   ].map(steady);
   const all = [...plain, ...real];
@@ -82,9 +98,11 @@ function chosen(engines: RealEngines): Step[] {
 function onServer(engines: RealEngines, workspace: Workspace): Step[] {
   const again = onPostgres(root, workspace);
   if (!again) return [];
-  const step = tests(root, again, async () => {
-    const { TEST_POSTGRES_URL = '', ...env } = await engines.env();
-    return { ...env, TEST_DATABASE_URL: TEST_POSTGRES_URL };
+  const step = tests(root, again, {
+    async env() {
+      const { TEST_POSTGRES_URL = '', ...env } = await engines.env();
+      return { ...env, TEST_DATABASE_URL: TEST_POSTGRES_URL };
+    },
   });
   return [
     {
@@ -105,14 +123,15 @@ async function timed(step: Step): Promise<Outcome> {
   const start = performance.now();
   const outcome = await step.run();
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  const { passed, failed, skipped, output, unsteady } = outcome;
+  const { passed, failed, skipped, output, unsteady, engines: on, notes = [] } = outcome;
   const counts = [
     passed + failed > 1 && `${passed} passed`,
     failed > 0 && `${failed} failed`,
     skipped > 0 && `${skipped} skipped`,
     `${seconds} s`,
   ];
-  console.log(`${failed > 0 ? '✘' : '✔'} ${step.name}: ${counts.filter(Boolean).join(', ')}`);
+  console.log(`${failed > 0 ? '✘' : '✔'} ${step.name}${on ? ` (${on})` : ''}: ${counts.filter(Boolean).join(', ')}`);
+  for (const note of notes) console.log(`    ${note}`);
   if (failed > 0 || output.startsWith(leftOut)) console.log(output.trimEnd().replaceAll(/^/gm, '    '));
   if (unsteady)
     console.log(

@@ -3,3 +3,4 @@
  * gone, however that ended. It acts on import because that is what `node --import` can do.
  */
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+process.channel?.unref(); // who has nothing more to do ends

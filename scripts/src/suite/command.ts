@@ -18,9 +18,11 @@ export interface Ended {
 }
 
 const running = new Set<number>();
+let isOver = false;
 
 /** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
 export async function run({ command, args, cwd, env = {}, timeoutMs }: Command): Promise<Ended> {
+  if (isOver) return { ok: false, stdout: '', output: 'it was interrupted' };
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const child = spawn(command, args, {
     cwd,
@@ -55,8 +57,9 @@ export async function run({ command, args, cwd, env = {}, timeoutMs }: Command):
   return ended;
 }
 
-/** Kills every command that still runs, with all that it started. */
+/** Kills every command that still runs, with all that it started; none runs from then on. */
 export function killAll(): void {
+  isOver = true;
   for (const pid of running) killGroup(pid);
 }
 

@@ -5,18 +5,20 @@ import type { Outcome, Step } from './steps.ts';
 export interface RealEngines {
   /** The step that installs and starts them; it fails under `CI`, where a machine cannot have one of them. */
   step: Step;
+  /** Resolves when their programs have been installed, or could not be: once the step is over. */
+  installed: Promise<unknown>;
   /** The settings by which tests find them: once the step is over. */
   env(): Promise<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-export function realEngines(ci: boolean, say: (line: string) => void): RealEngines {
-  const starting = new AbortController();
+/** @param signal cuts a start short. */
+export function realEngines(ci: boolean, signal: AbortSignal, say: (line: string) => void): RealEngines {
   const { promise: servers, resolve } = Promise.withResolvers<RunningServers | undefined>();
 
   async function start(): Promise<Outcome> {
     try {
-      const started = await startServers({ signal: starting.signal, say: (line) => say(`  ${line}`) });
+      const started = await startServers({ signal, say: (line) => say(`  ${line}`) });
       resolve(started);
       for (const { engine, reason } of started.missing) say(`- ${engine}: its tests are left out, ${reason}`);
       const failed = ci && started.missing.length > 0;
@@ -29,6 +31,7 @@ export function realEngines(ci: boolean, say: (line: string) => void): RealEngin
 
   return {
     step: { name: 'servers', run: start },
+    installed: servers,
     async env() {
       const started = await servers;
       return {
@@ -39,7 +42,6 @@ export function realEngines(ci: boolean, say: (line: string) => void): RealEngin
       };
     },
     async stop() {
-      starting.abort();
       await (await servers)?.stop();
     },
   };

@@ -10,6 +10,10 @@ export interface Outcome extends Counts {
   output: string;
   /** What failed at first and passed when it was run again. */
   unsteady?: string;
+  /** On which engines it ran, where there is a choice. */
+  engines?: string;
+  /** What was left out, and why. */
+  notes?: string[];
 }
 
 /** A machine that builds has neighbours: a failure there counts when it comes twice, and is told when it came once. */
@@ -66,28 +70,52 @@ export function checks(root: string, env: NodeJS.ProcessEnv): Step[] {
   }));
 }
 
-/** The tests of one workspace; `env` is waited for, and tells them where real engines are. */
+export interface TestsOptions {
+  /** Waited for; tells them where real engines are. */
+  env?: () => Promise<Record<string, string>>;
+  /** How many files at the same time. Default: this lane's share of the processors. */
+  concurrency?: number;
+}
+
+/** The tests of one workspace. */
 export function tests(
   root: string,
   { name, folder, files }: Workspace,
-  env: () => Promise<Record<string, string>> = async () => ({}),
+  { env = async () => ({}), concurrency = Math.max(1, Math.floor(availableParallelism() / lanes)) }: TestsOptions = {},
 ): Step {
-  const concurrency = Math.max(1, Math.floor(availableParallelism() / lanes));
   return {
     name,
     async run() {
+      const settings = await env();
       const args = [`--concurrency=${concurrency}`, ...files];
       const ended = await run({
         command: 'ava',
         args,
         cwd: join(root, folder),
-        env: await env(),
+        env: settings,
         timeoutMs: workspaceTimeoutMs,
       });
       const counts = countTests(ended.stdout);
       // A crash, a timeout or an empty report is a failure too, though no test says so.
       const failed = ended.ok && counts.passed > 0 ? counts.failed : Math.max(1, counts.failed);
-      return { ...counts, failed, output: withoutPassed(ended.output) };
+      const engines = enginesOf(folder, settings);
+      return { ...counts, failed, output: withoutPassed(ended.output), ...(engines && { engines }) };
     },
   };
+}
+
+const engineNames: Record<string, string> = {
+  TEST_POSTGRES_URL: 'PostgreSQL',
+  TEST_DATABASE_URL: 'PostgreSQL',
+  TEST_REDIS_URL: 'Redis',
+  TEST_KAFKA_BROKERS: 'Kafka',
+  TEST_S3_ENDPOINT: 'S3',
+};
+
+/** On which engines the tests of a folder run; undefined where they use none. */
+function enginesOf(folder: string, settings: Record<string, string>): string | undefined {
+  const real = Object.entries(engineNames).flatMap(([setting, name]) => (settings[setting] ? [name] : []));
+  if (folder === 'deploy/local') return 'small engines, one process';
+  const small = folder.startsWith('services/') ? ['small engines'] : [];
+  return [...small, ...new Set(real)].join(', ') || undefined;
 }

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Workspace } from './workspaces.ts';
+
+/** The workspace that has the stories. */
+export const storyFolder = 'deploy/local';
+
+/** Files that stay in one process, and why. Every other one is told on the mesh as well, new ones too. */
+export const inOneProcess: Record<string, string> = {
+  'test/addresses.test.ts': 'what is in the data folder of one process',
+  'test/clean-stop.test.ts': 'stops one process and starts the next on its data folder',
+  'test/death-in-turns.test.ts': 'kills one process among its turns',
+  'test/secrecy.test.ts': 'reads all that one process logs and traces, at its most talkative',
+  'test/storage.test.ts': 'the file engine, which the mesh has S3 for',
+  'test/sudden-death.test.ts': 'kills one process and starts the next on its data folder',
+  'test/telemetry.test.ts': 'follows the spans of one process',
+  'test/units-alone.test.ts': 'starts units without any mesh',
+};
+
+export interface MeshStories {
+  /** Told with the offline model. */
+  offline: string[];
+  /** Told with the scripted one. */
+  withModel: string[];
+  /** Of those that were asked for, the ones that stay in one process. */
+  leftOut: string[];
+}
+
+/** Which of a workspace's files are told on the mesh, and how it is to be configured for them. */
+export function meshStories(root: string, { folder, files }: Workspace): MeshStories {
+  const told = files.filter((file) => file.startsWith('test/') && !Object.hasOwn(inOneProcess, file));
+  const asksModel = (file: string) => readFileSync(join(root, folder, file), 'utf8').includes('sharedModel(');
+  return {
+    offline: told.filter((file) => !asksModel(file)),
+    withModel: told.filter(asksModel),
+    leftOut: files.filter((file) => Object.hasOwn(inOneProcess, file)),
+  };
+}
