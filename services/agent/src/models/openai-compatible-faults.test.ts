@@ -54,7 +54,7 @@ test('a connection that closes without any answer is unreachable', async (t) => 
 });
 
 test('a silent provider is left after the first-token timeout, and its request is cancelled', async (t) => {
-  const { model, server } = await modelOn(t, { beforeHeaders: createGate() }, { firstTokenTimeoutMs: 50 });
+  const { model, server } = await modelOn(t, { beforeHeaders: createGate() }, { firstTokenTimeoutMs: 1_000 });
   const { error } = await failureOf(model.stream(ask('Tell'), patiently));
 
   t.like(error, { kind: 'timedOut', retryable: true, beforeFirstChunk: true });
@@ -62,13 +62,13 @@ test('a silent provider is left after the first-token timeout, and its request i
 });
 
 test('headers alone are no first token', async (t) => {
-  const { model } = await modelOn(t, { beforeDelta: createGate() }, { firstTokenTimeoutMs: 50 });
+  const { model } = await modelOn(t, { beforeDelta: createGate() }, { firstTokenTimeoutMs: 500 });
 
   t.like((await failureOf(model.stream(ask('Tell'), patiently))).error, { kind: 'timedOut', beforeFirstChunk: true });
 });
 
 test('a provider that falls silent in the middle is left after the idle timeout', async (t) => {
-  const { model, server } = await modelOn(t, { text: 'One two', ending: 'never' }, { idleTimeoutMs: 100 });
+  const { model, server } = await modelOn(t, { text: 'One two', ending: 'never' }, { idleTimeoutMs: 1_000 });
   const { text, error } = await failureOf(model.stream(ask('Count'), patiently));
 
   t.is(text, 'One two');
@@ -79,7 +79,7 @@ test('a provider that falls silent in the middle is left after the idle timeout'
 test('an answer that trickles byte by byte is cut by the deadline of the answer', async (t) => {
   const beforeByte = createGate();
   const script = { text: 'word '.repeat(200), packets: 'byte' as const, beforeByte };
-  const { model, server } = await modelOn(t, script, { answerTimeoutMs: 300 });
+  const { model, server } = await modelOn(t, script, { answerTimeoutMs: 1_500 });
   beforeByte.release(400);
   const trickle = setInterval(() => beforeByte.release(), 5);
   t.teardown(() => clearInterval(trickle));
@@ -91,7 +91,7 @@ test('an answer that trickles byte by byte is cut by the deadline of the answer'
 });
 
 test('a whole answer that takes too long is given up', async (t) => {
-  const { model, server } = await modelOn(t, { beforeHeaders: createGate() }, { answerTimeoutMs: 50 });
+  const { model, server } = await modelOn(t, { beforeHeaders: createGate() }, { answerTimeoutMs: 1_000 });
 
   t.like(await t.throwsAsync(model.generate(ask('Tell'), patiently)), { kind: 'timedOut', retryable: true });
   await server.until(({ counts }) => counts.cancelled === 1);
@@ -146,7 +146,7 @@ test('an endless answer is cut by its size', async (t) => {
 
 test('calls that wait for a connection are bounded by their own deadline', async (t) => {
   const script = { beforeHeaders: createGate() };
-  const { model, server } = await modelOn(t, script, { connections: 1, firstTokenTimeoutMs: 100 });
+  const { model, server } = await modelOn(t, script, { connections: 1, firstTokenTimeoutMs: 2_000 });
   const calls = await Promise.all(Array.from({ length: 3 }, () => failureOf(model.stream(ask('Tell'), patiently))));
 
   t.deepEqual(
