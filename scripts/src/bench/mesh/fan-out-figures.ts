@@ -27,7 +27,8 @@ export interface FanOutOptions {
 export async function fanOutFigures(options: FanOutOptions): Promise<Figure[]> {
   const { gateway, model, talker, sessionId, token, rounds, short } = options;
   const { chunks, waves } = short ? { chunks: 10, waves: 1 } : { chunks: 100, waves: 8 };
-  model.answerWith({ text: Array.from({ length: chunks }, (_, n) => `some more words, ${n} `) });
+  // At the pace of a model: what comes together becomes one event.
+  model.answerWith({ text: Array.from({ length: chunks }, (_, n) => `some more words, ${n} `), deltaDelayMs: 5 });
   const bare = await startChild<Reached>('bare-sockets.ts');
   const own = await openReaders({ url: gateway.url, count: readers, token, subscribe: true, sessionId });
   const other = await openReaders({ url: bare.hello.url, count: readers, token, subscribe: true });
@@ -40,11 +41,12 @@ export async function fanOutFigures(options: FanOutOptions): Promise<Figure[]> {
     await delay(settleMs);
     return (own.count() - events) / ((cpuMs(gateway.pid) - cpu) / 1_000);
   }
+  /** One event after the other, as the chunks of a reply come. */
   async function ofBare(): Promise<number> {
     const cpu = await bare.cpuMs();
-    for (let wave = 0; wave < waves; wave += 1) {
-      const all = other.received(readers * chunks);
-      bare.emit(chunks);
+    for (let event = 0; event < waves * chunks; event += 1) {
+      const all = other.received(readers);
+      bare.emit(1);
       await all;
     }
     return (waves * readers * chunks) / (((await bare.cpuMs()) - cpu) / 1_000);
