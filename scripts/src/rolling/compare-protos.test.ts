@@ -110,6 +110,7 @@ test('a shallow clone says how to get the history', async (t) => {
   const here = await compareProtos({ checkout: shallow });
   t.is(here.outcome, 'leftOut');
   t.regex(here.said, /--unshallow/u);
+  t.is((await compareProtos({ checkout: shallow, mustCompare: true })).outcome, 'failed');
 });
 
 test('any commit can be named, and one that is not there is a failure that says so', async (t) => {

@@ -16,14 +16,22 @@ export interface ComparedProtos {
   checkout?: string;
   /** A commit, tag or branch to compare with. Default: the state before the last change (`previous-state.ts`). */
   against?: string | undefined;
+  /** Whether history that is out of reach fails, as it must where nobody reads what was left out. Default false. */
+  mustCompare?: boolean;
 }
 
 const timeoutMs = 120_000;
 
 /** Holds the protos, events included, to the rules of `buf.yaml` about what may change while two versions run together. */
-export async function compareProtos({ checkout = root, against }: ComparedProtos = {}): Promise<Comparison> {
+export async function compareProtos({
+  checkout = root,
+  against,
+  mustCompare = false,
+}: ComparedProtos = {}): Promise<Comparison> {
   const previous = against === undefined ? previousState(checkout, 'protos/*.proto') : { commit: against };
-  if ('none' in previous) return { outcome: 'leftOut', said: previous.none };
+  if ('none' in previous) {
+    return { outcome: mustCompare && previous.lacks ? 'failed' : 'leftOut', said: previous.none };
+  }
 
   const folder = mkdtempSync(join(tmpdir(), 'parley-protos-'));
   try {

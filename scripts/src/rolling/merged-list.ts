@@ -16,9 +16,15 @@ export function writeMerged(merged: MergedMigrations): void {
   writeFileSync(join(root, path), `${JSON.stringify(merged, undefined, 2)}\n`);
 }
 
-/** The list before it last changed; undefined where there is no history or it had none. */
-export function earlierMerged(): MergedMigrations | undefined {
+/**
+ * The list before it last changed; undefined where there is no history or it had none.
+ * @throws where `mustCompare` and the history is out of reach.
+ */
+export function earlierMerged(mustCompare = false): MergedMigrations | undefined {
   const previous = previousState(root, path);
-  if ('none' in previous) return undefined;
+  if ('none' in previous) {
+    if (mustCompare && previous.lacks) throw new Error(previous.none);
+    return undefined;
+  }
   return JSON.parse(execFileSync('git', ['show', `${previous.commit}:${path}`], { cwd: root, encoding: 'utf8' }));
 }

@@ -54,7 +54,7 @@ test('the migrations of all services are listed, unedited, and take nothing from
   }
 
   t.deepEqual(problemsOf(steps, readMerged()), []);
-  t.deepEqual(forgotten(earlierMerged() ?? {}, readMerged()), []);
+  t.deepEqual(forgotten(earlierMerged(Boolean(process.env['CI'])) ?? {}, readMerged()), []);
 });
 
 for (const [statements, loss, tables] of [

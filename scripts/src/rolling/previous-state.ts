@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 
-/** The commit that the working tree is compared with, or why there is none. */
-export type PreviousState = { commit: string } | { none: string };
+/** The commit that the working tree is compared with, or why there is none; `lacks` where there is one, out of reach. */
+export type PreviousState = { commit: string } | { none: string; lacks?: boolean };
 
 /**
  * What ran before the files of `pathspec` became what they are: they have to get on with it during a rolling change.
@@ -37,7 +37,7 @@ export function previousState(checkout: string, pathspec: string): PreviousState
     return holds(commit) ? { commit } : { none: 'these are the first' };
   }
   return ask('rev-parse', '--is-shallow-repository') === 'true'
-    ? { none: 'this clone is shallow; fetch more of its history (git fetch --unshallow)' }
+    ? { none: 'this clone is shallow; fetch more of its history (git fetch --unshallow)', lacks: true }
     : { none: 'these are the first' };
 
   function beforeBranch(): string {
