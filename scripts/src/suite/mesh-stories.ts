@@ -10,6 +10,7 @@ export const inOneProcess: Record<string, string> = {
   'test/addresses.test.ts': 'what is in the data folder of one process',
   'test/clean-stop.test.ts': 'stops one process and starts the next on its data folder',
   'test/death-in-turns.test.ts': 'kills one process among its turns',
+  'test/invariants.test.ts': 'the checker of invariants, on rows of its own making',
   'test/secrecy.test.ts': 'reads all that one process logs and traces, at its most talkative',
   'test/storage.test.ts': 'the file engine, which the mesh has S3 for',
   'test/sudden-death.test.ts': 'kills one process and starts the next on its data folder',
