@@ -35,6 +35,8 @@ export interface FleetOptions {
   only: EngineName[];
   signal: AbortSignal;
   say(line: string): void;
+  /** Default: this system's. */
+  platform?: NodeJS.Platform;
 }
 
 /**
@@ -54,6 +56,11 @@ async function upOne(engine: Engine, options: FleetOptions & { endWithParent?: b
   if (isConfigured(engine, options)) {
     say(`${engine.setting} is set, that one is used`);
     return { engine, state: 'configured' };
+  }
+  if (!isLinux(options)) {
+    const reason = 'this system is not Linux';
+    say(`left out, ${reason}`);
+    return { engine, state: 'unavailable', reason };
   }
   try {
     const place = await ensurePlace(engine, folders);
@@ -151,7 +158,13 @@ function chosen({ only }: FleetOptions): Engine[] {
   return engines.filter(({ name }) => only.includes(name));
 }
 
-async function locked<T>({ folders, signal, say }: FleetOptions, work: () => Promise<T>): Promise<T> {
+function isLinux({ platform = process.platform }: FleetOptions): boolean {
+  return platform === 'linux';
+}
+
+async function locked<T>(options: FleetOptions, work: () => Promise<T>): Promise<T> {
+  if (!isLinux(options)) return work(); // no server of ours can be there, and neither can the lock
+  const { folders, signal, say } = options;
   makeDataFolder(folders.data);
   const waiting = () => say('waiting for another call of scripts/servers');
   return withLock(join(folders.data, 'lock'), { signal, waiting }, work);

@@ -47,7 +47,6 @@ export function isInstalled(tool: Tool, tools: string, account?: Account): boole
 export async function ensureInstalled(tool: Tool, { tools, signal, say, account }: InstallOptions): Promise<string> {
   const folder = toolFolder(tool, tools, account);
   if (existsSync(folder)) return folder;
-  if (process.platform !== 'linux') throw new UnavailableError('this system is not Linux');
   const reason = await tool.cannotInstall();
   if (reason) throw new UnavailableError(reason);
 
