@@ -22,8 +22,8 @@ export interface MeshProcess extends ReturnType<typeof reachable> {
   kill(): Promise<void>;
   /** What it wrote on standard error so far. */
   stderr(): string;
-  /** Asks it to stop and answers its exit code once it has ended by itself. */
-  stop(): Promise<number | null>;
+  /** Asks it to stop, as an orchestrator or Ctrl-C does, and answers its exit code once it has ended by itself. */
+  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
 }
 
 /** Something to start meshes on, one after the other: the same data and keys. */
@@ -67,9 +67,10 @@ export async function dataFolder(t: ExecutionContext, given: Environment = {}): 
         ops,
         stderr: () => errors,
         kill: () => killed(mesh),
-        async stop() {
+        async stop(signal = 'SIGTERM') {
+          if (mesh.exitCode !== null || mesh.signalCode !== null) throw new Error(`It has ended already:\n${errors}`);
           const ended = once(mesh, 'exit');
-          mesh.send('stop');
+          mesh.kill(signal);
           const [code] = (await ended) as [number | null];
           return code;
         },
