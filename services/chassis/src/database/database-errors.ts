@@ -15,6 +15,7 @@ const passingCodes = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
   '53300', // too many connections
+  '55P03', // waited too long for a lock
   '57014', // cancelled, by our statement timeout
   '57P01', // shutting down
   '57P02', // crashed, restarting
@@ -75,6 +76,11 @@ export function isPassing(error: unknown): boolean {
   // Several addresses for one host name (::1 and 127.0.0.1) fail together.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isPassing);
   return connectionMessages.test(error.message);
+}
+
+/** Whether a statement waited too long for a row or a table that another transaction holds. */
+export function isLockTimeout(error: unknown): boolean {
+  return isDatabaseError(error) && error.code === '55P03';
 }
 
 /** Whether the server has given up a whole transaction for the sake of others, so that nothing of it is left. */

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Logger } from '../log.ts';
-import { transactionError } from './database-errors.ts';
+import { isLockTimeout, transactionError } from './database-errors.ts';
 import { rolesOf } from './identifiers.ts';
 import { bookkeepingTable, plumbingMigrations, tablesOf } from './plumbing.ts';
 import { openPool } from './pool.ts';
@@ -17,24 +18,36 @@ export interface MigrateOptions {
   log?: Logger | undefined;
   /** Applies one migration, the chassis' own included. Default: its `up`. For checks that look before and after each. */
   apply?: (migration: Migration, knex: Knex.Transaction) => Promise<void>;
+  /** How long a step may wait for a table in use before all of them give way and begin again, in ms. Default 3 s. */
+  lockTimeoutMs?: number;
 }
 
 /** An index on a large table takes its time. */
 const statementTimeoutMs = 15 * 60_000;
+/**
+ * How long a step may wait for a table that is in use: whoever wants that table meanwhile waits behind it, so it rather gives up,
+ * lets them pass and comes again.
+ */
+const defaultLockTimeoutMs = 3_000;
+const lockRetries = 20;
+const lockPauseMs = 1_000;
 
 /**
  * Everything in one transaction: a schema is at one version or the other. An advisory lock, the same for all schemas
  * since roles belong to the whole server, makes those who come at once wait for each other. Behind the embedded database
  * all connections are one session, whose transactions queue before they reach the lock, so the lock is never waited for.
+ * Where a table stays in use they all begin again, some twenty times, and then reject with `unavailable`.
  *
  * Answers the names of the migrations that this call applied, none when the schema was up to date.
  */
 export async function migrateSchema(options: MigrateOptions): Promise<string[]> {
   const { url, appUrl, schema, schemaName, log, apply = ({ up }, knex) => up(knex) } = options;
-  const pool = openPool({ url, poolSize: 1, statementTimeoutMs, log });
-  try {
-    return await pool.transaction(async (transaction) => {
+  const { lockTimeoutMs = defaultLockTimeoutMs } = options;
+  const pool = openPool({ url, poolSize: 1, statementTimeoutMs, lockTimeoutMs: statementTimeoutMs, log });
+  const attempt = () =>
+    pool.transaction(async (transaction) => {
       await transaction.raw(`SELECT pg_advisory_xact_lock(hashtext('parley migrations'))`);
+      await transaction.raw(`SET LOCAL lock_timeout = ${Number(lockTimeoutMs)}`);
       await ensureSchema(transaction, schemaName, userOf(appUrl));
       await transaction.raw(`SET LOCAL search_path TO ${schemaName}, public`);
       await ensureClock(transaction, schemaName);
@@ -45,6 +58,19 @@ export async function migrateSchema(options: MigrateOptions): Promise<string[]> 
       await applyTableKinds(transaction, schemaName, tablesOf(schema));
       return applied;
     });
+  try {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isLockTimeout(error) || tries > lockRetries) throw error;
+        log?.info(
+          { schema: schemaName, tries },
+          'a table that migrations change is in use; they give way and begin again',
+        );
+        await delay(lockPauseMs);
+      }
+    }
   } catch (error) {
     throw transactionError(error);
   } finally {

@@ -23,6 +23,8 @@ export interface DatabaseOptions {
   migrationsUrl?: string | undefined;
   /** How long one statement may run, in ms. Default 20 s. */
   statementTimeoutMs?: number | undefined;
+  /** How long a statement may wait for a row that another transaction holds, in ms. Default 5 s. */
+  lockTimeoutMs?: number | undefined;
   /** How long a transaction may wait for a free connection, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
   /** Moves `parley_now()` of every transaction by so many ms. For tests. */
@@ -42,7 +44,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, schema, poolSize, statementTimeoutMs = 20_000, clockOffsetMs, log } = options;
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
-  const pool = openPool({ url, poolSize, statementTimeoutMs, acquireTimeoutMs: options.acquireTimeoutMs, log });
+  const { lockTimeoutMs, acquireTimeoutMs } = options;
+  const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, log });
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
   let closed = false;

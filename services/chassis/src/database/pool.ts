@@ -9,6 +9,8 @@ export interface PoolOptions {
   poolSize: number;
   /** How long one statement may run, in ms; the server is told, and the client gives up after a quarter more. */
   statementTimeoutMs: number;
+  /** How long a statement may wait for a row or a table that another transaction holds, in ms. Default 5 s. */
+  lockTimeoutMs?: number | undefined;
   /** How long to wait for a free connection, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
@@ -28,7 +30,14 @@ const idleTimeoutMs = 60_000;
  * A bounded pool, all of whose waits end. Never give it `searchPath`, a named statement or a session `SET`: behind
  * the embedded database all connections are one session, and behind a pooler any two transactions may share one.
  */
-export function openPool({ url, poolSize, statementTimeoutMs, acquireTimeoutMs = 5_000, log }: PoolOptions): Knex {
+export function openPool({
+  url,
+  poolSize,
+  statementTimeoutMs,
+  lockTimeoutMs = 5_000,
+  acquireTimeoutMs = 5_000,
+  log,
+}: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
   const pool = knexFactory({
     client: OpeningClient,
@@ -37,6 +46,8 @@ export function openPool({ url, poolSize, statementTimeoutMs, acquireTimeoutMs =
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
       statement_timeout: statementTimeoutMs,
+      // Else a frozen process that holds one row would take all connections of those who want it, one after the other.
+      lock_timeout: lockTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
       // The embedded database ignores the server's timeouts.
       query_timeout: statementTimeoutMs * 1.25,
