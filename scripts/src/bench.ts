@@ -49,6 +49,8 @@ if (values.help) {
   process.stderr.write(`--only is one of ${benchParts.join(', ')}\n`);
   process.exitCode = 2;
 } else {
+  // What was started ends, and what was written is removed, as the process ends.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   const profileFolder = values['cpu-prof'];
   const { figures, leftOut } = await bench(parts, {
     rounds,

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { EngineName } from '../../servers/engine.ts';
-import { startServers } from '../../servers/start-servers.ts';
+import { type RunningServers, startServers } from '../../servers/start-servers.ts';
 import { enter } from '../../talk/account.ts';
 import { publicApi } from '../../talk/api.ts';
 import type { BenchOptions, Measured } from '../bench.ts';
@@ -22,6 +23,8 @@ export async function meshFigures(options: BenchOptions): Promise<Measured> {
   const { rounds, short = false, say } = options;
   say('real servers');
   const servers = await startServers({ only: needed, say });
+  const remove = () => removeData(servers);
+  process.once('exit', remove);
   try {
     const leftOut = servers.missing.map(({ engine, reason }) => `the mesh of processes, without ${engine}: ${reason}`);
     const { DATABASE_URL, REDIS_URL, KAFKA_BROKERS } = servers.env;
@@ -41,7 +44,15 @@ export async function meshFigures(options: BenchOptions): Promise<Measured> {
     return { figures, leftOut };
   } finally {
     await servers.stop();
+    process.off('exit', remove);
   }
+}
+
+/** Where the bench is cut short, its servers end by themselves; their data would stay. */
+function removeData({ server, missing }: RunningServers): void {
+  const absent = missing.map(({ engine }) => engine);
+  const one = needed.find((name) => !absent.includes(name));
+  if (one) rmSync(dirname(server(one).place.home), { recursive: true, force: true, maxRetries: 3 });
 }
 
 async function processFigures(
