@@ -130,3 +130,35 @@ test('an event is handled in a trace of its own, linked to the one that caused i
   t.is(span?.links[0]?.context.traceId, cause.spanContext().traceId);
   t.is(span?.links[0]?.context.spanId, cause.spanContext().spanId);
 });
+
+test('an event is given up only while the database of its consumer answers', async (t) => {
+  const { bus, log, event, letters } = setup();
+  let isAway = true;
+  let attempts = 0;
+  const part = eventConsumer({
+    bus,
+    group: 'greeter',
+    log,
+    database: {
+      async ping() {
+        if (isAway) throw new Error('it does not answer');
+      },
+    },
+    handlers: {
+      'person.greeted.v1': {
+        topic: 'greeted',
+        decode,
+        async handle() {
+          attempts += 1;
+          if (attempts === 20) isAway = false;
+          throw new Error('not handled');
+        },
+      },
+    },
+  });
+  await part.start();
+  await bus.publish([event({})]);
+  await part.stop();
+  t.is(attempts, 19 + 5);
+  t.is(letters[0]?.attempts, 5);
+});

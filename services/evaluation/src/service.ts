@@ -103,6 +103,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     eventConsumer({
       bus: around.eventBus,
       group: 'evaluation',
+      database,
       handlers: {
         'session.ended.v1': {
           topic: 'session-ended',

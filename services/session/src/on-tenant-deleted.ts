@@ -23,6 +23,7 @@ export function tenantConsumer({ bus, database, tenantEnds, log, metrics }: Tena
   return eventConsumer({
     bus,
     group: 'session',
+    database,
     handlers: {
       'tenant.deleted.v1': {
         topic: 'tenant-deleted',

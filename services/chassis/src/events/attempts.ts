@@ -19,7 +19,7 @@ export interface GivenUp {
 }
 
 interface Attempts
-  extends Pick<SubscribeOptions, 'group' | 'handler' | 'maxAttempts' | 'handlerTimeoutMs'>,
+  extends Pick<SubscribeOptions, 'group' | 'handler' | 'maxAttempts' | 'handlerTimeoutMs' | 'isAway'>,
     AttemptTimes {
   /** Aborts when the consumer stops: a running attempt may end, no other begins. */
   stopped: AbortSignal;
@@ -31,22 +31,28 @@ interface Attempts
  * Rejects when the consumer stopped before either.
  */
 export async function attemptEvent(event: Envelope, options: Attempts): Promise<GivenUp | undefined> {
-  const { group, handler, stopped, log, maxAttempts = 5, handlerTimeoutMs = 5_000 } = options;
+  const { group, handler, stopped, log, isAway, maxAttempts = 5, handlerTimeoutMs = 5_000 } = options;
   const { backoffMs = (attempt) => Math.min(100 * 2 ** (attempt - 1), 2_000), perEventMs = 30_000 } = options;
-  const deadline = performance.now() + perEventMs;
+  let deadline = performance.now() + perEventMs;
   const leftMs = () => deadline - performance.now();
 
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1, failures = 1; ; attempt++, failures++) {
     if (stopped.aborted) throw consumerStopped(group);
-    const waitMs = backoffMs(attempt);
+    const waitMs = backoffMs(failures);
     try {
       await cutAfter(Math.min(handlerTimeoutMs, leftMs()), (signal) => handler(event, signal));
       return undefined;
     } catch (error) {
       const { id, type, topic } = event;
       log?.warn({ err: error, group, topic, type, eventId: id, attempt }, 'an event was not handled');
+      const away = (await isAway?.()) ?? false;
       if (stopped.aborted) throw consumerStopped(group);
-      if (attempt >= maxAttempts || leftMs() <= waitMs) return { attempts: attempt, reason: reasonOf(error) };
+      if (away) {
+        attempt--;
+        deadline = performance.now() + perEventMs;
+      } else if (attempt >= maxAttempts || leftMs() <= waitMs) {
+        return { attempts: attempt, reason: reasonOf(error) };
+      }
     }
     await delay(waitMs, undefined, { signal: stopped }).catch(() => undefined); // the loop's head sees why it ended
   }
@@ -72,6 +78,8 @@ async function cutAfter(ms: number, work: (signal: AbortSignal) => Promise<void>
   }
 }
 
+/** With what is behind it: that something was not available says little to whoever reads it later. */
 function reasonOf(error: unknown): string {
-  return String(error).slice(0, 1_000);
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  return `${error}${cause}`.slice(0, 1_000);
 }

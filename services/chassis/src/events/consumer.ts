@@ -7,6 +7,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
+import type { Database } from '../database/types.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Part } from '../unit.ts';
@@ -34,6 +35,8 @@ export interface EventConsumerOptions<Payloads>
   bus: EventBus;
   /** By event type, e.g. `session.ended.v1`. A type of a subscribed topic that is not here is passed over. */
   handlers: { [Type in keyof Payloads]: EventReaction<Payloads[Type]> };
+  /** The service's own, which its handlers work on: while it does not answer, no event is given up. */
+  database?: Pick<Database, 'ping'>;
   log: Logger;
   /** Gets the gauge `parley_consumer_lag`. */
   metrics?: Pick<Metrics, 'gauge'> | undefined;
@@ -46,7 +49,7 @@ const tracer = trace.getTracer('parley.events');
  * own, linked to the one that caused it.
  */
 export function eventConsumer<Payloads extends Record<string, unknown>>(options: EventConsumerOptions<Payloads>): Part {
-  const { bus, handlers, log, metrics, ...subscribeOptions } = options;
+  const { bus, handlers, database, log, metrics, ...subscribeOptions } = options;
   const { group } = subscribeOptions;
   const reactions = new Map<string, EventReaction<Payloads[string]>>(Object.entries(handlers));
   const topics = [...new Set([...reactions.values()].map(({ topic }) => topic))];
@@ -85,6 +88,14 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     }
   }
 
+  async function isAway(): Promise<boolean> {
+    if (!database) return false;
+    return database.ping().then(
+      () => false,
+      () => true,
+    );
+  }
+
   metrics?.gauge(
     'parley_consumer_lag',
     'Stored events that this process has still to handle',
@@ -94,7 +105,7 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
   return {
     name: `consumer ${group}`,
     async start() {
-      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler });
+      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler, isAway });
     },
     async stop() {
       await subscription?.stop();

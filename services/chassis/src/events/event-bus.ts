@@ -38,6 +38,11 @@ export interface SubscribeOptions {
   maxAttempts?: number;
   /** What one attempt may take. Default 5,000. All attempts at one event end within 30 s, whatever this says. */
   handlerTimeoutMs?: number;
+  /**
+   * Whether what every handler of the group needs, as its database, is away; asked after a failure. While it is, failures
+   * are no attempts and no time runs: the event waits for its return, as all others do. Never rejects. Default: it is not.
+   */
+  isAway?: () => Promise<boolean>;
 }
 
 export interface Subscription {

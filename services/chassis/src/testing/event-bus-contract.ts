@@ -249,6 +249,31 @@ export function eventBusContract(
     );
   });
 
+  test(`${name}: while what the handlers need is away nothing is given up, and all is handled when it is back`, async (t) => {
+    const { producer, consumer, topic, event, letters } = await setup(t, { ...times, perEventMs: 300 });
+    const handled = new Set<string>();
+    const outage = performance.now() + 400;
+    let attempts = 0;
+    let away = true;
+    await consumer.subscribe({
+      group: 'a',
+      topics: [topic],
+      maxAttempts: 2,
+      isAway: async () => away,
+      async handler({ id }) {
+        attempts++;
+        if (away) throw new Error('it is away');
+        handled.add(id);
+      },
+    });
+    const published = publish(producer, [event('1'), event('1'), event('2')]);
+    await eventually('more attempts and time than one event has', () => attempts > 10 && performance.now() > outage);
+    away = false;
+    await published;
+    await eventually('all are handled', () => handled.size === 3);
+    t.deepEqual(await letters(), []);
+  });
+
   test(`${name}: all attempts at one event share one time, however long each might take`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t, { ...times, perEventMs: 100 });
     let handled = false;
