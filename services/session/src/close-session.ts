@@ -27,18 +27,19 @@ export interface Closing {
 /**
  * Ends a session and answers it as it is then; one that has ended is answered as it is.
  *
- * Where no turn runs, one transaction does it all. Where one runs, perhaps on another replica, only its holder knows what was
- * said so far, and the transcript is to have that. So the session is marked as ending, which closes it to messages, and the
- * turn is cancelled; the transaction in which its holder stores the reply, cut or whole, sees the mark and ends the session in
- * the same breath. A holder that died has a successor, which does the same. Whoever called waits for that here, and if
- * nothing comes of it, cuts the turn itself with what the event log has of it; the holder then finds its turn ended.
+ * Where no turn has begun, one transaction does it all. Where one has, it may run on another replica or wait for its next
+ * attempt, and only its holder knows what was said so far, which the transcript is to have. So the session is marked as ending,
+ * which closes it to messages, and the turn is cancelled; the transaction in which its holder stores the reply, cut or whole,
+ * sees the mark and ends the session in the same breath. A holder that died or left has a successor, which does the same. Whoever
+ * called waits for that here, and if nothing comes of it, cuts the turn itself with what the event log has of it; the holder
+ * then finds its turn ended.
  */
 export async function closeSession(ports: Ports, { tenantId, sessionId, status, unless }: Closing): Promise<Session> {
   const { session, waits } = await ports.database.transact(tenantId, async (db) => {
     const found = await sessionStore(db).lock(sessionId);
     if (found.status !== 'ACTIVE' || (await unless?.(db))) return { session: found, waits: false };
     if (found.endingAs) return { session: found, waits: true };
-    await jobs(db).removeQueued(turnKind, String(sessionId));
+    await jobs(db).removeQueued(turnKind, String(sessionId), { notBegun: true });
     if (!(await jobs(db, ports.turns).cancel({ kind: turnKind, key: String(sessionId) }))) {
       return { session: await concludeSession(ports, db, found, status), waits: false };
     }

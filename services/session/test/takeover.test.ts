@@ -130,6 +130,39 @@ test('a replica that stops hands its turn over', async (t) => {
   t.is(agent.calls[0]?.end, 'cancelled');
 });
 
+for (const what of ['interrupt', 'end'] as const) {
+  test(`the ${what} of a turn that waits for its next attempt keeps what was shown of it`, async (t) => {
+    const { agent, database, replica, unit } = await sessionMesh(t);
+    await unit.stop(); // only the one that hands the turn over and the one that comes after it
+    const leaving = await replica();
+    const gate = createGate();
+    agent.script = gatedReply(gate, 'so far ', 'never');
+    const { id } = await leaving.app.startSession(inTenant(1), start);
+    const shown = watch(t, leaving.app, id, { after: '0' });
+    await leaving.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+    gate.release();
+    await shown.until('the first piece', isChunk);
+    await leaving.unit.stop();
+    // As after a failed attempt: nobody takes it for a while by itself.
+    const waiting = await database.transactShared(({ knex }) =>
+      knex('jobs')
+        .where({ kind: 'session.turn', state: 'queued', attempt: 1 })
+        .update({ run_at: knex.raw(`parley_now() + interval '1 hour'`) }),
+    );
+    t.is(waiting, 1);
+
+    const { app } = await replica();
+    const watching = watch(t, app, id, { after: '0' });
+    if (what === 'interrupt') t.true(await app.interruptSession(inTenant(1), String(id)));
+    else t.is((await app.endSession(inTenant(1), String(id))).status, 'ENDED');
+    const reply = replyIn(await watching.until('the reply', isReply));
+    t.like(reply, { text: 'so far ', interrupted: true, turnIndex: 0 });
+    t.is(agent.calls.length, 1);
+    t.false(watching.events.some(isFailure));
+    if (what === 'end') await watching.until('ACTIVE, then ENDED', isStatus, 2);
+  });
+}
+
 test('the end of a session does not wait for a holder that has died', async (t) => {
   const { app, agent, database, replica, published } = await sessionMesh(t);
   const dyingDatabase = await replicaOf(t, database, sessionSchema);

@@ -29,6 +29,9 @@ export interface AppendedJob {
   ahead: number;
 }
 
+/** A job that was begun, and handed over or given back: what it has done so far counts. */
+const waitsAgain = `(state = 'queued' and attempt > 0)`;
+
 /**
  * The queue of the service that owns `db`. What is appended commits with the rest of the transaction. Name the runners of
  * this process that may claim a job as it is appended; without one of its kind it is queued, and a runner of this
@@ -38,8 +41,9 @@ export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
   const ownTenantId = 'tenantId' in db ? db.tenantId : undefined;
   const ofTenant = ownTenantId === undefined ? '' : 'and tenant_id = :tenantId';
 
-  function afterCancel(rows: { kind: string; lease_token: string | null }[]): boolean {
-    for (const { kind, lease_token: token } of rows) {
+  function afterCancel(rows: { kind: string; state: string; lease_token: string | null }[]): boolean {
+    for (const { kind, state, lease_token: token } of rows) {
+      if (state === 'queued') db.wake(wakeOf(kind));
       if (token === null) continue;
       const runner = runners.find((candidate) => candidate.kind === kind);
       db.afterCommit(() => runner?.cancelled(token));
@@ -92,27 +96,36 @@ export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
     },
 
     /**
-     * Cancels the running job of a key, or a job by id, also a queued one: its signal is aborted with `JobCancelled` at
-     * once where this process runs it, by the notifier or at the next renewal elsewhere; a job that has not started yet starts with
-     * its signal aborted. The handler still ends it. Whether there was one to cancel.
+     * Cancels the job of a key that has begun, whether it runs or waits for its next attempt, or a job by id, also a queued one:
+     * its signal is aborted with `JobCancelled` at once where this process runs it, by the notifier or at the next renewal
+     * elsewhere; one that waits starts, at once if it has begun before, with its signal aborted. The handler still ends it. Whether there
+     * was one to cancel.
      */
     async cancel(which: { kind: string; key: string } | { id: number }): Promise<boolean> {
       const condition =
-        'id' in which ? `id = :id and state <> 'failed'` : `kind = :kind and key = :key and state = 'running'`;
+        'id' in which
+          ? `id = :id and state <> 'failed'`
+          : `kind = :kind and key = :key and (state = 'running' or ${waitsAgain})`;
       const { rows } = await db.knex.raw(
-        `update jobs set cancel_requested = true where ${condition} ${ofTenant} returning kind, lease_token`,
+        `update jobs set cancel_requested = true, run_at = case when ${waitsAgain} then parley_now() else run_at end
+          where ${condition} ${ofTenant} returning kind, state, lease_token`,
         { ...which, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
       );
       return afterCancel(rows);
     },
 
     /**
-     * Removes the jobs of a key that are not running, and returns their data in order. To empty a key call this before
-     * `cancel`: what is claimed in between is then cancelled.
+     * Removes the jobs of a key that are not running, and returns their data in order; with `notBegun` those that wait for
+     * another attempt stay. To empty a key call this before `cancel`: what is claimed in between is then cancelled.
      */
-    async removeQueued(kind: string, key: string): Promise<{ id: number; data: unknown }[]> {
+    async removeQueued(
+      kind: string,
+      key: string,
+      { notBegun = false }: { notBegun?: boolean } = {},
+    ): Promise<{ id: number; data: unknown }[]> {
       const { rows }: { rows: { id: string; payload: unknown }[] } = await db.knex.raw(
-        `delete from jobs where kind = :kind and key = :key and state = 'queued' ${ofTenant} returning id, payload`,
+        `delete from jobs where kind = :kind and key = :key and state = 'queued' ${notBegun ? 'and attempt = 0' : ''} ${ofTenant}
+         returning id, payload`,
         { kind, key, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
       );
       return rows.map(({ id, payload }) => ({ id: Number(id), data: payload })).toSorted((a, b) => a.id - b.id);
