@@ -39,18 +39,22 @@ export function openPool({
   log,
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
+  // What the server is told; knex's types do not know all of it.
+  const timeouts = {
+    statement_timeout: statementTimeoutMs,
+    // Else a frozen process that holds one row would take all connections of those who want it, one after the other.
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
+    // The embedded database ignores the server's timeouts.
+    query_timeout: statementTimeoutMs * 1.25,
+  };
   const pool = knexFactory({
     client: OpeningClient,
     version: '15', // the oldest that is served; saves asking on the first connection
     connection: {
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
-      statement_timeout: statementTimeoutMs,
-      // Else a frozen process that holds one row would take all connections of those who want it, one after the other.
-      lock_timeout: lockTimeoutMs,
-      idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
-      // The embedded database ignores the server's timeouts.
-      query_timeout: statementTimeoutMs * 1.25,
+      ...timeouts,
       keepAlive: true,
     },
     acquireConnectionTimeout: acquireTimeoutMs,
