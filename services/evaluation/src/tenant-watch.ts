@@ -1,4 +1,5 @@
 import { jobs } from '@parley/chassis/jobs/jobs';
+import { keepSubscribed } from '@parley/chassis/key-value/keep-subscribed';
 import type { KeyValue, Unsubscribe } from '@parley/chassis/key-value/key-value';
 import type { Part } from '@parley/chassis/unit';
 import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
@@ -23,14 +24,14 @@ export function tenantWatch({ database, log }: Pick<Ports, 'database' | 'log'>, 
   return {
     name: 'evaluation tenant watch',
     async start() {
-      try {
-        unsubscribe = await keyValue.subscribe(channel, (message) => {
+      unsubscribe = await keepSubscribed(keyValue, {
+        channel,
+        handler(message) {
           const { whose } = CredentialsChanged.decode(Buffer.from(message, 'base64'));
           if (whose?.$case === 'tenantId') void changed(whose.value);
-        });
-      } catch (error) {
-        log.warn({ err: error }, 'nobody tells of lifted suspensions; judgements that wait look by themselves');
-      }
+        },
+        log,
+      });
     },
     async stop() {
       await unsubscribe?.();

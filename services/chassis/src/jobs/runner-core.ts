@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Transaction } from '../database/types.ts';
+import { keepSubscribed } from '../key-value/keep-subscribed.ts';
 import { type HeldLease, heldLeases } from './held-leases.ts';
 import { wakeOf } from './job-claimer.ts';
 import { type Ending, type JobWork, jobPerformer } from './job-performer.ts';
@@ -139,11 +140,8 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
 
   async function listen(): Promise<void> {
     if (!notifier) return;
-    try {
-      undo.push(await notifier.subscribe(channel, (token) => leases.cancel(token)));
-    } catch (error) {
-      log.warn({ kind, err: error }, 'no cancellations from other processes; they take effect at the next renewal');
-    }
+    // Without it they take effect at the next renewal.
+    undo.push(await keepSubscribed(notifier, { channel, handler: (token) => void leases.cancel(token), log }));
   }
 
   return {
