@@ -1,30 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createGate } from '@parley/chassis/testing/gate';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { newAccount, type Tokens } from './support/client.ts';
 import { converse, endSession, evaluated, follow, interruptSession, sendMessage } from './support/conversation.ts';
-import { dataFolder } from './support/mesh-process.ts';
-import { startScriptedModel } from './support/scripted-model.ts';
-import { startTraceCollector } from './support/trace-collector.ts';
+import { modelKey, observedMesh } from './support/observed-mesh.ts';
 
-/** A mesh that logs and traces everything it can. */
-async function talkativeMesh(t: ExecutionContext) {
-  const [model, collector] = await Promise.all([startScriptedModel(), startTraceCollector()]);
-  t.teardown(() => Promise.all([model.server.stop(), collector.stop()]));
-  const folder = await dataFolder(t, {
-    ...model.env,
-    ...collector.env,
-    HOSTED_SMALL_MODEL_KEY: 'canary-model-key',
-    LOG_LEVEL: 'trace',
-  });
-  const logFile = join(folder.path, 'parley.log');
-  return { model, collector, logFile, mesh: await folder.start({ LOG_FILE: logFile }) };
-}
+const mesh = observedMesh(test);
 
 test('what people say, and what lets them in, is in no log line, no span and no metric', async (t) => {
-  const { model, collector, logFile, mesh } = await talkativeMesh(t);
-  const secrets: string[] = ['canary-model-key'];
+  const { model, visitor, metrics, told: tell } = await mesh(t);
+  const secrets: string[] = [modelKey];
   const canary = (name: string) => {
     const value = `canary-${name}-${secrets.length}`;
     secrets.push(value);
@@ -33,7 +17,7 @@ test('what people say, and what lets them in, is in no log line, no span and no 
   const keep = ({ accessToken, refreshToken }: Tokens) => void secrets.push(accessToken, refreshToken);
 
   // Everything that goes well.
-  const ada = mesh.visitor();
+  const ada = visitor();
   await ada.register({
     password: canary('password'),
     fcmToken: canary('fcm'),
@@ -73,7 +57,7 @@ test('what people say, and what lets them in, is in no log line, no span and no 
   await evaluated(ada, sessionId, 10_000);
 
   // And everything that is refused.
-  const bad = mesh.visitor();
+  const bad = visitor();
   await bad.send('mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }', {
     input: { email: ada.account?.email, password: canary('wrong-password') },
   });
@@ -104,15 +88,9 @@ test('what people say, and what lets them in, is in no log line, no span and no 
   const refused = follow(t, ada, sessionId, canary('after'));
   await refused.until('the refusal', ({ errors, closed }) => errors ?? closed);
 
-  const metrics = await Promise.all(Object.values(mesh.ops).map(async (url) => (await fetch(`${url}/metrics`)).text()));
+  const counted = await metrics();
   await Promise.all([events.close(), refused.close()]);
-  t.is(await mesh.stop(), 0);
-  const told = {
-    log: await readFile(logFile, 'utf8'),
-    spans: collector.text(),
-    metrics: metrics.join('\n'),
-    stderr: mesh.stderr(),
-  };
+  const told = { ...(await tell()), metrics: counted };
   t.true(told.log.split('\n').length > 5, 'a log that tells nothing shows nothing here');
   t.regex(told.spans, /RunTurn/);
   t.regex(told.metrics, /sendMessage/);
@@ -141,8 +119,8 @@ function around(text: string, secret: string): string {
 }
 
 test('what goes wrong is logged with the request id that the client was told, and with its trace', async (t) => {
-  const { model, logFile, mesh } = await talkativeMesh(t);
-  const ada = await mesh.person();
+  const { model, person, told } = await mesh(t);
+  const ada = await person();
   model.answer('Fail, please.', { status: 401 });
   const { sessionId, events } = await converse(t, ada);
   const send = (requestId: string) =>
@@ -157,9 +135,8 @@ test('what goes wrong is logged with the request id that the client was told, an
   t.regex(other.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
   await events.turns(2);
   await events.close();
-  t.is(await mesh.stop(), 0);
 
-  const lines = (await readFile(logFile, 'utf8'))
+  const lines = (await told()).log
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);

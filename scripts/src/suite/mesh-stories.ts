@@ -11,10 +11,8 @@ export const inOneProcess: Record<string, string> = {
   'test/clean-stop.test.ts': 'stops one process and starts the next on its data folder',
   'test/death-in-turns.test.ts': 'kills one process among its turns',
   'test/invariants.test.ts': 'the checker of invariants, on rows of its own making',
-  'test/secrecy.test.ts': 'reads all that one process logs and traces, at its most talkative',
   'test/storage.test.ts': 'the file engine, which the mesh has S3 for',
   'test/sudden-death.test.ts': 'kills one process and starts the next on its data folder',
-  'test/telemetry.test.ts': 'follows the spans of one process',
   'test/units-alone.test.ts': 'starts units without any mesh',
 };
 
@@ -23,6 +21,8 @@ export interface MeshStories {
   offline: string[];
   /** Told with the scripted one. */
   withModel: string[];
+  /** Told with the scripted one, while all is logged and traced. */
+  observed: string[];
   /** Of those that were asked for, the ones that stay in one process. */
   leftOut: string[];
 }
@@ -30,10 +30,16 @@ export interface MeshStories {
 /** Which of a workspace's files are told on the mesh, and how it is to be configured for them. */
 export function meshStories(root: string, { folder, files }: Workspace): MeshStories {
   const told = files.filter((file) => file.startsWith('test/') && !Object.hasOwn(inOneProcess, file));
-  const asksModel = (file: string) => readFileSync(join(root, folder, file), 'utf8').includes('sharedModel(');
+  const kindOf = (file: string) => {
+    const text = readFileSync(join(root, folder, file), 'utf8');
+    if (text.includes('observedMesh(')) return 'observed';
+    return text.includes('sharedModel(') ? 'withModel' : 'offline';
+  };
+  const all = (kind: string) => told.filter((file) => kindOf(file) === kind);
   return {
-    offline: told.filter((file) => !asksModel(file)),
-    withModel: told.filter(asksModel),
+    offline: all('offline'),
+    withModel: all('withModel'),
+    observed: all('observed'),
     leftOut: files.filter((file) => Object.hasOwn(inOneProcess, file)),
   };
 }

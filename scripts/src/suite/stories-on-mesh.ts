@@ -6,7 +6,7 @@ import { engines } from '../servers/fleet.ts';
 import { type RunningServers, startServers } from '../servers/start-servers.ts';
 import { inOneProcess, type MeshStories, meshStories } from './mesh-stories.ts';
 import { leftOut, type Outcome, type Step, tests } from './steps.ts';
-import { scriptedModelSettings, startStoryMesh, storySettings } from './story-mesh.ts';
+import { observedSettings, scriptedModelSettings, startStoryMesh, storySettings } from './story-mesh.ts';
 import type { Workspace } from './workspaces.ts';
 
 export interface StoriesOnMeshOptions {
@@ -28,11 +28,11 @@ const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
 /**
  * The step that tells the stories on real engines and a mesh of processes, which it starts by `scripts/up --mesh` on servers of
- * its own: once with the offline model, once with the scripted one. Undefined where none of the wanted ones is told there.
+ * its own, configured as the stories want it. Undefined where none of the wanted ones is told there.
  */
 export function storiesOnMesh(options: StoriesOnMeshOptions): Step | undefined {
   const stories = meshStories(options.root, options.workspace);
-  if (stories.offline.length + stories.withModel.length === 0) return undefined;
+  if (filesOf(stories).length === 0) return undefined;
   return { name: 'stories on the mesh', run: () => tell(stories, options) };
 }
 
@@ -49,6 +49,10 @@ async function tell(stories: MeshStories, options: StoriesOnMeshOptions): Promis
     const outcomes = [
       await onOneMesh(stories.offline, settings, options),
       await onOneMesh(stories.withModel, { ...settings, ...(await scriptedModelSettings()) }, options),
+      // What a mesh tells of itself it tells of one file.
+      ...(await inTurn(stories.observed, async (file) =>
+        onOneMesh([file], { ...settings, ...(await observedSettings()) }, options),
+      )),
       ...(options.ci && absent.length > 0 ? [failure(`CI has every engine\n${absent.join('\n')}`)] : []),
     ];
     return {
@@ -90,14 +94,24 @@ async function onOneMesh(
   }
 }
 
-function withoutMesh({ offline, withModel }: MeshStories, absent: string[], ci: boolean): Outcome {
+function withoutMesh(stories: MeshStories, absent: string[], ci: boolean): Outcome {
   const output = `${leftOut}the mesh needs servers that this machine cannot have\n${absent.join('\n')}`;
   if (ci) return failure(output);
-  return { passed: 0, failed: 0, skipped: offline.length + withModel.length, output };
+  return { passed: 0, failed: 0, skipped: filesOf(stories).length, output };
 }
 
 function inOneProcessNotes(stories: MeshStories): string[] {
   return stories.leftOut.map((file) => `only in one process: ${file} (${inOneProcess[file]})`);
+}
+
+async function inTurn<T, U>(items: T[], work: (item: T) => Promise<U>): Promise<U[]> {
+  const done: U[] = [];
+  for (const item of items) done.push(await work(item));
+  return done;
+}
+
+function filesOf({ offline, withModel, observed }: MeshStories): string[] {
+  return [...offline, ...withModel, ...observed];
 }
 
 function titleOf(name: EngineName): string {

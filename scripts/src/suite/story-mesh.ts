@@ -117,3 +117,19 @@ export async function scriptedModelSettings(): Promise<Record<string, string>> {
     HOSTED_SMALL_MODEL_KEY: 'test-key',
   };
 }
+
+/** Where it asks the model, and where it sends all that it can say of itself. Nobody is there yet. */
+export async function observedSettings(): Promise<Record<string, string>> {
+  const [port] = await freePorts(1);
+  return {
+    ...(await scriptedModelSettings()),
+    HOSTED_SMALL_MODEL_KEY: 'canary-model-key',
+    LOG_LEVEL: 'trace',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+    OTEL_BSP_SCHEDULE_DELAY: '20',
+  };
+}

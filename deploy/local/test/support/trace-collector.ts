@@ -21,8 +21,8 @@ export interface TraceCollector {
   stop(): Promise<void>;
 }
 
-/** Takes OTLP as JSON over HTTP and keeps it. */
-export async function startTraceCollector(): Promise<TraceCollector> {
+/** Takes OTLP as JSON over HTTP and keeps it. @param port 0: any free one. */
+export async function startTraceCollector(port = 0): Promise<TraceCollector> {
   const bodies: string[] = [];
   const spans: Span[] = [];
   const http = createServer(async (request, response) => {
@@ -33,7 +33,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
     response.setHeader('content-type', 'application/json').end('{}');
   });
-  http.listen(0, '127.0.0.1');
+  http.listen(port, '127.0.0.1');
   await once(http, 'listening');
   return {
     env: {
