@@ -1,5 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Attributes, type Context, context as otel, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Part } from './unit.ts';
+
+/** How long the last spans may take to leave when a process stops. */
+const flushTimeoutMs = 2_000;
 
 /**
  * OpenTelemetry for one process, set up by the `OTEL_*` variables as OpenTelemetry defines them. Without
@@ -18,7 +22,9 @@ export function telemetry(env: Record<string, string | undefined>): Part {
       shutdown = () => sdk.shutdown();
     },
     async stop() {
-      await shutdown?.().catch(() => undefined); // a collector that is away must not hold up the exit
+      // A collector that is away must not hold up the exit: the SDK would go on trying for some 10 s.
+      const sent = shutdown?.().catch(() => undefined);
+      await Promise.race([sent, delay(flushTimeoutMs, undefined, { ref: false })]);
     },
   };
 }
