@@ -112,8 +112,8 @@ const engineNames: Record<string, string> = {
   TEST_S3_ENDPOINT: 'S3',
 };
 
-/** On which engines the tests of a folder run; undefined where they use none. */
-function enginesOf(folder: string, settings: Record<string, string>): string | undefined {
+/** On which engines the tests of a folder run with these settings; undefined where they use none. */
+export function enginesOf(folder: string, settings: Record<string, string>): string | undefined {
   const real = Object.entries(engineNames).flatMap(([setting, name]) => (settings[setting] ? [name] : []));
   if (folder === 'deploy/local') return 'small engines, one process';
   const small = folder.startsWith('services/') ? ['small engines'] : [];
