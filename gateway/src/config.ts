@@ -35,6 +35,8 @@ export interface GatewayConfig {
   maxBodiesBytes: number;
   /** How long a client may take to send a request, in ms. */
   requestTimeoutMs: number;
+  /** How long a subgraph may take to answer in all, its turn to be asked included, in ms. */
+  subgraphTimeoutMs: number;
   /** Bytes of an answer, also when several subgraphs have their part in it. */
   maxAnswerBytes: number;
   /** Sockets open at once. */
@@ -78,6 +80,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_MAX_LONG_BODY_BYTES: positiveInt.default(8_388_608),
     GATEWAY_MAX_BODIES_BYTES: positiveInt.default(268_435_456),
     GATEWAY_REQUEST_TIMEOUT_MS: positiveInt.default(30_000),
+    GATEWAY_SUBGRAPH_TIMEOUT_MS: positiveInt.default(30_000),
     GATEWAY_MAX_ANSWER_BYTES: positiveInt.default(33_554_432),
     GATEWAY_MAX_SOCKETS: positiveInt.default(10_000),
     GATEWAY_SOCKETS_PER_CLIENT: positiveInt.default(1_000),
@@ -106,6 +109,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     maxLongBodyBytes: settings.GATEWAY_MAX_LONG_BODY_BYTES,
     maxBodiesBytes: settings.GATEWAY_MAX_BODIES_BYTES,
     requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
+    subgraphTimeoutMs: settings.GATEWAY_SUBGRAPH_TIMEOUT_MS,
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
     maxSockets: settings.GATEWAY_MAX_SOCKETS,
     maxSocketsPerClient: settings.GATEWAY_SOCKETS_PER_CLIENT,

@@ -50,7 +50,7 @@ export interface PublicServerOptions {
 /** What clients reach: one HTTP server with GraphQL over POST and, on the same path, over WebSocket. */
 export function publicServer({ config, around, identity, session, metrics, log }: PublicServerOptions): Part {
   const { addresses, callers, keyValue, host } = around;
-  const { introspection, maxAnswerBytes, maxBodyBytes } = config;
+  const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs } = config;
   const degraded = metrics.counter(
     'parley_throttle_degraded_total',
     'Throttled requests that this process counted alone, or refused, because counts could not be shared',
@@ -58,7 +58,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
   const closers: (() => Promise<unknown>)[] = [];
 
   async function open(): Promise<void> {
-    const supergraph = await createSupergraph({ callers, addresses, maxAnswerBytes, log });
+    const supergraph = await createSupergraph({ callers, addresses, subgraphTimeoutMs, maxAnswerBytes, log });
     closers.push(() => supergraph.close());
     const rules = readFieldRules(supergraph.sdl);
     const tokens = accessTokens(identity, config.publicUrl);

@@ -139,6 +139,30 @@ test('a subgraph that hangs up in the middle of its answer is unavailable', asyn
   t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
 });
 
+test('a subgraph that is slow or trickles holds up nobody for longer than its time, however many wait for it', async (t) => {
+  const trickles = new Set<NodeJS.Timeout>();
+  t.teardown(() => {
+    for (const each of trickles) clearInterval(each);
+  });
+  let asked = 0;
+  const agent = await rawServer(t, (request, response) => {
+    request.resume();
+    asked += 1;
+    if (asked % 2 === 0) return; // never answers
+    response.writeHead(200, { 'content-type': 'application/json' });
+    trickles.add(setInterval(() => response.write(' '), 20));
+  });
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent }, env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '500' } });
+  const token = await identity.signIn('s-1');
+  const before = performance.now();
+  const answers = await Promise.all(Array.from({ length: 200 }, () => ask(count, { token })));
+  // Four rounds over all connections would take 2,000 ms.
+  t.true(performance.now() - before < 1_900);
+  t.deepEqual([...new Set(answers.flatMap(codesOf))], ['UNAVAILABLE']);
+  t.true(asked >= 64);
+  t.is((await ask('{ myTenant { id } }', { token })).status, 200);
+});
+
 test('an answer that is too large is refused with its reason', async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     env: { GATEWAY_MAX_ANSWER_BYTES: '10000' },

@@ -16,6 +16,8 @@ export interface SubgraphSourceOptions {
   unit: string;
   url: string;
   callers: Callers;
+  /** What one request may take in all, in ms: its wait for a connection, and the last byte of the answer. */
+  timeoutMs: number;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -25,12 +27,20 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   close(): Promise<void>;
 }
 
-export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: SubgraphSourceOptions): SubgraphSource {
+export function subgraphSource({
+  unit,
+  url,
+  callers,
+  timeoutMs,
+  maxAnswerBytes,
+  log,
+}: SubgraphSourceOptions): SubgraphSource {
   const pool = new Pool(new URL(url).origin, {
     connections: 64,
     connectTimeout: 1_000,
-    headersTimeout: 30_000,
-    bodyTimeout: 30_000,
+    // undici's own know nothing of the wait for a connection, and begin anew with every byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: 30_000,
     maxResponseSize: maxAnswerBytes,
   });
@@ -48,6 +58,7 @@ export function subgraphSource({ unit, url, callers, maxAnswerBytes, log }: Subg
         path: '/',
         headers,
         body: JSON.stringify({ query, variables, operationName }),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       if (response.statusCode !== 200) {
         await response.body.dump();

@@ -18,6 +18,8 @@ export interface Supergraph {
 export interface SupergraphOptions {
   callers: Callers;
   addresses: Addresses;
+  /** What a subgraph may take for an answer, in ms. */
+  subgraphTimeoutMs: number;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -30,6 +32,7 @@ export function readSupergraph(): Promise<string> {
 export async function createSupergraph({
   callers,
   addresses,
+  subgraphTimeoutMs: timeoutMs,
   maxAnswerBytes,
   log,
 }: SupergraphOptions): Promise<Supergraph> {
@@ -42,7 +45,8 @@ export async function createSupergraph({
     supergraphSdl: sdl,
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
-      const source = subgraphSource({ unit: name, url: addresses.of(name, 'graph'), callers, maxAnswerBytes, log });
+      const url = addresses.of(name, 'graph');
+      const source = subgraphSource({ unit: name, url, callers, timeoutMs, maxAnswerBytes, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },
