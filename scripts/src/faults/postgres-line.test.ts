@@ -34,7 +34,9 @@ serverTest(
     await add(first, 'a', 'COMMIT;');
     line.loseAnswers(1);
     await add(first, 'b', 'ROLLBACK;');
+    await first.query('BEGIN');
     await first.query('SELECT $1', ['x'.repeat(100_000)]);
+    await first.query('COMMIT;');
     t.is(line.lost, 0);
     await t.throwsAsync(add(first, 'c', 'COMMIT;'), { message: /terminated/ });
     t.is(line.lost, 1);

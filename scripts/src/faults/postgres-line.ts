@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface PostgresLine {
   /** The database's URL by way of this line. */
   url: string;
-  /** The share of transactions whose COMMIT is carried out, and whose connection then ends without the answer. */
+  /** The share of transactions with something written whose COMMIT is carried out, and whose connection ends without the answer. */
   loseAnswers(share: number): void;
   /** How many answers were lost so far. */
   readonly lost: number;
@@ -40,11 +40,15 @@ export async function postgresLine(databaseUrl: string): Promise<PostgresLine> {
     };
     client.once('close', end);
     database.once('close', end);
+    let writes = false;
     let loses = false;
     const asked = messages({ greets: true });
     client.on('data', (bytes: Buffer) => {
       for (const { type, body } of asked(bytes)) {
-        if (type === 'Q' && /^\s*COMMIT\b/iu.test(body.toString('latin1'))) loses = Math.random() < share;
+        const said = type === 'Q' || type === 'P' ? body.toString('latin1') : '';
+        if (/^\s*BEGIN\b/iu.test(said)) writes = false;
+        if (/\b(INSERT|UPDATE|DELETE)\b/iu.test(said)) writes = true;
+        if (/^\s*COMMIT\b/iu.test(said)) loses = writes && Math.random() < share;
       }
       database.write(bytes);
     });
