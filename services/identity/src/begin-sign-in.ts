@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { SharedDb } from '@parley/chassis/database/types';
 import type { Ports } from './ports.ts';
 import { newRefreshToken, refreshTokenSha256 } from './refresh-token.ts';
-import { refreshTokenStore } from './refresh-token-store.ts';
 import { signInStore } from './sign-in-store.ts';
 
 export interface BeginSignIn {
   userId: number;
-  tenantId: number | null;
+  /** `last`: the tenant that the user chose last, if it can still be used. */
+  tenantId: number | 'last' | null;
   /** Why it may do next to nothing yet; null: it is complete. */
   limitedReason: string | null;
   /** The client's address. */
@@ -24,12 +24,7 @@ export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmT
     id,
     ...signIn,
     fcmTokenSealed: fcmToken === null ? null : box.seal(fcmToken, `identity.sign_ins.fcm_token:${id}`),
-  });
-  await refreshTokenStore(db).insert({
-    sha256: refreshTokenSha256(refreshToken),
-    signInId: id,
-    parentSha256: null,
-    ttlS: settings.refreshTokenTtlS,
+    refreshToken: { sha256: refreshTokenSha256(refreshToken), ttlS: settings.refreshTokenTtlS },
   });
   return { signInId: id, userId: signIn.userId, refreshToken, refreshExpiresIn: settings.refreshTokenTtlS };
 }

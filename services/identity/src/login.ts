@@ -46,11 +46,10 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
 
   const { userId, passwordHash } = account;
   const signIn = await ports.database.transactShared(async (db) => {
-    const users = userStore(db);
-    if (!(await users.stillHas(userId, passwordHash))) throw wrongCredentials();
+    if (!(await userStore(db).stillHas(userId, passwordHash))) throw wrongCredentials();
     return beginSignIn(ports, db, {
       userId,
-      tenantId: await users.findLastTenant(userId),
+      tenantId: 'last',
       limitedReason: account.hasTwoFactor ? 'TWO_FACTOR_REQUIRED' : null,
       ip: caller.ip ?? null,
       fcmToken: null,

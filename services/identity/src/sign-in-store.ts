@@ -4,10 +4,13 @@ import type { SharedDb } from '@parley/chassis/database/types';
 export interface NewSignIn {
   id: string;
   userId: number;
-  tenantId: number | null;
+  /** `last`: the tenant that the user chose last, while it lives and the user is in it. */
+  tenantId: number | 'last' | null;
   limitedReason: string | null;
   ip: string | null;
   fcmTokenSealed: Buffer | null;
+  /** Its first refresh token. */
+  refreshToken: { sha256: Buffer; ttlS: number };
 }
 
 /** Who signed in, and what they may do now. */
@@ -31,15 +34,23 @@ export function signInStore({ knex }: SharedDb) {
   const now = knex.raw('parley_now()');
 
   return {
-    async insert(signIn: NewSignIn): Promise<void> {
-      await knex('sign_ins').insert({
-        id: signIn.id,
-        user_id: signIn.userId,
-        tenant_id: signIn.tenantId,
-        limited_reason: signIn.limitedReason,
-        ip: signIn.ip !== null && isIP(signIn.ip) ? signIn.ip : null,
-        fcm_token_sealed: signIn.fcmTokenSealed,
-      });
+    /** With its first refresh token, in one statement: sign-ins come in floods, and others wait for the same database. */
+    async insert({ tenantId, ip, refreshToken, ...signIn }: NewSignIn): Promise<void> {
+      const tenant =
+        tenantId === 'last'
+          ? `(SELECT t.id FROM users u
+                JOIN memberships m ON m.user_id = u.id AND m.tenant_id = u.last_tenant_id
+                JOIN tenants t ON t.id = m.tenant_id AND t.deleted_at IS NULL
+               WHERE u.id = :userId)`
+          : ':tenantId';
+      await knex.raw(
+        `WITH sign_in AS (
+           INSERT INTO sign_ins (id, user_id, tenant_id, limited_reason, ip, fcm_token_sealed)
+           VALUES (:id, :userId, ${tenant}, :limitedReason, :ip, :fcmTokenSealed) RETURNING id)
+         INSERT INTO refresh_tokens (token_sha256, sign_in_id, expires_at)
+         SELECT :sha256::bytea, id, parley_now() + :ttlS * interval '1 second' FROM sign_in`,
+        { ...signIn, ...refreshToken, tenantId, ip: ip !== null && isIP(ip) ? ip : null },
+      );
     },
 
     /** Those that live. One statement over primary keys: gateways ask this about every sign-in in use once a second. */

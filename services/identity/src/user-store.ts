@@ -116,17 +116,6 @@ export function userStore({ knex }: SharedDb) {
       return rows.length === 1 && rows[0] ? accountOf(rows[0]) : undefined;
     },
 
-    /** The tenant chosen last, while it lives and the user is in it. */
-    async findLastTenant(id: number): Promise<number | null> {
-      const row = await knex('users as u')
-        .join('memberships as m', { 'm.user_id': 'u.id', 'm.tenant_id': 'u.last_tenant_id' })
-        .join('tenants as t', 't.id', 'm.tenant_id')
-        .whereNull('t.deleted_at')
-        .where('u.id', id)
-        .first('t.id');
-      return row?.id ?? null;
-    },
-
     async setLastTenant(id: number, tenantId: number): Promise<void> {
       await live().where({ id }).update({ last_tenant_id: tenantId });
     },
