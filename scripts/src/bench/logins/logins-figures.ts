@@ -21,7 +21,7 @@ export async function loginsFigures({ rounds, short = false, profileFolder, say 
       say('logins one at a time');
       const times = await loginTimeFigures(from, known, short ? 5 : 200);
       say(`others beside 20 logins a second, ${rounds} rounds`);
-      const stretchMs = short ? 500 : 8_000;
+      const stretchMs = short ? 500 : 12_000;
       return [...times, ...(await besideLoginsFigures(from, known, { rounds, stretchMs, say }))];
     } finally {
       await mesh.stop();
