@@ -26,7 +26,8 @@ export async function deadLettersCommand(
         (letter) =>
           (group === undefined || letter.facts.group === group) &&
           (id === undefined || letter.event?.id === id) &&
-          (!letter.wasReplayed || (all && action === 'list')),
+          (!letter.wasReplayed || (all && action === 'list')) &&
+          (letter.message.value !== null || action === 'list'), // one that was too large was kept without its value
       );
       for (const letter of chosen) {
         if (action === 'replay') await letters.replay(topic, letter);

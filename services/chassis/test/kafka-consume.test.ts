@@ -1,5 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import kafkajs from 'kafkajs';
+import { unavailable } from '../src/errors.ts';
 import type { Envelope } from '../src/events/envelope.ts';
+import { deadLetterTopic } from '../src/events/event-bus.ts';
 import { kafkaClient } from '../src/events/kafka-client.ts';
 import { kafkaGroup } from '../src/events/kafka-event-bus.ts';
 import { toMessage } from '../src/events/kafka-message.ts';
@@ -120,6 +123,83 @@ onKafka((test) => {
     t.deepEqual(taken.get('a'), [poison.id, behind.id]);
     t.deepEqual(taken.get('b'), [poison.id, behind.id], 'what it had it does not get again');
     t.like(await letters(), { length: 1, 0: { wasReplayed: true } });
+  });
+
+  test('a member that gets a partition back runs what it had begun there, although its first run fails', async (t) => {
+    const { connect, event, topic } = await kafkaSetup(t);
+    const producer = connect();
+    const entered = createGate();
+    const gate = createGate();
+    const handled: string[] = [];
+    let runs = 0;
+    const [first, behind] = [event('1'), event('1')];
+    const member = await connect().subscribe({
+      group: 'a',
+      topics: [topic],
+      handlerTimeoutMs: 60_000,
+      async handler({ id }) {
+        if (id === first.id && runs++ === 0) {
+          entered.release();
+          await gate.pass();
+          throw new Error('the first run fails');
+        }
+        handled.push(id);
+      },
+    });
+    await producer.publish([first, behind]);
+    await entered.pass();
+    const passing = await connect().subscribe({
+      group: 'a',
+      topics: [topic],
+      async handler() {
+        throw unavailable('not this one');
+      },
+    });
+    await passing.stop();
+    const later = Array.from({ length: 30 }, (_, n) => event(`later ${n}`));
+    await producer.publish(later);
+    await eventually('it has all partitions again', () => later.every(({ id }) => handled.includes(id)));
+    gate.open();
+    await eventually('both are handled', () => handled.includes(behind.id));
+    t.deepEqual(
+      handled.filter((id) => id === first.id || id === behind.id),
+      [first.id, behind.id],
+    );
+    await eventually('nothing is left', () => member.lag?.() === 0);
+  });
+
+  test('a dead letter that the broker refuses for its size is kept without its value, and its key moves on', async (t) => {
+    const { connect, event, topic, letters } = await kafkaSetup(t);
+    const admin = kafkaClient({ brokers }, { retries: 3 }).admin();
+    await admin.connect();
+    t.teardown(() => admin.disconnect());
+    const type = kafkajs.ConfigResourceTypes.TOPIC;
+    const configEntries = [{ name: 'max.message.bytes', value: '1000' }];
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [{ type, name: deadLetterTopic(topic), configEntries }],
+    });
+    const handled: string[] = [];
+    const bus = connect();
+    const big = event('1', { data: randomBytes(3_000) });
+    const behind = event('1');
+    await bus.subscribe({
+      group: 'a',
+      topics: [topic],
+      maxAttempts: 2,
+      async handler({ id }) {
+        if (id === big.id) throw new Error('too much');
+        handled.push(id);
+      },
+    });
+    await bus.publish([big, behind]);
+    await eventually('its key moves on', () => handled.includes(behind.id));
+    const [letter, ...more] = await letters();
+    t.is(more.length, 0);
+    t.like(letter, { event: undefined, facts: { group: 'a', attempts: 2, topic, offset: '0' } });
+    t.regex(letter?.facts.reason ?? '', /^Error: too much .*3000 bytes/);
+    t.is(letter?.message.value, null);
+    t.is(letter?.message.headers?.['ce_id']?.toString(), big.id);
   });
 
   test('a consumer that neither fetches nor beats is made anew, and nothing is lost', async (t) => {

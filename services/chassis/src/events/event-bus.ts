@@ -29,14 +29,19 @@ export interface SubscribeOptions {
   topics: string[];
   /**
    * Resolves when the event's effect is committed. A rejection is tried again; after the last attempt the event goes to
-   * the dead letters. `signal` aborts at the timeout: whoever goes on regardless may overlap with the next attempt.
+   * the dead letters. A rejection as `unavailable` is no attempt: it is tried again until it ends otherwise, while the
+   * events of its key wait. `signal` aborts at the timeout: whoever goes on for as long again may overlap with one next
+   * attempt, and if it succeeds at last, the event is handled.
    */
   handler: (event: Envelope, signal: AbortSignal) => Promise<void>;
-  /** How many events of one topic are handled at once, each of another key. Default 16. */
+  /**
+   * How many events of one topic are handled at once, each of another key. Default 16. The member's partitions share
+   * them: each can always begin one, if there are no more partitions than this.
+   */
   concurrency?: number;
   /** Default 5. */
   maxAttempts?: number;
-  /** What one attempt may take. Default 5,000. All attempts at one event end within 30 s, whatever this says. */
+  /** What one attempt may take, in ms. Default 5,000. All attempts at one event end within 30 s, whatever this says. */
   handlerTimeoutMs?: number;
   /**
    * Whether what every handler of the group needs, as its database, is away; asked after a failure. While it is, failures

@@ -4,7 +4,7 @@ import { type AttemptTimes, attemptEvent } from './attempts.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Envelope } from './envelope.ts';
 import { deadLetterTopic, type EventBus, type SubscribeOptions } from './event-bus.ts';
-import { type KeyedQueue, keyedQueue } from './keyed-queue.ts';
+import { type KeyedQueue, keyedQueue, type Rest } from './keyed-queue.ts';
 
 export interface InProcessEventBusOptions extends AttemptTimes {
   deadLetters: DeadLetters;
@@ -58,9 +58,9 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
     return first;
   }
 
-  async function handle(event: Envelope, member: Member): Promise<void> {
+  async function handle(event: Envelope, member: Member, rest: Rest): Promise<void> {
     const { group, stopping } = member;
-    const givenUp = await attemptEvent(event, { ...options, ...member, stopped: stopping.signal });
+    const givenUp = await attemptEvent(event, { ...options, ...member, stopped: stopping.signal, rest });
     if (!givenUp) return;
     await deadLetters.append({ ...givenUp, topic: deadLetterTopic(event.topic), group, time: new Date(), event });
     const { id, type, topic } = event;
@@ -68,9 +68,9 @@ export function inProcessEventBus(options: InProcessEventBusOptions): EventBus {
   }
 
   async function take(event: Envelope, channel: Channel): Promise<void> {
-    await channel.queue.run(event.key, async () => {
+    await channel.queue.run(event.key, async (rest) => {
       const member = freest(channel);
-      const handled = handle(event, member);
+      const handled = handle(event, member, rest);
       member.running.add(handled);
       await handled.finally(() => member.running.delete(handled));
     });

@@ -12,7 +12,7 @@ export interface StoredLetter {
   place: string;
   /** Who gave it up, how often it was tried, why and when; and where the event stands in its own topic. */
   facts: LetterFacts;
-  /** Undefined where the message was none: its reason says why. */
+  /** Undefined where the message was none, or where its value was too large to be kept: the reason says which. */
   event: Envelope | undefined;
   wasReplayed: boolean;
   message: KafkaMessage;
@@ -23,7 +23,8 @@ export interface KafkaDeadLetters {
   list(topic: string): Promise<StoredLetter[]>;
   /**
    * Publishes the letter's event again for the group that gave it up, and marks the letter as replayed. The other groups
-   * had it already; they pass over a replay that is not for them, however long ago it was, and need not remember.
+   * had it already; they pass over a replay that is not for them, however long ago it was, and need not remember. Of a
+   * letter without a value there is nothing to publish: it rejects.
    */
   replay(topic: string, letter: StoredLetter): Promise<void>;
   close(): Promise<void>;
@@ -46,6 +47,7 @@ export function kafkaDeadLetters(connection: KafkaConnection): KafkaDeadLetters 
       return letters.toSorted((a, b) => a.facts.time.getTime() - b.facts.time.getTime());
     },
     async replay(topic, { place, facts, message }) {
+      if (message.value === null) throw new Error(`The letter at ${place} holds no event: ${facts.reason}`);
       await producer.send(topic, [toReplay(message, facts.group)]);
       await producer.send(deadLetterTopic(topic), [toReplayMark(message.key, place, new Date())]);
     },

@@ -65,7 +65,7 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
           groupId: kafkaGroup(group, topic),
           topic,
           concurrency,
-          take: (taken, stopped) => takeMessage(taken, take, stopped),
+          take: (taken, stopped, rest) => takeMessage(taken, take, stopped, rest),
         }),
       );
       let stopped: Promise<void> | undefined;

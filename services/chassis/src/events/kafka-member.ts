@@ -3,12 +3,17 @@ import type { Consumer } from 'kafkajs';
 import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
 import { createShare, type Share } from './kafka-share.ts';
 import type { TakenMessage } from './kafka-take.ts';
+import { watchConsumer } from './kafka-watch.ts';
+import type { Rest } from './keyed-queue.ts';
 
 /** How a member of a group keeps in touch. Tests shorten these times; production keeps the defaults. */
 export interface MemberTimes {
   /** After so many ms without a sign of it the group gives a member's partitions to others. Default 10,000. */
   sessionTimeoutMs?: number;
-  /** A consumer that has neither fetched nor beat for so long is made anew. Default 60,000. */
+  /**
+   * A consumer is made anew that has neither fetched nor beat for so long, or for so long has brought nothing and
+   * committed nothing although events wait and none is being handled. Default 60,000.
+   */
   stalledAfterMs?: number;
 }
 
@@ -18,7 +23,7 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
   /** How many events are handled at once, each of another key. */
   concurrency: number;
   /** Resolves when the event is done with, for good; rejects when `stopped` came first, and it is left to others. */
-  take: (message: TakenMessage, stopped: AbortSignal) => Promise<void>;
+  take: (message: TakenMessage, stopped: AbortSignal, rest: Rest) => Promise<void>;
 }
 
 /** One topic's consumer in one group, from joining to leaving, whatever happens to the broker in between. */
@@ -63,17 +68,20 @@ export function joinGroup(options: MemberOptions): Member {
   async function live(): Promise<unknown> {
     const consumer = makeConsumer(options);
     const end = Promise.withResolvers<unknown>();
-    const endWatch = watch(consumer, end.resolve);
+    const endWatch = watchConsumer((listener) => onSignOfLife(consumer, listener), share, stalledAfterMs, end.resolve);
     const onStop = () => end.resolve(undefined);
     stopping.signal.addEventListener('abort', onStop);
     let ended = false;
 
     consumer.on(consumer.events.CRASH, ({ payload }) => end.resolve(payload.error));
     // The others get what is not begun; what is being handled may meet them there, and the inbox tells them apart.
-    consumer.on(consumer.events.REBALANCING, () => share.revoke());
-    consumer.on(consumer.events.GROUP_JOIN, () => {
+    consumer.on(consumer.events.REBALANCING, () => {
+      if (!ended) share.revoke(); // else they are its successor's
+    });
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       if (ended) return;
-      share.assign();
+      share.assign(payload.memberAssignment[topic] ?? []);
+      if (stopping.signal.aborted) return share.revoke();
       consumer.resume([{ topic }]);
       joined.resolve();
     });
@@ -93,22 +101,6 @@ export function joinGroup(options: MemberOptions): Member {
     );
     if (stopping.signal.aborted) await outcome;
     return reason;
-  }
-
-  /** Ends a consumer that shows no sign of life. @returns what ends the watch. */
-  function watch(consumer: Consumer, onStalled: (reason: unknown) => void): () => void {
-    let aliveAt = performance.now();
-    const { FETCH, HEARTBEAT, GROUP_JOIN } = consumer.events;
-    for (const event of [FETCH, HEARTBEAT, GROUP_JOIN] as const) {
-      consumer.on(event, () => {
-        aliveAt = performance.now();
-      });
-    }
-    const timer = setInterval(() => {
-      if (performance.now() - aliveAt < stalledAfterMs) return;
-      onStalled(new Error(`It has neither fetched nor beat for ${stalledAfterMs} ms`));
-    }, stalledAfterMs / 4);
-    return () => clearInterval(timer);
   }
 
   return {
@@ -132,6 +124,11 @@ function makeConsumer({ sessionTimeoutMs = 10_000, groupId, ...connection }: Mem
     allowAutoTopicCreation: false,
     retry: { retries, restartOnFailure: async () => false },
   });
+}
+
+function onSignOfLife(consumer: Consumer, listener: () => void): void {
+  const { FETCH, HEARTBEAT, GROUP_JOIN } = consumer.events;
+  for (const event of [FETCH, HEARTBEAT, GROUP_JOIN] as const) consumer.on(event, listener);
 }
 
 async function begin(consumer: Consumer, hasEnded: () => boolean, share: Share): Promise<void> {

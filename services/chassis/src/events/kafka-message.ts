@@ -27,6 +27,7 @@ const deadLetterHeaders = {
   attempts: 'deadletter_attempts',
   reason: 'deadletter_reason',
   time: 'deadletter_time',
+  topic: 'deadletter_topic',
   partition: 'deadletter_partition',
   offset: 'deadletter_offset',
 };
@@ -88,13 +89,18 @@ export function isFor(group: string, { headers }: KafkaMessage): boolean {
 export interface LetterFacts extends GivenUp {
   group: string;
   time: Date;
+  /** Where the event stands: its topic, partition and offset. */
+  topic: string;
   partition: number;
   offset: string;
 }
 
 /** The message as it was, with the reason beside it. */
-export function toLetter({ key, value, headers }: KafkaMessage, facts: LetterFacts): Message {
-  const { group, attempts, reason, time, partition, offset } = facts;
+export function toLetter(
+  { key, value, headers }: Pick<KafkaMessage, 'key' | 'value' | 'headers'>,
+  facts: LetterFacts,
+): Message {
+  const { group, attempts, reason, time, topic, partition, offset } = facts;
   return {
     key,
     value,
@@ -104,6 +110,7 @@ export function toLetter({ key, value, headers }: KafkaMessage, facts: LetterFac
       [deadLetterHeaders.attempts]: String(attempts),
       [deadLetterHeaders.reason]: reason,
       [deadLetterHeaders.time]: time.toISOString(),
+      [deadLetterHeaders.topic]: topic,
       [deadLetterHeaders.partition]: String(partition),
       [deadLetterHeaders.offset]: offset,
     },
@@ -119,6 +126,7 @@ export function letterFacts({ headers }: KafkaMessage): LetterFacts | undefined 
     attempts: Number(headerOf(headers, deadLetterHeaders.attempts) ?? 0),
     reason: headerOf(headers, deadLetterHeaders.reason) ?? '',
     time: new Date(headerOf(headers, deadLetterHeaders.time) ?? 0),
+    topic: headerOf(headers, deadLetterHeaders.topic) ?? '',
     partition: Number(headerOf(headers, deadLetterHeaders.partition) ?? -1),
     offset: headerOf(headers, deadLetterHeaders.offset) ?? '',
   };

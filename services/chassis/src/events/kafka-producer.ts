@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Message, Partitioners, type Producer } from 'kafkajs';
-import { unavailable } from '../errors.ts';
+import { DomainError, unavailable } from '../errors.ts';
 import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
 
 export interface KafkaProducer {
@@ -178,6 +178,8 @@ function sizeOf({ value, headers }: Message): number {
   return (value?.length ?? 0) + ofHeaders + 32;
 }
 
-function isRefusal(error: unknown): boolean {
+/** Whether the broker will never take the messages, however often they come: for what they are, as for their size. */
+export function isRefusal(error: unknown): boolean {
+  if (error instanceof DomainError) return isRefusal(error.cause);
   return error instanceof Error && 'type' in error && refusals.has(String(error.type));
 }

@@ -13,7 +13,7 @@ export const kafkaBrokers = list.refine(
 /** What a process reads to reach Kafka. Without `KAFKA_BROKERS` there is none. */
 export const kafkaSettings = {
   KAFKA_BROKERS: kafkaBrokers.optional(),
-  /** A consumer that has neither fetched nor beat for so many ms is made anew. */
+  /** A consumer that shows no sign of life, or no progress, for so many ms is made anew. */
   KAFKA_STALLED_AFTER_MS: positiveInt.default(60_000),
 };
 

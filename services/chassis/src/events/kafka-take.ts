@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KafkaMessage } from 'kafkajs';
+import type { KafkaMessage, Message } from 'kafkajs';
 import type { Logger } from '../log.ts';
 import { type AttemptTimes, attemptEvent, type GivenUp } from './attempts.ts';
 import type { Envelope } from './envelope.ts';
 import { deadLetterTopic, type SubscribeOptions } from './event-bus.ts';
-import { isFor, toEnvelope, toLetter } from './kafka-message.ts';
-import type { KafkaProducer } from './kafka-producer.ts';
+import { isFor, type LetterFacts, toEnvelope, toLetter } from './kafka-message.ts';
+import { isRefusal, type KafkaProducer } from './kafka-producer.ts';
+import type { Rest } from './keyed-queue.ts';
 
 export interface TakenMessage {
   topic: string;
@@ -25,7 +26,12 @@ const longestPauseMs = 5_000;
  * Handles one message for a group: resolves when its effect is committed or its dead letter is stored, and rejects when
  * `stopped` came first. For as long as the dead letter cannot be stored it is neither.
  */
-export async function takeMessage(taken: TakenMessage, options: TakeOptions, stopped: AbortSignal): Promise<void> {
+export async function takeMessage(
+  taken: TakenMessage,
+  options: TakeOptions,
+  stopped: AbortSignal,
+  rest: Rest,
+): Promise<void> {
   const { group, log } = options;
   const { topic, message } = taken;
   if (!isFor(group, message)) return;
@@ -33,10 +39,10 @@ export async function takeMessage(taken: TakenMessage, options: TakeOptions, sto
   const givenUp =
     event instanceof TypeError
       ? { attempts: 0, reason: String(event) }
-      : await attemptEvent(event, { ...options, stopped });
+      : await attemptEvent(event, { ...options, stopped, rest });
   if (!givenUp) return;
   const known = event instanceof TypeError ? {} : { type: event.type, eventId: event.id };
-  await storeLetter(taken, givenUp, options, stopped);
+  await storeLetter(taken, givenUp, options, stopped, rest);
   log?.error({ group, topic, ...known, ...givenUp }, 'an event went to the dead letters');
 }
 
@@ -55,16 +61,37 @@ async function storeLetter(
   givenUp: GivenUp,
   { group, producer, log }: TakeOptions,
   stopped: AbortSignal,
+  rest: Rest,
 ): Promise<void> {
-  const facts = { ...givenUp, group, time: new Date(), partition, offset: message.offset };
-  const letter = toLetter(message, facts);
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+  const letters = lettersOf(message, { ...givenUp, group, time: new Date(), topic, partition, offset: message.offset });
+  for (let pauseMs = firstPauseMs; ; ) {
+    const [letter, ...smaller] = letters;
     try {
       return await producer.send(deadLetterTopic(topic), [letter]);
     } catch (error) {
+      if (isRefusal(error) && smaller.length > 0) {
+        letters.shift();
+        log?.error({ err: error, group, topic }, 'a dead letter was refused; less of it is stored');
+        continue;
+      }
       log?.error({ err: error, group, topic, pauseMs }, 'a dead letter could not be stored; its event waits');
       if (stopped.aborted) throw error;
     }
-    await delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined);
+    await rest(
+      delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined),
+      stopped,
+    );
+    pauseMs = Math.min(longestPauseMs, pauseMs * 2);
   }
+}
+
+/** The letter, and what is stored of it where the broker refuses that: with its facts it is longer than the event was. */
+function lettersOf({ key, value, headers = {} }: KafkaMessage, facts: LetterFacts): [Message, ...Message[]] {
+  const note = `(kept without its value of ${value?.length ?? 0} bytes, which the broker refused)`;
+  const without = { ...facts, reason: `${facts.reason} ${note}` };
+  return [
+    toLetter({ key, value, headers }, facts),
+    toLetter({ key, value: null, headers }, without),
+    toLetter({ key: null, value: null, headers: {} }, without),
+  ];
 }

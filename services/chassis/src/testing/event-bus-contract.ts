@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
+import { unavailable } from '../errors.ts';
 import type { AttemptTimes } from '../events/attempts.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { type DeadLetter, deadLetterTopic, type EventBus } from '../events/event-bus.ts';
@@ -247,6 +248,63 @@ export function eventBusContract(
       signals.map(({ aborted }) => aborted),
       [true, true],
     );
+  });
+
+  test(`${name}: what was not available is tried until it is, holding only its key, and is no dead letter`, async (t) => {
+    const { producer, consumer, topic, event, letters } = await setup(t, { ...times, perEventMs: 300 });
+    const handled: string[] = [];
+    const outage = performance.now() + 400;
+    let attempts = 0;
+    let away = true;
+    const waiting = Array.from({ length: 5 }, (_, n) => event(`away ${n}`));
+    const behind = event('away 0');
+    const others = Array.from({ length: 5 }, (_, n) => event(`here ${n}`));
+    await consumer.subscribe({
+      group: 'a',
+      topics: [topic],
+      concurrency: 2,
+      maxAttempts: 2,
+      async handler({ id, key }) {
+        if (key.startsWith('away')) attempts++;
+        if (key.startsWith('away') && away) throw unavailable('The database is not available');
+        handled.push(id);
+      },
+    });
+    const published = publish(producer, [...waiting, behind, ...others]);
+    await eventually('the other keys are handled', () => others.every(({ id }) => handled.includes(id)));
+    await eventually('more attempts and time than one event has', () => attempts > 20 && performance.now() > outage);
+    t.is(handled.length, others.length);
+    away = false;
+    await published;
+    await eventually('all are handled', () => handled.length === 11);
+    t.true(handled.indexOf(waiting[0]?.id ?? '') < handled.indexOf(behind.id), 'in order');
+    t.deepEqual(await letters(), []);
+  });
+
+  test(`${name}: a handler that commits after its time has handled the event, and meets no other attempt`, async (t) => {
+    const { producer, consumer, topic, event, letters } = await setup(t);
+    const slow = event('1');
+    const behind = event('1');
+    const handled: string[] = [];
+    let attempts = 0;
+    await consumer.subscribe({
+      group: 'a',
+      topics: [topic],
+      maxAttempts: 1,
+      handlerTimeoutMs: 200,
+      async handler({ id }, signal) {
+        if (id === slow.id) {
+          attempts++;
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        }
+        handled.push(id);
+      },
+    });
+    await publish(producer, [slow, behind]);
+    await eventually('both are handled', () => handled.length === 2);
+    t.deepEqual(handled, [slow.id, behind.id]);
+    t.is(attempts, 1);
+    t.deepEqual(await letters(), []);
   });
 
   test(`${name}: while what the handlers need is away nothing is given up, and all is handled when it is back`, async (t) => {
