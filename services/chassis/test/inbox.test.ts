@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { Database } from '../src/database/types.ts';
-import { once, purgeInbox } from '../src/events/inbox.ts';
+import { once, purgedAtOnce, purgeInbox } from '../src/events/inbox.ts';
+import { outboxRelay } from '../src/events/relay.ts';
+import { deadLetterRetentionMs, rememberedDays, usualRetentionMs } from '../src/events/topics.ts';
+import { eventually } from '../src/testing/eventually.ts';
 import { testSchema } from '../src/testing/test-schema.ts';
 import { notesSchema } from './support/notes-schema.ts';
+import { silent } from './support/outbox-setup.ts';
+
+const dayMs = 86_400_000;
 
 const take = (database: Database, eventId: string, consumer = 'reader') =>
   database.transact(1, (db) =>
@@ -78,17 +84,39 @@ test('a second delivery waits for the first, and has the effect itself when the 
   t.deepEqual(await notes(database), [`reader ${id}`]);
 });
 
-test('marks are forgotten after 14 days and not before', async (t) => {
+test('marks are forgotten when nothing can bring their event again, and not before', async (t) => {
   let offsetMs = 0;
   const database = await testSchema(t, notesSchema, { clockOffsetMs: () => offsetMs });
   const [old, recent] = [randomUUID(), randomUUID()];
   await take(database, old);
-  offsetMs = 86_400_000;
+  offsetMs = dayMs;
   await take(database, recent);
 
-  offsetMs = 14.5 * 86_400_000;
+  // A letter is sent again on its last day, and waits in its topic as long as an event can.
+  offsetMs = deadLetterRetentionMs + usualRetentionMs;
+  t.false(await take(database, old));
+
+  offsetMs = (rememberedDays + 0.5) * dayMs;
   t.is(await purgeInbox(database), 1);
 
   t.true(await take(database, old));
   t.false(await take(database, recent));
+});
+
+test('a relay forgets all that is old, however much it is, in short transactions', async (t) => {
+  const old = 2 * purgedAtOnce + 10;
+  const database = await testSchema(t, notesSchema);
+  await database.transactShared(({ knex }) =>
+    knex.raw(
+      `INSERT INTO inbox (consumer, event_id, taken_at)
+       SELECT 'reader', n::text, parley_now() - CASE WHEN n > ${old} THEN interval '1 day' ELSE interval '90 days' END
+       FROM generate_series(1, ${old + 3}) n`,
+    ),
+  );
+  const relay = outboxRelay({ database, bus: { publish: async () => undefined }, log: silent, pollMs: 60_000 });
+  await relay.start();
+  t.teardown(() => relay.stop());
+  const marks = () => database.transactShared(async ({ knex }) => (await knex('inbox')).length);
+  await eventually('the old ones are gone', async () => (await marks()) === 3);
+  t.pass();
 });

@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '../database/types.ts';
+import { rememberedDays } from './topics.ts';
 
-/** How long a taken event is remembered. No bus redelivers after so long. */
-const rememberedFor = '14 days';
-const purgedAtOnce = 5_000;
+/** How many marks one transaction forgets, so that it is a short one. */
+export const purgedAtOnce = 5_000;
 
 /**
  * Runs `effect` unless `consumer` has taken this event before, and answers whether it did. The mark commits with the
@@ -24,12 +24,15 @@ export async function once(
   return true;
 }
 
-/** Forgets events taken more than 14 days ago, some thousands at a time, and answers how many it forgot. */
+/**
+ * Forgets events that were taken longer ago than any bus delivers them again, at most `purgedAtOnce`, and answers how
+ * many: if it is that many, there may be more.
+ */
 export async function purgeInbox(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {
     const { rowCount } = await knex.raw(
       `DELETE FROM inbox WHERE ctid IN (
-         SELECT ctid FROM inbox WHERE taken_at < parley_now() - interval '${rememberedFor}' LIMIT ${purgedAtOnce})`,
+         SELECT ctid FROM inbox WHERE taken_at < parley_now() - interval '${rememberedDays} days' LIMIT ${purgedAtOnce})`,
     );
     return rowCount;
   });

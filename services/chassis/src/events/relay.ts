@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Part } from '../unit.ts';
 import type { EventBus } from './event-bus.ts';
-import { purgeInbox } from './inbox.ts';
+import { purgedAtOnce, purgeInbox } from './inbox.ts';
 import { outboxWake } from './outbox.ts';
 import { type ClaimedEvent, exchange, oldestEventAgeMs, voidClaims } from './outbox-rows.ts';
 import { createSignal } from './signal.ts';
@@ -131,6 +131,9 @@ export function outboxRelay({
     purgedAt = performance.now();
     const count = await purgeInbox(database);
     if (count > 0) log.info({ count }, 'forgot events that were taken long ago');
+    if (count < purgedAtOnce) return;
+    purgedAt = Number.NEGATIVE_INFINITY; // there may be more, after the next look at the outbox
+    signal.raise();
   }
 
   metrics?.gauge('parley_outbox_oldest_seconds', 'Age of the oldest event that waits to be published', () =>

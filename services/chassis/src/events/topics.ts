@@ -7,13 +7,19 @@ export interface TopicDeclaration {
    * later, keys would move and lose their order.
    */
   partitions: number;
-  /** How long events are kept, in ms: less than the 14 days for which consumers remember what they have taken. */
+  /** How long events are kept, in ms: 7 days at most (`rememberedDays`). */
   retentionMs: number;
 }
 
 const dayMs = 24 * 60 * 60_000;
 
-/** How long an event is kept unless its declaration says otherwise. */
+/** How long an event is kept unless its declaration says otherwise, and at most. */
 export const usualRetentionMs = 7 * dayMs;
 /** How long dead letters are kept: somebody has to look at them. */
 export const deadLetterRetentionMs = 30 * dayMs;
+/**
+ * How long consumers remember, in days, what they have taken, so that nothing takes effect twice: a letter of an event
+ * whose effect was committed all the same is kept for 30 days, 7 more until Kafka deletes the whole segment it is in, and
+ * when it is sent again it waits in its topic for as long as any event, 7.
+ */
+export const rememberedDays = 45;
