@@ -2,7 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import type { Consumer } from 'kafkajs';
 import type { Envelope } from '../src/events/envelope.ts';
+import { joinGroup, type MemberOptions, makeConsumer } from '../src/events/kafka-member.ts';
 import { eventually } from '../src/testing/eventually.ts';
 import { kafkaSetup, onKafka, testBrokers } from './support/kafka-test.ts';
 
@@ -52,7 +54,52 @@ onKafka((test) => {
       }
     });
   }
+
+  test('a consumer that has ended takes nothing from the one that came after it', async (t) => {
+    const { connect, event, topic } = await kafkaSetup(t);
+    const taken = new Set<string>();
+    const consumers: ReturnType<typeof speakingConsumer>[] = [];
+    const member = joinGroup({
+      brokers: testBrokers,
+      groupId: `a.${topic}`,
+      topic,
+      concurrency: 4,
+      makeConsumer(options) {
+        const made = speakingConsumer(options);
+        consumers.push(made);
+        return made.consumer;
+      },
+      take: async ({ message }) => void taken.add(message.headers?.['ce_id']?.toString() ?? ''),
+    });
+    t.teardown(() => member.stop());
+    const producer = connect();
+    const sent = [event('1'), event('1')] as const;
+    await member.joined;
+    consumers[0]?.say('consumer.crash', { error: new Error('it crashes') });
+    await producer.publish([sent[0]]);
+    await eventually('the next one has taken over', () => consumers.length === 2 && taken.has(sent[0].id));
+    consumers[0]?.say('consumer.rebalancing', {});
+    await producer.publish([sent[1]]);
+    await eventually('the next one goes on', () => taken.has(sent[1].id));
+    t.is(consumers.length, 2);
+  });
 });
+
+/** A consumer that also says what a test has it say. */
+function speakingConsumer(options: MemberOptions) {
+  const consumer = makeConsumer(options);
+  const listeners: { name: string; listener: (event: never) => void }[] = [];
+  const on: Consumer['on'] = (name: string, listener: (event: never) => void) => {
+    listeners.push({ name, listener });
+    return Reflect.apply(consumer.on, consumer, [name, listener]);
+  };
+  return {
+    consumer: { ...consumer, on },
+    say(name: string, payload: object) {
+      for (const each of listeners) if (each.name === name) Reflect.apply(each.listener, undefined, [{ payload }]);
+    },
+  };
+}
 
 type Taken = Pick<Envelope, 'id' | 'key'>;
 

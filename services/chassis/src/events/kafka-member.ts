@@ -22,6 +22,8 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
   topic: string;
   /** How many events are handled at once, each of another key. */
   concurrency: number;
+  /** For tests that speak for a consumer. */
+  makeConsumer?: (options: MemberOptions) => Consumer;
   /** Resolves when the event is done with, for good; rejects when `stopped` came first, and it is left to others. */
   take: (message: TakenMessage, stopped: AbortSignal, rest: Rest) => Promise<void>;
 }
@@ -66,7 +68,7 @@ export function joinGroup(options: MemberOptions): Member {
 
   /** One consumer's life. Resolves with why it ended; with nothing when it was stopped. */
   async function live(): Promise<unknown> {
-    const consumer = makeConsumer(options);
+    const consumer = (options.makeConsumer ?? makeConsumer)(options);
     const end = Promise.withResolvers<unknown>();
     const endWatch = watchConsumer((listener) => onSignOfLife(consumer, listener), share, stalledAfterMs, end.resolve);
     const onStop = () => end.resolve(undefined);
@@ -113,7 +115,7 @@ export function joinGroup(options: MemberOptions): Member {
   };
 }
 
-function makeConsumer({ sessionTimeoutMs = 10_000, groupId, ...connection }: MemberOptions): Consumer {
+export function makeConsumer({ sessionTimeoutMs = 10_000, groupId, ...connection }: MemberOptions): Consumer {
   return kafkaClient(connection, { retries }).consumer({
     groupId,
     sessionTimeout: sessionTimeoutMs,

@@ -4,15 +4,15 @@ import { watchConsumer } from './kafka-watch.ts';
 
 function watched(t: ExecutionContext, share: Parameters<typeof watchConsumer>[1]) {
   const stalled = Promise.withResolvers<Error>();
-  let beat = () => undefined;
+  let beat: () => void = () => undefined;
   const onSignOfLife = (listener: () => void) => {
-    beat = () => void listener();
+    beat = listener;
   };
   t.teardown(watchConsumer(onSignOfLife, share, 80, stalled.resolve));
   return {
     stalled: stalled.promise,
     beatOnAndOn() {
-      const timer = setInterval(beat, 5);
+      const timer = setInterval(() => beat(), 5);
       t.teardown(() => clearInterval(timer));
     },
   };
