@@ -152,12 +152,13 @@ test('a subgraph that is slow or trickles holds up nobody for longer than its ti
     response.writeHead(200, { 'content-type': 'application/json' });
     trickles.add(setInterval(() => response.write(' '), 20));
   });
-  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent }, env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '1000' } });
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent }, env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '3000' } });
   const token = await identity.signIn('s-1');
   const before = performance.now();
-  const answers = await Promise.all(Array.from({ length: 400 }, () => ask(count, { token })));
-  // Seven rounds over all connections would take 7,000 ms.
-  t.true(performance.now() - before < 5_000);
+  const answers = await Promise.all(Array.from({ length: 200 }, () => ask(count, { token })));
+  // Four rounds over all connections would take 12,000 ms.
+  const tookMs = performance.now() - before;
+  t.true(tookMs < 8_000, `${tookMs} ms`);
   t.deepEqual([...new Set(answers.flatMap(codesOf))], ['UNAVAILABLE']);
   t.true(asked >= 64);
   t.is((await ask('{ myTenant { id } }', { token })).status, 200);
