@@ -152,7 +152,10 @@ test('a subgraph that is slow or trickles holds up nobody for longer than its ti
     response.writeHead(200, { 'content-type': 'application/json' });
     trickles.add(setInterval(() => response.write(' '), 20));
   });
-  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent }, env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '3000' } });
+  const { ask, identity } = await gatewayMesh(t, {
+    graphUrls: { agent },
+    env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '3000' },
+  });
   const token = await identity.signIn('s-1');
   const before = performance.now();
   const answers = await Promise.all(Array.from({ length: 200 }, () => ask(count, { token })));
