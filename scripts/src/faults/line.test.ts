@@ -14,6 +14,8 @@ import { toxiproxyTest } from './toxiproxy-test.ts';
 const unknownSends = fullLength ? 80 : 8;
 const shareOfCuts = 0.2;
 const slowRequests = fullLength ? 400 : 150;
+/** A gateway that has answered so many has the memory that it works with. */
+const warmUps = fullLength ? 3_000 : 300;
 /** What a request to a subgraph may take in all. Default 30,000; the short form waits less. */
 const subgraphTimeoutMs = fullLength ? 30_000 : 3_000;
 const goalMs = 1_000;
@@ -108,6 +110,7 @@ toxiproxyTest(
     const read = () => timed(client, 'query ($id: ID!) { session(id: $id) { id status } }', { id });
     const memory = () => gateways.map(memoryMb);
     await Promise.all(Array.from({ length: slowRequests }, read));
+    for (let n = 0; n < warmUps; n += 1) await timed(client, '{ agentCount myTenant { id } }');
     const memoryBefore = memory();
     t.is((await read()).code, 'OK');
 
@@ -122,7 +125,7 @@ toxiproxyTest(
       const all = Promise.all(slow).finally(() => over.abort());
       const quick: number[] = [];
       while (!over.signal.aborted) {
-        const { code, ms } = await timed(client, '{ agentCount tenantUsage: myTenant { id } }');
+        const { code, ms } = await timed(client, '{ agentCount myTenant { id } }');
         t.is(code, 'OK');
         quick.push(ms);
       }
