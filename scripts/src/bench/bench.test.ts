@@ -35,7 +35,7 @@ test('the table says which figures fall short', (t) => {
   ]);
 });
 
-for (const part of ['logins', 'mesh'] as const) {
+for (const part of ['logins', 'gateway', 'mesh'] as const) {
   const engines: EngineName[] = part === 'mesh' ? ['postgres', 'redis', 'kafka'] : [];
   serverTest(engines, `the bench of ${part} measures all that it names`, async (t) => {
     t.timeout(300_000); // a whole mesh starts

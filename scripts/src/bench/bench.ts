@@ -31,7 +31,7 @@ export interface Measured {
 const measure: Record<BenchPart, (options: BenchOptions) => Promise<Measured>> = {
   local: async (options) => ({ figures: await localFigures(options), leftOut: [] }),
   logins: async (options) => ({ figures: await loginsFigures(options), leftOut: [] }),
-  gateway: async ({ rounds, say }) => ({ figures: await gatewayFigures(rounds, say), leftOut: [] }),
+  gateway: async (options) => ({ figures: await gatewayFigures(options), leftOut: [] }),
   mesh: meshFigures,
 };
 

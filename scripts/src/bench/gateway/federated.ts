@@ -1,3 +1,4 @@
+import type { BenchOptions } from '../bench.ts';
 import type { Figure } from '../figure.ts';
 import { post } from '../post.ts';
 import { median, quantile } from '../statistics.ts';
@@ -7,9 +8,10 @@ import type { Reached } from './our-gateway.ts';
 
 const query = 'query ($id: ID!) { session(id: $id) { agent { name } } }';
 const answer = '{"data":{"session":{"agent":{"name":"Maya"}}}}';
-const inTurn = 400;
-const flood = { requests: 1_600, atOnce: 16 };
-const neverSeen = 200;
+const atOnce = 16;
+/** How many requests. */
+const full = { inTurn: 400, flood: 1_600, neverSeen: 200 };
+const few: typeof full = { inTurn: 10, flood: 32, neverSeen: 5 };
 
 export interface Gateways {
   ours: Child<Reached>;
@@ -19,7 +21,11 @@ export interface Gateways {
 }
 
 /** The query of two subgraphs through our gateway, beside the same through a bare one, in turn. */
-export async function federatedFigures({ ours, bare, token }: Gateways, rounds: number): Promise<Figure[]> {
+export async function federatedFigures(
+  { ours, bare, token }: Gateways,
+  { rounds, short = false }: Pick<BenchOptions, 'rounds' | 'short'>,
+): Promise<Figure[]> {
+  const counts = short ? few : full;
   const headers = { 'x-app-platform': 'customer', authorization: `Bearer ${token}` };
   const ask = async (url: string, text = query, expected = answer) => {
     const before = performance.now();
@@ -29,19 +35,19 @@ export async function federatedFigures({ ours, bare, token }: Gateways, rounds: 
     return tookMs;
   };
   for (const { hello } of [ours, bare]) {
-    await one(ask, hello.url, inTurn * 2);
-    await flooded(ask, hello.url);
+    await one(ask, hello.url, counts.inTurn * 2);
+    await flooded(ask, hello.url, counts.flood);
   }
   const rounded: Record<'ours' | 'bare', Round[]> = { ours: [], bare: [] };
   for (let round = 0; round < rounds; round += 1) {
-    rounded.ours.push(await measured(ask, ours));
-    rounded.bare.push(await measured(ask, bare));
+    rounded.ours.push(await measured(ask, ours, counts));
+    rounded.bare.push(await measured(ask, bare, counts));
   }
   const of = (side: 'ours' | 'bare', figure: keyof Round) => median(rounded[side].map((round) => round[figure]));
   const ratio = (figure: keyof Round) =>
     median(rounded.ours.map((round, n) => round[figure] / (rounded.bare[n]?.[figure] ?? Number.NaN)));
   const fresh: Record<'ours' | 'bare', number[]> = { ours: [], bare: [] };
-  for (let n = 0; n < neverSeen; n += 1) {
+  for (let n = 0; n < counts.neverSeen; n += 1) {
     const alias = `s${n}_${Date.now()}`;
     const text = `query ($id: ID!) { ${alias}: session(id: $id) { agent { name } } }`;
     const expected = answer.replace('session', alias);
@@ -51,9 +57,9 @@ export async function federatedFigures({ ours, bare, token }: Gateways, rounds: 
   return [
     { name: 'query of two subgraphs, p50', value: of('ours', 'p50'), unit: 'ms' },
     { name: 'query of two subgraphs, p50, over a bare @apollo/gateway', value: ratio('p50'), unit: '×', goal: 1 },
-    { name: `time to a request, ${flood.atOnce} at once`, value: 1_000 / of('ours', 'rps'), unit: 'ms' },
+    { name: `time to a request, ${atOnce} at once`, value: 1_000 / of('ours', 'rps'), unit: 'ms' },
     {
-      name: `rate, ${flood.atOnce} at once, over a bare @apollo/gateway`,
+      name: `rate, ${atOnce} at once, over a bare @apollo/gateway`,
       value: ratio('rps'),
       unit: '×',
       atLeast: 1.5,
@@ -90,13 +96,13 @@ interface Round {
   cpuMs: number;
 }
 
-async function measured(ask: Ask, gateway: Child<Reached>): Promise<Round> {
+async function measured(ask: Ask, gateway: Child<Reached>, { inTurn, flood }: typeof full): Promise<Round> {
   const times = await one(ask, gateway.hello.url, inTurn);
   const [p50, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
   const before = await gateway.cpuMs();
-  const seconds = await flooded(ask, gateway.hello.url);
+  const seconds = await flooded(ask, gateway.hello.url, flood);
   const after = await gateway.cpuMs();
-  return { p50, p99, rps: flood.requests / seconds, cpuMs: (after - before) / flood.requests };
+  return { p50, p99, rps: flood / seconds, cpuMs: (after - before) / flood };
 }
 
 type Ask = (url: string) => Promise<number>;
@@ -108,8 +114,8 @@ async function one(ask: Ask, url: string, count: number): Promise<number[]> {
 }
 
 /** How many seconds the flood takes. */
-async function flooded(ask: Ask, url: string): Promise<number> {
-  let left = flood.requests;
+async function flooded(ask: Ask, url: string, requests: number): Promise<number> {
+  let left = requests;
   const before = performance.now();
   const ask1 = async () => {
     while (left > 0) {
@@ -117,6 +123,6 @@ async function flooded(ask: Ask, url: string): Promise<number> {
       await ask(url);
     }
   };
-  await Promise.all(Array.from({ length: flood.atOnce }, ask1));
+  await Promise.all(Array.from({ length: atOnce }, ask1));
   return (performance.now() - before) / 1_000;
 }

@@ -26,7 +26,7 @@ export interface FanOutOptions {
 /** Events of replies delivered to readers per second of one gateway's CPU, beside a bare graphql-ws server, in turn. */
 export async function fanOutFigures(options: FanOutOptions): Promise<Figure[]> {
   const { gateway, model, talker, sessionId, token, rounds, short } = options;
-  const { chunks, waves } = short ? { chunks: 10, waves: 1 } : { chunks: 100, waves: 8 };
+  const { chunks, waves } = short ? { chunks: 30, waves: 2 } : { chunks: 100, waves: 8 };
   // At the pace of a model: what comes together becomes one event.
   model.answerWith({ text: Array.from({ length: chunks }, (_, n) => `some more words, ${n} `), deltaDelayMs: 5 });
   const bare = await startChild<Reached>('bare-sockets.ts');
