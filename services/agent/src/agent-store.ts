@@ -1,11 +1,20 @@
+import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { notFound } from '@parley/chassis/errors';
-import type { Agent, AgentFields } from './agent.ts';
+import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
+import type { AskedFields } from '@parley/chassis/graph/asked-fields';
+import type { Agent, AgentFields, ListedAgent } from './agent.ts';
 
 /** How a list is bounded: at most `first`, those whose id is above `after`. */
 interface AgentPage {
   first?: number | undefined;
   after?: number | undefined;
+}
+
+/** Whether there is room for a list, and which fields of it are shown. */
+interface Answer {
+  room: AnswerRoom;
+  fields: AskedFields;
 }
 
 const columns = {
@@ -43,6 +52,12 @@ const jsonFields = new Set<keyof AgentFields>([
   'avatarBackendConfig',
 ]);
 
+/** Any of them may be long, and no list has to read all. */
+const longColumns = (Object.keys(columns) as (keyof AgentFields)[]).map((field) => ({
+  field,
+  column: columns[field],
+}));
+
 type Columns = typeof columns;
 type AgentRow = { [Field in keyof Columns as Columns[Field]]: AgentFields[Field] } & {
   id: number;
@@ -58,6 +73,10 @@ export function agentStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<AgentRow>('agents').where({ tenant_id: tenantId });
   const live = () => mine().whereNull('deleted_at');
   const listed = () => live().where({ hidden: false });
+  const shown = async (query: ReturnType<typeof mine>, { room, fields }: Answer): Promise<ListedAgent[]> => {
+    query.select(knex.raw(columnsWithin(['id', 'deleted_at', 'created_at', 'updated_at'], longColumns, fields)));
+    return (await listWithin<AgentRow>({ knex }, room, query)).map((row) => fromRow(row));
+  };
 
   return {
     /** Unless it is deleted; hidden ones too. */
@@ -76,12 +95,16 @@ export function agentStore({ knex, tenantId }: TenantDb) {
       const rows = await mine().whereIn('id', [...ids]);
       return rows.map((row) => fromRow(row));
     },
-    /** By id. */
-    async list({ first, after }: AgentPage): Promise<Agent[]> {
+    /** The same for an answer, with the fields that it shows. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`. */
+    async listShown(ids: readonly number[], answer: Answer): Promise<ListedAgent[]> {
+      return shown(mine().whereIn('id', [...ids]), answer);
+    },
+    /** By id, with the fields that the answer shows. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`. */
+    async list({ first, after }: AgentPage, answer: Answer): Promise<ListedAgent[]> {
       const query = listed().orderBy('id');
       if (after !== undefined) void query.where('id', '>', after);
       if (first !== undefined) void query.limit(first);
-      return (await query).map((row) => fromRow(row));
+      return shown(query, answer);
     },
     async count(): Promise<number> {
       const row = await listed().count<{ count: string }[]>({ count: '*' }).first();

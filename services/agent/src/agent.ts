@@ -51,6 +51,9 @@ export interface Agent extends AgentFields {
   updatedAt: Date;
 }
 
+/** An agent with at least the fields that were asked for. */
+export type ListedAgent = Pick<Agent, 'id'> & Partial<Agent>;
+
 /** Fields as an input gives them: left out is undefined, an explicit null is null. */
 export type AgentInput = { [Field in keyof AgentFields]?: AgentFields[Field] | null | undefined };
 

@@ -1,4 +1,6 @@
 import type { TenantCaller } from '@parley/chassis/caller';
+import type { Asking } from '@parley/chassis/graph/answer-budget';
+import type { Page } from '@parley/chassis/input-checks';
 import type { AgentInput } from './agent.ts';
 import { configOptions } from './config-options.ts';
 import { createAgent, type NewAgent } from './create-agent.ts';
@@ -19,11 +21,12 @@ export function createApp(ports: Ports) {
     deleteAgent: (caller: TenantCaller, id: number) => deleteAgent(ports, caller, id),
     findAgent: (caller: TenantCaller, id: number) => findAgent(ports, caller, id),
     getAgent: (caller: TenantCaller, id: number) => getAgent(ports, caller, id),
-    agentsByIds: (caller: TenantCaller, ids: readonly number[]) => agentsByIds(ports, caller, ids),
-    listAgents: (caller: TenantCaller, page: { first?: number | undefined; after?: number | undefined }) =>
-      listAgents(ports, caller, page),
+    agentsByIds: (caller: TenantCaller, ids: readonly number[], asking?: Asking) =>
+      agentsByIds(ports, caller, ids, asking),
+    listAgents: (caller: TenantCaller, page: Page, asking?: Asking) => listAgents(ports, caller, page, asking),
     countAgents: (caller: TenantCaller) => countAgents(ports, caller),
-    listAuditLogs: (caller: TenantCaller, agentId: number) => listAuditLogs(ports, caller, agentId),
+    listAuditLogs: (caller: TenantCaller, agentId: number, asking?: Asking) =>
+      listAuditLogs(ports, caller, agentId, asking),
     configOptions: (_caller: TenantCaller) => configOptions(ports),
     runTurn: (caller: TenantCaller, turn: Turn, signal: AbortSignal) => runTurn(ports, caller, turn, signal),
     generate: (caller: TenantCaller, generation: Generation, signal: AbortSignal) =>

@@ -1,4 +1,7 @@
+import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
+import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
+import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import type { AuditLog } from './agent.ts';
 
 interface AuditLogRow {
@@ -12,15 +15,21 @@ interface AuditLogRow {
   created_at: Date;
 }
 
+const longColumns = [
+  { field: 'changes', column: 'changes', instead: "'{}'::jsonb" },
+  { field: 'username', column: 'username', instead: 'NULL' },
+];
+
 /** What one tenant's people changed on their agents. */
 export function auditLogStore({ knex, tenantId }: TenantDb) {
   return {
-    /** Newest first. */
-    async listOf(agentId: number): Promise<AuditLog[]> {
-      const rows = await knex<AuditLogRow>('agent_audit_logs')
+    /** Newest first; changes that are not asked for are empty. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`. */
+    async listOf(agentId: number, { room, fields }: { room: AnswerRoom; fields: AskedFields }): Promise<AuditLog[]> {
+      const query = knex('agent_audit_logs')
+        .select(knex.raw(columnsWithin(['id', 'agent_id', 'action', 'user_id', 'created_at'], longColumns, fields)))
         .where({ tenant_id: tenantId, agent_id: agentId })
         .orderBy('id', 'desc');
-      return rows.map((row) => fromRow(row));
+      return (await listWithin<AuditLogRow>({ knex }, room, query)).map((row) => fromRow(row));
     },
     async insert({ agentId, action, userId, username, changes }: Omit<AuditLog, 'id' | 'createdAt'>): Promise<void> {
       await knex('agent_audit_logs').insert({

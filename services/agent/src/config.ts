@@ -1,4 +1,5 @@
-import { type Environment, httpUrl, port, readSettings } from '@parley/chassis/config';
+import { type Environment, httpUrl, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { defaultMaxAnswerBytes } from '@parley/chassis/graph/answer-budget';
 import type { DocumentationUrls } from './catalogue.ts';
 import { type ModelSettings, modelSettingsOf, modelSettingsShape } from './models/model-settings.ts';
 
@@ -9,6 +10,8 @@ export interface AgentConfig {
   graphPort: number;
   /** Where liveness, readiness and metrics are asked for. */
   opsPort: number;
+  /** Bytes of one answer of the subgraph. Default 32 MB. */
+  maxAnswerBytes: number;
   /** What `agentConfigOptions` points people to. */
   documentation: DocumentationUrls;
   /** Which models answer. */
@@ -26,12 +29,14 @@ export function readAgentConfig(env: Environment): AgentConfig {
     ),
     AGENT_STT_LANGUAGE_CATALOG_URL: httpUrl.default('https://github.com/openai/whisper#available-models-and-languages'),
     AGENT_LIPSYNC_DOCS_URL: httpUrl.default('https://github.com/met4citizen/TalkingHead'),
+    AGENT_MAX_ANSWER_BYTES: positiveInt.default(defaultMaxAnswerBytes),
     ...modelSettingsShape,
   });
   return {
     rpcPort: read.AGENT_RPC_PORT,
     graphPort: read.AGENT_GRAPH_PORT,
     opsPort: read.AGENT_OPS_PORT,
+    maxAnswerBytes: read.AGENT_MAX_ANSWER_BYTES,
     documentation: {
       ttsVoiceCatalogUrl: read.AGENT_TTS_VOICE_CATALOG_URL,
       sttLanguageCatalogUrl: read.AGENT_STT_LANGUAGE_CATALOG_URL,

@@ -1,7 +1,8 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
+import { type Asking, wholeRows } from '@parley/chassis/graph/answer-budget';
 import { checkPage, type Page } from '@parley/chassis/input-checks';
-import type { Agent, AuditLog } from './agent.ts';
+import type { Agent, AuditLog, ListedAgent } from './agent.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
 import type { Ports } from './ports.ts';
@@ -18,21 +19,37 @@ export function getAgent({ readAgent }: Pick<Ports, 'readAgent'>, caller: Tenant
   return readAgent(caller.tenantId, id);
 }
 
-/** For each id its agent, deleted ones included, by one statement. */
+/**
+ * For each id its agent, deleted ones included, by one statement.
+ * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them.
+ */
 export async function agentsByIds(
   { database }: Reads,
   caller: TenantCaller,
   ids: readonly number[],
-): Promise<(Agent | undefined)[]> {
-  const agents = await database.transact(caller.tenantId, (db) => agentStore(db).listByIds(ids));
+  { budget, fields }: Asking = wholeRows(),
+): Promise<(ListedAgent | undefined)[]> {
+  const agents = await budget.inTurn((room) =>
+    database.transact(caller.tenantId, (db) => agentStore(db).listShown(ids, { room, fields })),
+  );
   const byId = new Map(agents.map((agent) => [agent.id, agent]));
   return ids.map((id) => byId.get(id));
 }
 
-/** The caller's agents by id, hidden and deleted ones not among them. */
-export async function listAgents({ database }: Reads, caller: TenantCaller, query: Page): Promise<Agent[]> {
+/**
+ * The caller's agents by id, hidden and deleted ones not among them.
+ * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them.
+ */
+export async function listAgents(
+  { database }: Reads,
+  caller: TenantCaller,
+  query: Page,
+  { budget, fields }: Asking = wholeRows(),
+): Promise<ListedAgent[]> {
   const page = checkPage(query);
-  return database.transact(caller.tenantId, (db) => agentStore(db).list(page));
+  return budget.inTurn((room) =>
+    database.transact(caller.tenantId, (db) => agentStore(db).list(page, { room, fields })),
+  );
 }
 
 /** How many agents `listAgents` gives without a bound. */
@@ -40,10 +57,17 @@ export function countAgents({ database }: Reads, caller: TenantCaller): Promise<
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** What was changed on an agent, newest first; a deleted agent's too. @throws DomainError `notFound` */
-export function listAuditLogs({ database }: Reads, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
-  return database.transact(caller.tenantId, async (db) => {
-    if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
-    return auditLogStore(db).listOf(agentId);
-  });
+/** What was changed on an agent, newest first; a deleted agent's too. @throws DomainError `notFound`; `invalid`, `ANSWER_TOO_LARGE`. */
+export function listAuditLogs(
+  { database }: Reads,
+  caller: TenantCaller,
+  agentId: number,
+  { budget, fields }: Asking = wholeRows(),
+): Promise<AuditLog[]> {
+  return budget.inTurn((room) =>
+    database.transact(caller.tenantId, async (db) => {
+      if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
+      return auditLogStore(db).listOf(agentId, { room, fields });
+    }),
+  );
 }

@@ -81,6 +81,7 @@ export function agent(config: AgentConfig, around: Surroundings): Unit {
       typeDefs: readFileSync(new URL('schema.graphql', import.meta.url), 'utf8'),
       resolvers,
       context: contextFor(app),
+      maxAnswerBytes: config.maxAnswerBytes,
       callers,
       log,
       metrics,

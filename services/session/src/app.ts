@@ -1,4 +1,5 @@
 import type { Caller } from '@parley/chassis/caller';
+import type { Asking } from '@parley/chassis/graph/answer-budget';
 import { endSession } from './end-session.ts';
 import { findEvaluation } from './get-evaluation.ts';
 import { interruptSession } from './interrupt-session.ts';
@@ -23,10 +24,10 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(ports: Ports) {
   return {
     findSession: (caller: Caller, id: string | number) => findSession(ports, caller, id),
-    listSessions: (caller: Caller, query: SessionsQuery) => listSessions(ports, caller, query),
+    listSessions: (caller: Caller, query: SessionsQuery, asking?: Asking) => listSessions(ports, caller, query, asking),
     countSessions: (caller: Caller) => countSessions(ports, caller),
-    listMessages: (caller: Caller, sessionIds: readonly number[], query: MessagesQuery) =>
-      listMessages(ports, caller, sessionIds, query),
+    listMessages: (caller: Caller, sessionIds: readonly number[], query: MessagesQuery, asking?: Asking) =>
+      listMessages(ports, caller, sessionIds, query, asking),
     findEvaluation: (caller: Caller, sessionId: number) => findEvaluation(ports, caller, sessionId),
     startSession: (caller: Caller, input: StartSession) => startSession(ports, caller, input),
     sendMessage: (caller: Caller, input: SendMessage) => sendMessage(ports, caller, input),

@@ -1,4 +1,5 @@
 import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { defaultMaxAnswerBytes } from '@parley/chassis/graph/answer-budget';
 
 /** What the use cases need to know. */
 export interface SessionSettings {
@@ -29,6 +30,8 @@ export interface SessionConfig {
   turnsAtOnce: number;
   /** How long running turns may go on when this process stops, before they are handed over, in ms. Default 5,000. */
   stopGraceMs: number;
+  /** Bytes of one answer of the subgraph. Default 32 MB. */
+  maxAnswerBytes: number;
   settings: SessionSettings;
 }
 
@@ -47,6 +50,7 @@ export function readSessionConfig(env: Environment): SessionConfig {
     SESSION_MAX_DAYS: positiveInt.default(30),
     SESSION_LEASE_MS: positiveInt.default(30_000),
     SESSION_STOP_GRACE_MS: positiveInt.default(5_000),
+    SESSION_MAX_ANSWER_BYTES: positiveInt.default(defaultMaxAnswerBytes),
   });
   return {
     rpcPort: read.SESSION_RPC_PORT,
@@ -55,6 +59,7 @@ export function readSessionConfig(env: Environment): SessionConfig {
     turnsPerTenant: read.SESSION_TURNS_PER_TENANT,
     turnsAtOnce: read.SESSION_TURNS_AT_ONCE,
     stopGraceMs: read.SESSION_STOP_GRACE_MS,
+    maxAnswerBytes: read.SESSION_MAX_ANSWER_BYTES,
     settings: {
       historyTokens: read.SESSION_HISTORY_TOKENS,
       turnTimeoutMs: read.SESSION_TURN_TIMEOUT_MS,

@@ -1,4 +1,7 @@
+import { columnsWithin, type LongColumn, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
+import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
+import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import type { Message, MessageRole } from './session.ts';
 
 export interface MessageRow {
@@ -22,17 +25,43 @@ interface MessagePage {
   after?: number | undefined;
 }
 
+const columns = [
+  'id',
+  'session_id',
+  'role',
+  'turn_index',
+  'tokens_in',
+  'tokens_out',
+  'cost_usd',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof MessageRow)[];
+
+const longColumns: LongColumn[] = [
+  { field: 'text', column: 'text', instead: "''" },
+  { field: 'structuredContent', column: 'structured_content' },
+];
+
 export function messageStore({ knex, tenantId }: TenantDb) {
   return {
-    /** The messages of each of these sessions, oldest first: one query for all. */
-    async listOf(sessionIds: number[], { first, after }: MessagePage = {}): Promise<Map<number, Message[]>> {
-      const { rows }: { rows: MessageRow[] } = await knex.raw(
-        `SELECT page.* FROM unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
-           SELECT * FROM messages WHERE messages.session_id = session_id.session_id AND tenant_id = :tenantId
+    /**
+     * The messages of each of these sessions, oldest first: one query for all. Texts and structured content that are not asked
+     * for are empty. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is no room for them.
+     */
+    async listOf(
+      sessionIds: number[],
+      { first, after }: MessagePage,
+      { room, fields }: { room: AnswerRoom; fields: AskedFields },
+    ): Promise<Map<number, Message[]>> {
+      const page = knex.raw(
+        `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
+           SELECT ${columnsWithin(columns, longColumns, fields)} FROM messages
+            WHERE messages.session_id = session_id.session_id AND tenant_id = :tenantId
               AND (cast(:after AS integer) IS NULL OR id > cast(:after AS integer))
             ORDER BY turn_index LIMIT cast(:first AS integer)) AS page`,
         { tenantId, sessionIds, first: first ?? null, after: after ?? null },
       );
+      const rows = await listWithin<MessageRow>({ knex }, room, knex.select('page.*').from(page));
       const found = new Map(sessionIds.map((id): [number, Message[]] => [id, []]));
       for (const row of rows) found.get(row.session_id)?.push(messageFromRow(row));
       return found;

@@ -1,5 +1,6 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
+import { type Asking, wholeRows } from '@parley/chassis/graph/answer-budget';
 import { checkPage, type Page } from '@parley/chassis/input-checks';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
@@ -26,14 +27,22 @@ export async function findSession(ports: Ports, caller: Caller, id: string | num
   return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
 }
 
-/** Newest first. */
-export async function listSessions(ports: Ports, caller: Caller, query: SessionsQuery): Promise<Session[]> {
+/** Newest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them. */
+export async function listSessions(
+  ports: Ports,
+  caller: Caller,
+  query: SessionsQuery,
+  { budget, fields }: Asking = wholeRows(),
+): Promise<Session[]> {
   const { tenantId } = inTenant(caller);
   const { agentId, after } = query;
   const page = checkPage(query);
   if (agentId != null && parseId(agentId) === undefined) return [];
   if (after != null && parseId(after) === undefined) return []; // nothing is older than what comes before all ids
-  return ports.database.transact(tenantId, (db) => sessionStore(db).list({ ...page, agentId: agentId ?? undefined }));
+  const filter = { ...page, agentId: agentId ?? undefined };
+  return budget.inTurn((room) =>
+    ports.database.transact(tenantId, (db) => sessionStore(db).list(filter, { room, fields })),
+  );
 }
 
 export async function countSessions(ports: Ports, caller: Caller): Promise<number> {
@@ -41,27 +50,39 @@ export async function countSessions(ports: Ports, caller: Caller): Promise<numbe
   return ports.database.transact(tenantId, (db) => sessionStore(db).count());
 }
 
-/** The messages of several sessions, in the order of their ids given, oldest first. */
+/**
+ * The messages of several sessions, in the order of their ids given, oldest first.
+ * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them.
+ */
 export async function listMessages(
   ports: Ports,
   caller: Caller,
   sessionIds: readonly number[],
   query: MessagesQuery,
+  { budget, fields }: Asking = wholeRows(),
 ): Promise<Message[][]> {
   const { tenantId } = inTenant(caller);
   const page = checkPage(query);
-  const found = await ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], page));
+  const found = await budget.inTurn((room) =>
+    ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], page, { room, fields })),
+  );
   return sessionIds.map((id) => found.get(id) ?? []);
 }
 
-/** A session with all that was said in it. @throws DomainError `notFound`. */
+/** A transcript's messages as JSON, in bytes: a little less than what one call between services may carry. */
+const maxTranscriptBytes = 60_000_000;
+
+/** A session with all that was said in it. @throws DomainError `notFound`; `invalid` when that is too much for one call. */
 export async function getTranscript(ports: Ports, caller: Caller, id: number): Promise<Transcript> {
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);
   if (sessionId === undefined) throw notFound('Session', id);
-  return ports.database.transact(tenantId, async (db) => {
-    const session = await sessionStore(db).get(sessionId);
-    const messages = await messageStore(db).listOf([sessionId]);
-    return { session, messages: messages.get(sessionId) ?? [] };
-  });
+  const { budget, fields } = wholeRows(maxTranscriptBytes);
+  return budget.inTurn((room) =>
+    ports.database.transact(tenantId, async (db) => {
+      const session = await sessionStore(db).get(sessionId);
+      const messages = await messageStore(db).listOf([sessionId], {}, { room, fields });
+      return { session, messages: messages.get(sessionId) ?? [] };
+    }),
+  );
 }

@@ -1,6 +1,9 @@
+import { columnsWithin, type LongColumn, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { notFound } from '@parley/chassis/errors';
 import { eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
+import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
+import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import type { EndStatus, Session, SessionStatus } from './session.ts';
 
 export interface SessionRow {
@@ -37,6 +40,29 @@ export interface SessionFilter {
   after?: number | undefined;
 }
 
+const columns = [
+  'id',
+  'tenant_id',
+  'agent_id',
+  'status',
+  'ending_as',
+  'judged',
+  'interrupt_count',
+  'total_tokens_in_context',
+  'last_event_ms',
+  'last_event_n',
+  'started_at',
+  'ended_at',
+  'last_event_at',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof SessionRow)[];
+
+const longColumns: LongColumn[] = [
+  { field: 'clientExternalId', column: 'client_external_id', instead: "''" },
+  { field: 'metadata', column: 'metadata' },
+];
+
 export function sessionStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<SessionRow>('sessions').where({ tenant_id: tenantId });
 
@@ -61,13 +87,21 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
       return fromRow(row);
     },
 
-    /** Newest first. */
-    async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
-      const query = mine().orderBy('id', 'desc');
+    /**
+     * Newest first. Metadata and external ids that are not asked for are empty.
+     * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is no room for them.
+     */
+    async list(
+      { agentId, first, after }: SessionFilter,
+      { room, fields }: { room: AnswerRoom; fields: AskedFields },
+    ): Promise<Session[]> {
+      const query = mine()
+        .select(knex.raw(columnsWithin(columns, longColumns, fields)))
+        .orderBy('id', 'desc');
       if (agentId !== undefined) query.where({ agent_id: agentId });
       if (after !== undefined) query.where('id', '<', after);
       if (first !== undefined) query.limit(first);
-      return (await query).map(fromRow);
+      return (await listWithin<SessionRow>({ knex }, room, query)).map(fromRow);
     },
 
     /** How these sessions stand; those that are not there are left out. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database, TenantDb } from '@parley/chassis/database/types';
+import { wholeRows } from '@parley/chassis/graph/answer-budget';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
@@ -164,7 +165,11 @@ test('messages of many sessions are read by one query, whole or by pages', async
   await database.transact(1, async (db) => {
     let queries = 0;
     db.knex.on('query', () => (queries += 1));
-    const whole = await messageStore(db).listOf([b.sessionId, a.sessionId, 999]);
+    const read = (ids: number[], page: { first?: number; after?: number | undefined }) => {
+      const { budget, fields } = wholeRows();
+      return budget.inTurn((room) => messageStore(db).listOf(ids, page, { room, fields }));
+    };
+    const whole = await read([b.sessionId, a.sessionId, 999], {});
     t.is(queries, 1);
     t.deepEqual(
       [...whole].map(([id, messages]) => [id, messages.map(({ turnIndex }) => turnIndex)]),
@@ -175,7 +180,7 @@ test('messages of many sessions are read by one query, whole or by pages', async
       ],
     );
     const [, second] = whole.get(a.sessionId) ?? [];
-    const page = await messageStore(db).listOf([a.sessionId], { first: 2, after: second?.id });
+    const page = await read([a.sessionId], { first: 2, after: second?.id });
     t.deepEqual(
       page.get(a.sessionId)?.map(({ turnIndex }) => turnIndex),
       [2, 3],

@@ -1,22 +1,50 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
+import type { AnswerBudget, Asking } from '@parley/chassis/graph/answer-budget';
 import DataLoader from 'dataloader';
-import type { Agent } from '../agent.ts';
+import type { ListedAgent } from '../agent.ts';
 import type { App } from '../app.ts';
 
 /** What the resolvers of one request work with. */
 export interface Context {
   app: App;
   caller: Caller;
-  loaders: {
-    /** By id, deleted ones included; many keys of one request are one query. */
-    agent: DataLoader<number, Agent | undefined>;
-  };
+  /** What the answer may still take. */
+  budget: AnswerBudget;
+  /** By id, deleted ones included; many keys of one request are one query. */
+  agentOf(id: number, fields: Asking['fields']): Promise<ListedAgent | undefined>;
 }
 
-export function contextFor(app: App): (caller: Caller) => Context {
-  return (caller) => ({
-    app,
-    caller,
-    loaders: { agent: new DataLoader((ids) => app.agentsByIds(inTenant(caller), ids)) },
-  });
+interface Entities {
+  loader: DataLoader<number, ListedAgent | undefined>;
+  /** Agents that stand in the answer already, and are counted. */
+  shown: Set<number>;
+}
+
+export function contextFor(app: App): (caller: Caller, budget: AnswerBudget) => Context {
+  return (caller, budget) => {
+    const entities = new Map<Asking['fields'], Entities>();
+
+    function entitiesWith(fields: Asking['fields']): Entities {
+      const made = entities.get(fields) ?? {
+        loader: new DataLoader((ids: readonly number[]) => app.agentsByIds(inTenant(caller), ids, { budget, fields })),
+        shown: new Set<number>(),
+      };
+      entities.set(fields, made);
+      return made;
+    }
+
+    return {
+      app,
+      caller,
+      budget,
+      async agentOf(id, fields) {
+        const { loader, shown } = entitiesWith(fields);
+        const again = shown.has(id);
+        shown.add(id);
+        const agent = await loader.load(id);
+        if (again) budget.charge(fields.objectBytes); // read once, and in the answer once more
+        return agent;
+      },
+    };
+  };
 }

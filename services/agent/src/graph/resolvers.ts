@@ -1,19 +1,17 @@
 import { inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
+import { askedFields } from '@parley/chassis/graph/asked-fields';
 import { idArgument } from '@parley/chassis/graph/id-argument';
 import { scalars } from '@parley/chassis/graph/scalars';
 import type { SubgraphOptions } from '@parley/chassis/graph/subgraph';
+import type { Page } from '@parley/chassis/input-checks';
+import type { GraphQLResolveInfo } from 'graphql';
 import type { AgentInput, AuditLog } from '../agent.ts';
 import type { NewAgent } from '../create-agent.ts';
 import type { Context } from './context.ts';
 
 interface HasId {
   id: string;
-}
-
-interface PageArguments {
-  first?: number | null;
-  after?: number | null;
 }
 
 export const resolvers: SubgraphOptions<Context>['resolvers'] = {
@@ -23,12 +21,12 @@ export const resolvers: SubgraphOptions<Context>['resolvers'] = {
       const agentId = idArgument(id);
       return agentId === undefined ? null : app.findAgent(inTenant(caller), agentId);
     },
-    agents: (_: unknown, { first, after }: PageArguments, { app, caller }: Context) =>
-      app.listAgents(inTenant(caller), { first: first ?? undefined, after: after ?? undefined }),
+    agents: (_: unknown, page: Page, { app, caller, budget }: Context, info: GraphQLResolveInfo) =>
+      app.listAgents(inTenant(caller), page, { budget, fields: askedFields(info) }),
     agentCount: (_: unknown, __: unknown, { app, caller }: Context) => app.countAgents(inTenant(caller)),
     agentConfigOptions: (_: unknown, __: unknown, { app, caller }: Context) => app.configOptions(inTenant(caller)),
-    agentAuditLogs: (_: unknown, { id }: HasId, { app, caller }: Context) =>
-      app.listAuditLogs(inTenant(caller), requiredId(id)),
+    agentAuditLogs: (_: unknown, { id }: HasId, { app, caller, budget }: Context, info: GraphQLResolveInfo) =>
+      app.listAuditLogs(inTenant(caller), requiredId(id), { budget, fields: askedFields(info) }),
   },
   Mutation: {
     createAgent: (_: unknown, { input }: { input: NewAgent }, { app, caller }: Context) =>
@@ -42,7 +40,9 @@ export const resolvers: SubgraphOptions<Context>['resolvers'] = {
   },
   AgentDto: {
     // Other subgraphs hand over many keys at once: one query serves them all.
-    __resolveReference: ({ id }: { id: number }, { loaders }: Context) => loaders.agent.load(id),
+    // `info` is its third argument, which the library's type takes for the context.
+    __resolveReference: ({ id }: { id: number }, { agentOf }: Context, info: unknown) =>
+      agentOf(id, askedFields(info as GraphQLResolveInfo)),
   },
   AuditLogDto: {
     auditableType: () => 'Agent',

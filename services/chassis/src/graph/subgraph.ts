@@ -15,6 +15,8 @@ import type { Metrics } from '../metrics.ts';
 import { withRequestId } from '../request-context.ts';
 import type { Part } from '../unit.ts';
 import { enforceAccess } from './access.ts';
+import { type AnswerBudget, answerBudget, defaultMaxAnswerBytes } from './answer-budget.ts';
+import { answerWriter } from './answer-size.ts';
 import { formatGraphError } from './graph-errors.ts';
 
 /** What every resolver of a subgraph finds in its context. */
@@ -32,8 +34,10 @@ export interface SubgraphOptions<Context extends GraphContext> {
   /** The subgraph's SDL, `@access` on every root field. */
   typeDefs: string;
   resolvers: GraphQLResolverMap<Context>;
-  /** Makes one request's context: the app, loaders. */
-  context: (caller: Caller) => Context;
+  /** Makes one request's context: the app, loaders, and what its lists draw on. */
+  context: (caller: Caller, budget: AnswerBudget) => Context;
+  /** Bytes of one answer at most; default 32 MB. More is `ANSWER_TOO_LARGE`. */
+  maxAnswerBytes?: number;
   callers: Callers;
   log: Logger;
   metrics: Metrics;
@@ -43,7 +47,7 @@ export interface SubgraphOptions<Context extends GraphContext> {
 
 /** A GraphQL server of the mesh: answers the gateway, and no one without a mesh credential. */
 export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
-  const { unit, host = '127.0.0.1', port, callers, log, metrics } = options;
+  const { unit, host = '127.0.0.1', port, callers, log, metrics, maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
   let apollo: ApolloServer<Context> | undefined;
   let http: Server | undefined;
@@ -63,6 +67,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         includeStacktraceInErrorResponses: false,
         csrfPrevention: false, // no browser can have the mesh credential
         formatError: formatGraphError(log),
+        stringifyResult: answerWriter(maxAnswerBytes),
         stopOnTerminationSignals: false,
         plugins: [ApolloServerPluginInlineTraceDisabled(), observed<Context>(metrics)],
       });
@@ -82,7 +87,9 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         otel.with(trace.setSpan(parent, span), () => withRequestId(response.locals.caller.requestId, next));
       });
       app.use(express.json({ limit: '9mb' }));
-      app.use(expressMiddleware(apollo, { context: async ({ res }) => options.context(res.locals.caller as Caller) }));
+      const context = async ({ res }: { res: express.Response }) =>
+        options.context(res.locals.caller as Caller, answerBudget(maxAnswerBytes));
+      app.use(expressMiddleware(apollo, { context }));
 
       http = createServer({ keepAliveTimeout: 65_000 }, app);
       await listen(http, port, host);

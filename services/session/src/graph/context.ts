@@ -1,4 +1,5 @@
 import type { Caller } from '@parley/chassis/caller';
+import type { AnswerBudget, Asking } from '@parley/chassis/graph/answer-budget';
 import type { GraphContext } from '@parley/chassis/graph/subgraph';
 import DataLoader from 'dataloader';
 import type { App } from '../app.ts';
@@ -8,22 +9,45 @@ import type { Message } from '../session.ts';
 /** What every resolver of one request finds. */
 export interface Context extends GraphContext {
   app: App;
+  /** What the answer may still take. */
+  budget: AnswerBudget;
   /** The messages of many sessions by one query; asked only where they are selected. */
-  messagesOf(sessionId: number, page: MessagesQuery): Promise<Message[]>;
+  messagesOf(sessionId: number, page: MessagesQuery, fields: Asking['fields']): Promise<Message[]>;
 }
 
-export function createContext(app: App, caller: Caller): Context {
+interface Page {
+  loader: DataLoader<number, Message[]>;
+  /** Sessions whose messages stand in the answer already, and are counted. */
+  shown: Set<number>;
+}
+
+export function createContext(app: App, caller: Caller, budget: AnswerBudget): Context {
   // A document may ask for several pages of messages under aliases: each page is one query for all sessions.
-  const loaders = new Map<string, DataLoader<number, Message[]>>();
+  const pages = new Map<Asking['fields'], Map<string, Page>>();
+
+  function pageOf(query: MessagesQuery, fields: Asking['fields']): Page {
+    const ofFields = pages.get(fields) ?? new Map<string, Page>();
+    pages.set(fields, ofFields);
+    const key = `${query.first ?? ''} ${query.after ?? ''}`;
+    const page = ofFields.get(key) ?? {
+      loader: new DataLoader<number, Message[]>((ids) => app.listMessages(caller, ids, query, { budget, fields })),
+      shown: new Set<number>(),
+    };
+    ofFields.set(key, page);
+    return page;
+  }
 
   return {
     app,
     caller,
-    messagesOf(sessionId, page) {
-      const key = `${page.first ?? ''} ${page.after ?? ''}`;
-      const loader = loaders.get(key) ?? new DataLoader((ids) => app.listMessages(caller, ids, page));
-      loaders.set(key, loader);
-      return loader.load(sessionId);
+    budget,
+    async messagesOf(sessionId, query, fields) {
+      const { loader, shown } = pageOf(query, fields);
+      const again = shown.has(sessionId);
+      shown.add(sessionId);
+      const messages = await loader.load(sessionId);
+      if (again) budget.charge(messages.length * fields.objectBytes); // read once, and in the answer once more
+      return messages;
     },
   };
 }

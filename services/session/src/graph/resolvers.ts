@@ -1,5 +1,7 @@
+import { askedFields } from '@parley/chassis/graph/asked-fields';
 import { scalars } from '@parley/chassis/graph/scalars';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { GraphQLResolveInfo } from 'graphql';
 import type { MessagesQuery, SessionsQuery } from '../read-sessions.ts';
 import type { SendMessage } from '../send-message.ts';
 import type { Session } from '../session.ts';
@@ -10,16 +12,27 @@ interface HasSessionId {
   sessionId: string;
 }
 
+interface HasNumber {
+  sessionId: number;
+}
+
 export const resolvers = {
   DateTime: scalars.DateTime,
   JSON: scalars.JSON,
 
   Query: {
     session: (_: unknown, { id }: { id: string }, { app, caller }: Context) => app.findSession(caller, id),
-    sessions: (_: unknown, query: SessionsQuery, { app, caller }: Context) => app.listSessions(caller, query),
+    sessions: (_: unknown, query: SessionsQuery, { app, caller, budget }: Context, info: GraphQLResolveInfo) =>
+      app.listSessions(caller, query, { budget, fields: askedFields(info) }),
     sessionCount: (_: unknown, _args: unknown, { app, caller }: Context) => app.countSessions(caller),
-    evaluation: (_: unknown, { sessionId }: { sessionId: number }, { app, caller }: Context) =>
-      app.findEvaluation(caller, sessionId),
+    // Its transcript may be as long as a list.
+    evaluation: (_: unknown, { sessionId }: HasNumber, { app, caller, budget }: Context, info: GraphQLResolveInfo) =>
+      budget.inTurn(async (room) => {
+        const evaluation = await app.findEvaluation(caller, sessionId);
+        const times = askedFields(info).times('transcript');
+        if (evaluation && times > 0) room.charge(times * Buffer.byteLength(evaluation.transcriptJson));
+        return evaluation;
+      }),
   },
 
   Mutation: {
@@ -35,7 +48,8 @@ export const resolvers = {
 
   SessionDto: {
     agent: ({ agentId }: Session) => ({ __typename: 'AgentDto', id: agentId }),
-    messages: ({ id }: Session, page: MessagesQuery, { messagesOf }: Context) => messagesOf(id, page),
+    messages: ({ id }: Session, page: MessagesQuery, { messagesOf }: Context, info: GraphQLResolveInfo) =>
+      messagesOf(id, page, askedFields(info)),
   },
 
   EvaluationDto: {

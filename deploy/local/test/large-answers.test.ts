@@ -1,0 +1,71 @@
+import { sessionSchema } from '@parley/session/schema';
+import test, { type ExecutionContext } from 'ava';
+import { converse, sendMessage } from './support/conversation.ts';
+import { sharedMesh, type TestMesh } from './support/mesh.ts';
+
+const mesh = sharedMesh(test);
+
+const refused = {
+  message: 'The answer is too large; ask for less at a time',
+  extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' },
+};
+
+/** Somebody with a session that holds 40 million characters: a quarter more than an answer may. */
+async function talkative(t: ExecutionContext, { person, database }: TestMesh) {
+  const ada = await person();
+  const { sessionId, events } = await converse(t, ada);
+  const { me } = await ada.query<{ me: { tenantId: number } }>('{ me: myTenant { tenantId: id } }');
+  await database(sessionSchema).transact(me.tenantId, ({ knex }) =>
+    knex.raw(
+      `WITH said AS (
+         INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, token_estimate)
+         SELECT tenant_id, id, 'USER', repeat('x', 10000), next_turn_index + n, next_turn_index + n, 2500
+           FROM sessions, generate_series(0, 3999) AS n WHERE id = :sessionId
+       )
+       UPDATE sessions SET next_turn_index = next_turn_index + 4000 WHERE id = :sessionId`,
+      { sessionId },
+    ),
+  );
+  return { ada, sessionId, events };
+}
+
+test('who asks for more than an answer holds is refused, and a conversation beside it goes on', async (t) => {
+  const running = await mesh();
+  const { ada } = await talkative(t, running);
+  const grace = await running.person();
+  const beside = await converse(t, grace);
+
+  // No two of these are alike, so that none can be answered from what was read for another.
+  const lists = Array.from({ length: 16 }, (_, n) => `a${n}: sessions { messages(first: ${5_000 + n}) { text } }`);
+  const hostile = Promise.all(Array.from({ length: 3 }, () => ada.refusal(`{ ${lists.join(' ')} }`)));
+  await sendMessage(grace, beside.sessionId, 'Are you still there?');
+  const [reply] = await beside.events.turns(1);
+
+  for (const error of await hostile) t.like(error, refused);
+  t.is(reply?.__typename, 'AiResponseEvent');
+  for (const ops of running.addresses('session', 'ops')) t.is((await fetch(`${ops}/healthz`)).status, 200);
+});
+
+test('what is too much as a whole is read page by page, and all of it where nothing is long', async (t) => {
+  const { ada, sessionId } = await talkative(t, await mesh());
+  t.like(await ada.refusal('{ sessions { messages { text } } }'), refused);
+  const narrow = await ada.query<{ sessions: { messages: { turnIndex: number }[] }[] }>(
+    '{ sessions { messages { turnIndex } } }',
+  );
+  const turns = narrow.sessions[0]?.messages.map(({ turnIndex }) => turnIndex) ?? [];
+  t.true(turns.length >= 4_000);
+
+  let after = 0;
+  const read: number[] = [];
+  for (;;) {
+    const { session } = await ada.query<{ session: { messages: { id: number; turnIndex: number; text: string }[] } }>(
+      `{ session(id: ${sessionId}) { messages(first: 2000, after: ${after}) { id turnIndex text } } }`,
+    );
+    read.push(...session.messages.map(({ turnIndex }) => turnIndex));
+    const last = session.messages.at(-1);
+    if (!last) break;
+    t.is(last.text.length, 10_000);
+    after = last.id;
+  }
+  t.deepEqual(read, turns);
+});

@@ -1,0 +1,74 @@
+import test, { type ExecutionContext } from 'ava';
+import { type AgentUnit, agentUnit, inTenant, made } from './agent-unit.ts';
+
+const owner = inTenant(1);
+const persona = 'ü'.repeat(2_000); // 4,000 bytes
+const room = { AGENT_MAX_ANSWER_BYTES: '30000' };
+
+const refused = {
+  message: 'The answer is too large; ask for less at a time',
+  extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' },
+};
+
+/** A unit whose answers hold seven of the six agents' personas. */
+async function sixAgents(t: ExecutionContext): Promise<{ unit: AgentUnit; ids: number[] }> {
+  const unit = await agentUnit(t, room);
+  const ids: number[] = [];
+  for (let n = 0; n < 6; n += 1) ids.push((await made(unit, owner, { personaPrompt: persona })).id);
+  return { unit, ids };
+}
+
+test('agents are listed where all of them fit in the answer, under however many names', async (t) => {
+  const { unit, ids } = await sixAgents(t);
+  const { data } = await unit.graph(owner, '{ agents { id personaPrompt } }');
+  t.deepEqual(
+    data?.['agents'],
+    ids.map((id) => ({ id, personaPrompt: persona })),
+  );
+  for (const query of [
+    '{ a: agents { personaPrompt } b: agents { personaPrompt } }',
+    '{ a: agents(first: 6) { personaPrompt } b: agents(first: 5) { personaPrompt } }',
+    '{ agents { a: personaPrompt b: personaPrompt } }',
+  ]) {
+    const { data: none, errors } = await unit.graph(owner, query);
+    t.falsy(none, query);
+    t.like(errors, { 0: refused, length: 1 }, query);
+  }
+});
+
+test('a list of what is short fits, however long the rest of its agents is', async (t) => {
+  const { unit, ids } = await sixAgents(t);
+  const query = `{ ${Array.from({ length: 10 }, (_, n) => `a${n}: agents { id name }`).join(' ')} }`;
+  const { data } = await unit.graph(owner, query);
+  t.deepEqual(
+    data?.['a9'],
+    ids.map((id) => ({ id, name: 'Ada' })),
+  );
+  const page = await unit.graph(owner, `{ agents(first: 2, after: ${ids[1]}) { id personaPrompt } }`);
+  t.like(page.data?.['agents'], { 0: { id: ids[2] }, 1: { id: ids[3] }, length: 2 });
+});
+
+test('agents that another subgraph names draw on the same room, also one that it names often', async (t) => {
+  const { unit, ids } = await sixAgents(t);
+  const query =
+    'query ($keys: [_Any!]!) { _entities(representations: $keys) { ... on AgentDto { id personaPrompt } } }';
+  const named = (some: number[]) => ({ keys: some.map((id) => ({ __typename: 'AgentDto', id })) });
+  const { data } = await unit.graph(owner, query, named(ids));
+  t.like(data?.['_entities'], { 0: { id: ids[0], personaPrompt: persona }, length: 6 });
+
+  // One row in memory, and eight times its length in the answer.
+  const often = await unit.graph(owner, query, named(Array.from({ length: 8 }, () => ids[0] ?? 0)));
+  t.falsy(often.data);
+  t.like(often.errors, { 0: refused, length: 1 });
+});
+
+test('an audit log is read where it fits in the answer', async (t) => {
+  const { unit, ids } = await sixAgents(t);
+  const [id] = ids;
+  const change = `mutation ($persona: String) { updateAgent(id: ${id}, input: { personaPrompt: $persona }) { id } }`;
+  for (let n = 0; n < 5; n += 1) await unit.graph(owner, change, { persona: `${n}${persona}` });
+
+  t.like(await unit.graph(owner, `{ agentAuditLogs(id: ${id}) { changes } }`), { errors: { 0: refused } });
+  const { data } = await unit.graph(owner, `{ agentAuditLogs(id: ${id}) { id action username } }`);
+  t.like(data?.['agentAuditLogs'], { 0: { action: 'UPDATE', username: 'Ada Lovelace' }, length: 5 });
+});

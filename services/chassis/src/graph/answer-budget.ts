@@ -1,0 +1,68 @@
+import { badRequest, type DomainError } from '../errors.ts';
+import { type AskedFields, everyField } from './asked-fields.ts';
+
+/** What one answer may take, in bytes of JSON: as much as the gateway hands on by default. */
+export const defaultMaxAnswerBytes = 33_554_432;
+
+/**
+ * What one request's answer may still take, whatever it asks for under however many aliases. Lists draw on it before their rows
+ * leave the database, so that no tenant fills the memory that others' turns run in.
+ */
+export interface AnswerBudget {
+  /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is less left. */
+  charge(bytes: number): void;
+  /**
+   * Reads for the answer when all that was asked to be read before it has been: side by side each list would take what is left
+   * for its own. Whoever waits holds nothing, so call it around the transaction, never inside one.
+   */
+  inTurn<T>(read: (room: AnswerRoom) => Promise<T>): Promise<T>;
+}
+
+/** What a list may take; had only in its turn. */
+export interface AnswerRoom {
+  readonly bytesLeft: number;
+  charge(bytes: number): void;
+}
+
+/** What a list is read for: the answer that it goes into, and the fields of its rows that the answer shows. */
+export interface Asking {
+  budget: AnswerBudget;
+  fields: AskedFields;
+}
+
+/** Whole rows, for an answer of their own. */
+export function wholeRows(maxBytes = defaultMaxAnswerBytes): Asking {
+  return { budget: answerBudget(maxBytes), fields: everyField };
+}
+
+export function answerBudget(maxBytes: number): AnswerBudget {
+  let bytesLeft = maxBytes;
+  let before: Promise<unknown> = Promise.resolve();
+
+  const room: AnswerRoom = {
+    get bytesLeft() {
+      return bytesLeft;
+    },
+    charge(bytes) {
+      bytesLeft -= bytes;
+      if (bytesLeft < 0) throw answerTooLarge();
+    },
+  };
+
+  return {
+    charge: room.charge,
+    inTurn(read) {
+      const reading = before.then(() => {
+        if (bytesLeft < 0) throw answerTooLarge(); // whatever else there is cannot be shown any more
+        return read(room);
+      });
+      before = reading.catch(() => undefined);
+      return reading;
+    },
+  };
+}
+
+/** The refusal that clients see wherever an answer turns out to be too large. */
+export function answerTooLarge(): DomainError {
+  return badRequest('The answer is too large; ask for less at a time', 'ANSWER_TOO_LARGE');
+}

@@ -1,0 +1,30 @@
+import test from 'ava';
+import { answerWriter, isLargerThan } from './answer-size.ts';
+
+test('an answer of the limit is written, one byte more is refused with its reason', (t) => {
+  const answer = { data: { a: 'ü'.repeat(50) } };
+  const bytes = Buffer.byteLength(JSON.stringify(answer)) + 1;
+  t.deepEqual(JSON.parse(answerWriter(bytes)(answer)), answer);
+  t.like(JSON.parse(answerWriter(bytes - 1)(answer)), {
+    errors: [{ extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' } }],
+  });
+});
+
+test('the size of a plain value is told to the byte', (t) => {
+  const values = [{}, [], [[]], { '': 'b' }, { a: [true, 'text'], b: {}, c: undefined }, ['x', { y: 'z' }], 'text'];
+  for (const value of values) {
+    // One-character numbers, null and true count as one: low, never high.
+    const bytes = JSON.stringify(value).replaceAll('true', '1').length;
+    t.false(isLargerThan(value, bytes), JSON.stringify(value));
+    t.true(isLargerThan(value, bytes - 1), JSON.stringify(value));
+  }
+});
+
+test('what many places share counts in each, and however deep it is', (t) => {
+  const shared = { persona: 'x'.repeat(20_000) };
+  t.true(isLargerThan({ agents: Array.from({ length: 1_000_000 }, () => shared) }, 33_554_432));
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level += 1) deep = [deep];
+  t.true(isLargerThan(deep, 200_000));
+  t.false(isLargerThan(deep, 200_001));
+});

@@ -1,0 +1,167 @@
+import type { Database } from '@parley/chassis/database/types';
+import { type AnswerBudget, answerBudget } from '@parley/chassis/graph/answer-budget';
+import type { AskedFields } from '@parley/chassis/graph/asked-fields';
+import { testSchema } from '@parley/chassis/testing/test-schema';
+import test, { type ExecutionContext } from 'ava';
+import { messageStore } from '../src/message-store.ts';
+import { sessionSchema } from '../src/session-schema.ts';
+import { sessionStore } from '../src/session-store.ts';
+import { inTurn } from './session-mesh.ts';
+
+const tooLarge = { message: 'The answer is too large; ask for less at a time' };
+const objectBytes = 100;
+
+function fieldsOf(...names: string[]): AskedFields {
+  return { objectBytes, times: (field) => names.filter((name) => name === field).length };
+}
+
+/** What a budget of so many bytes still has. */
+async function leftOf(budget: AnswerBudget): Promise<number> {
+  return budget.inTurn(async (room) => room.bytesLeft);
+}
+
+/** Three sessions with metadata of 1,002 bytes; in each four messages, their texts of 1,000 bytes in 500 characters. */
+async function stored(t: ExecutionContext) {
+  const database = await inTurn(() => testSchema(t, sessionSchema));
+  const sessionIds = await database.transact(1, async ({ knex }) => {
+    const { rows } = await knex.raw(
+      `WITH begun AS (
+         INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata)
+         SELECT 1, 1, 'ACTIVE', 'x', to_jsonb(repeat('m', 1000)) FROM generate_series(1, 3) RETURNING id
+       ), said AS (
+         INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, token_estimate)
+         SELECT 1, begun.id, 'USER', repeat('ü', 500), n, n, 1 FROM begun, generate_series(0, 3) AS n
+       )
+       SELECT id FROM begun ORDER BY id`,
+    );
+    return rows.map(({ id }: { id: number }) => id) as number[];
+  });
+  return { sessionIds, messages: reader(database), sessions: sessionReader(database), database };
+}
+
+function reader(database: Database) {
+  return (budget: AnswerBudget, ids: number[], fields: AskedFields, page: { first?: number; after?: number } = {}) =>
+    budget.inTurn((room) => database.transact(1, (db) => messageStore(db).listOf(ids, page, { room, fields })));
+}
+
+function sessionReader(database: Database) {
+  return (
+    budget: AnswerBudget,
+    fields: AskedFields,
+    filter: { first?: number; after?: number; agentId?: number } = {},
+  ) => budget.inTurn((room) => database.transact(1, (db) => sessionStore(db).list(filter, { room, fields })));
+}
+
+test('messages are read where all of them fit, to the byte, and none where they do not', async (t) => {
+  const { sessionIds, messages } = await stored(t);
+  const all = 12 * (objectBytes + 1_000);
+  const budget = answerBudget(all);
+  const found = await messages(budget, sessionIds, fieldsOf('text'));
+  t.deepEqual(
+    [...found.values()].map((list) => list.map(({ turnIndex, text }) => `${turnIndex} ${text.length}`)),
+    sessionIds.map(() => ['0 500', '1 500', '2 500', '3 500']),
+  );
+  t.is(await leftOf(budget), 0);
+
+  const tight = answerBudget(all - 1);
+  t.like(await t.throwsAsync(messages(tight, sessionIds, fieldsOf('text')), tooLarge), {
+    kind: 'invalid',
+    reason: 'ANSWER_TOO_LARGE',
+  });
+});
+
+test('a list that was refused leaves no room to those after it', async (t) => {
+  const { sessionIds, messages, sessions } = await stored(t);
+  const budget = answerBudget(5_000);
+  const refused = messages(budget, sessionIds, fieldsOf('text'));
+  const after = sessions(budget, fieldsOf());
+  await t.throwsAsync(refused, tooLarge);
+  await t.throwsAsync(after, tooLarge);
+});
+
+test('lists under several names draw on one budget together', async (t) => {
+  const { sessionIds, messages } = await stored(t);
+  const budget = answerBudget(12 * 1_100 * 2 + 1_099);
+  const asked = [{}, { first: 4 }, { first: 1 }].map((page) => messages(budget, sessionIds, fieldsOf('text'), page));
+  const [whole, again, one] = await Promise.allSettled(asked);
+  t.is(whole?.status, 'fulfilled');
+  t.is(again?.status, 'fulfilled');
+  t.like(one, { status: 'rejected', reason: { reason: 'ANSWER_TOO_LARGE' } });
+});
+
+test('a page that fits is read where the whole list does not', async (t) => {
+  const { sessionIds, messages } = await stored(t);
+  const [id = 0] = sessionIds;
+  const first = await messages(answerBudget(2_500), [id], fieldsOf('text'), { first: 2 });
+  const last = first.get(id)?.at(-1)?.id ?? 0;
+  const rest = await messages(answerBudget(2_500), [id], fieldsOf('text'), { after: last });
+  t.deepEqual(
+    [...(first.get(id) ?? []), ...(rest.get(id) ?? [])].map(({ turnIndex }) => turnIndex),
+    [0, 1, 2, 3],
+  );
+  await t.throwsAsync(messages(answerBudget(2_500), [id], fieldsOf('text')), tooLarge);
+});
+
+test('what is not asked for takes no room and is not read; what is asked for twice takes it twice', async (t) => {
+  const { sessionIds, messages, sessions } = await stored(t);
+  const budget = answerBudget(12 * objectBytes);
+  const [short] = (await messages(budget, sessionIds, fieldsOf('id'))).values();
+  t.like(short, { 0: { text: '', turnIndex: 0 }, length: 4 });
+  t.is(await leftOf(budget), 0);
+  await t.throwsAsync(messages(answerBudget(12 * 1_100), sessionIds, fieldsOf('text', 'text')), tooLarge);
+
+  const narrow = answerBudget(3 * objectBytes);
+  t.like(await sessions(narrow, fieldsOf('id')), { 0: { metadata: null, clientExternalId: '' }, length: 3 });
+  t.is(await leftOf(narrow), 0);
+});
+
+test('sessions are read newest first where all of them fit, and none where they do not', async (t) => {
+  const { sessionIds, sessions } = await stored(t);
+  const newestFirst = sessionIds.toReversed();
+  const all = 3 * (objectBytes + 1_002 + 1);
+  const fields = fieldsOf('metadata', 'clientExternalId');
+  const budget = answerBudget(all);
+  const whole = await sessions(budget, fields, { agentId: 1 });
+  t.deepEqual(
+    whole.map(({ id }) => id),
+    newestFirst,
+  );
+  t.like(whole[0], { metadata: 'm'.repeat(1_000), clientExternalId: 'x' });
+  t.is(await leftOf(budget), 0);
+
+  await t.throwsAsync(sessions(answerBudget(all - 1), fields), tooLarge);
+  const page = await sessions(answerBudget(all - 1), fields, { first: 2 });
+  t.deepEqual(
+    page.map(({ id }) => id),
+    newestFirst.slice(0, 2),
+  );
+});
+
+test('where there is nothing, nothing is too large', async (t) => {
+  const { messages, sessions } = await stored(t);
+  t.deepEqual([...(await messages(answerBudget(0), [999_999], fieldsOf('text')))], [[999_999, []]]);
+  t.deepEqual(await sessions(answerBudget(0), fieldsOf('metadata'), { agentId: 2 }), []);
+  t.deepEqual([...(await messages(answerBudget(0), [], fieldsOf('text')))], []);
+});
+
+test('the database stops adding up where it is too much', async (t) => {
+  const { database } = await stored(t);
+  await database.transact(1, ({ knex }) =>
+    knex.raw(`INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata)
+              SELECT 1, 1, 'ACTIVE', 'y', to_jsonb(repeat('m', 1000)) FROM generate_series(1, 2000)`),
+  );
+  const plan = await database.transact(1, async (db) => {
+    let statement: { sql: string; bindings: (string | number)[] } | undefined;
+    db.knex.on('query', (query) => (statement ??= query));
+    const budget = answerBudget(5_000);
+    await t.throwsAsync(
+      budget.inTurn((room) => sessionStore(db).list({}, { room, fields: fieldsOf('metadata') })),
+      tooLarge,
+    );
+    const { sql = '', bindings = [] } = statement ?? {};
+    const { rows } = await db.knex.raw(`EXPLAIN (ANALYZE, TIMING OFF) ${sql.replaceAll(/\$\d+/g, '?')}`, bindings);
+    return rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n') as string;
+  });
+  t.regex(plan, /WindowAgg.*actual rows=5\b|WindowAgg.*actual rows=5\.00/, plan);
+  t.notRegex(plan, /actual rows=20\d\d/, plan);
+});
