@@ -1,7 +1,8 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
 import { listen } from '@parley/chassis/graph/subgraph';
+import { httpDrain } from '@parley/chassis/http-drain';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import type { RpcClient } from '@parley/chassis/rpc/client';
@@ -111,6 +112,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
       httpApp({ config, apollo, accessTokens: tokens, documents, clientIp, log }),
     );
     refuseUnreadable(http);
+    const { drain } = httpDrain(http);
     const { maxAgeMs, initTimeoutMs: bareAgeMs } = config.socket;
     const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, bareAgeMs, log });
     closers.push(async () => held.stop());
@@ -134,7 +136,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
     closers.push(unsubscribe);
     await listen(http, config.port, host);
     closers.push(async () => {
-      const closed = drained(http);
+      const closed = drain(drainTimeoutMs);
       await sockets.close();
       await closed;
     });
@@ -158,14 +160,6 @@ export function publicServer({ config, around, identity, session, metrics, log }
     },
     stop: close,
   };
-}
-
-/** Takes no more connections and resolves when the open ones have ended, by themselves or cut. */
-async function drained(http: Server): Promise<void> {
-  const closed = new Promise((resolve) => http.close(resolve)); // closes idle connections too
-  const cut = setTimeout(() => http.closeAllConnections(), drainTimeoutMs);
-  await closed;
-  clearTimeout(cut);
 }
 
 /** What an announcement says; undefined, which concerns everybody, when it cannot be read. */

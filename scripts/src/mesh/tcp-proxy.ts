@@ -40,7 +40,7 @@ export async function startTcpProxy(targets: string[], { port = 0, host = '127.0
         hold(upstream);
         upstream.once('close', () => {
           release(target);
-          client.destroy();
+          client.destroySoon(); // what it said last is still on its way
         });
         client.once('close', () => upstream.destroy());
         upstream.pipe(client).pipe(upstream);

@@ -10,6 +10,7 @@ import express from 'express';
 import { parse } from 'graphql';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import { isDomainError } from '../errors.ts';
+import { type HttpDrain, httpDrain } from '../http-drain.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { withRequestId } from '../request-context.ts';
@@ -45,12 +46,15 @@ export interface SubgraphOptions<Context extends GraphContext> {
   onListening?: (url: string) => void;
 }
 
+/** How long requests under way may take when the server stops, in ms. */
+const drainTimeoutMs = 5_000;
+
 /** A GraphQL server of the mesh: answers the gateway, and no one without a mesh credential. */
 export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
   const { unit, host = '127.0.0.1', port, callers, log, metrics, maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
   let apollo: ApolloServer<Context> | undefined;
-  let http: Server | undefined;
+  let draining: HttpDrain | undefined;
 
   return {
     name: `${unit} graph`,
@@ -91,19 +95,13 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         options.context(res.locals.caller as Caller, answerBudget(maxAnswerBytes));
       app.use(expressMiddleware(apollo, { context }));
 
-      http = createServer({ keepAliveTimeout: 65_000 }, app);
+      const http = createServer({ keepAliveTimeout: 65_000 }, app);
+      draining = httpDrain(http);
       await listen(http, port, host);
       options.onListening?.(`http://${host}:${(http.address() as AddressInfo).port}`);
     },
     async stop() {
-      const server = http;
-      if (server) {
-        const closed = new Promise((resolve) => server.close(resolve));
-        server.closeIdleConnections();
-        const cut = setTimeout(() => server.closeAllConnections(), 5_000);
-        await closed;
-        clearTimeout(cut);
-      }
+      await draining?.drain(drainTimeoutMs);
       await apollo?.stop();
     },
   };
