@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer, Client } from './client.ts';
 
 /** One try at sending a message, as its sender knows of it. No two have the same text. */
 export interface SentMessage {
@@ -7,6 +6,13 @@ export interface SentMessage {
   text: string;
   /** `unknown`: the line broke, or the answer was an error that leaves open whether it was taken. */
   outcome: 'acknowledged' | 'refused' | 'unknown';
+  /** The code of the error that came instead of an acknowledgement, or `no answer`. */
+  code: string | undefined;
+}
+
+/** Whoever sends documents: a client. */
+export interface Sender {
+  send(query: string, variables: object): Promise<{ errors?: { extensions: { code: string } }[] }>;
 }
 
 /** What clients were told has happened: the data must agree with it in the end, whatever broke meanwhile. */
@@ -18,9 +24,9 @@ export interface Ledger {
    * Sends a message until it is acknowledged, and answers the text that was. A try whose fate is unknown is never repeated as
    * it was: the next one has a number after its text. @throws Error when it is refused for good, or not taken within 60 s.
    */
-  send(client: Client, sessionId: number, text: string): Promise<string>;
+  send(client: Sender, sessionId: number, text: string): Promise<string>;
   /** Ends a session; that may be asked for as often as one likes. */
-  end(client: Client, sessionId: number): Promise<void>;
+  end(client: Sender, sessionId: number): Promise<void>;
 }
 
 /** Refusals that happen before anything is done. */
@@ -42,7 +48,7 @@ export function createLedger(): Ledger {
   const ended = new Set<number>();
 
   /** Repeats a request until it succeeds; `heard` is told of every try. */
-  async function insist(what: string, once: (nth: number) => Promise<Answer<unknown>>, heard: typeof note) {
+  async function insist(what: string, once: (nth: number) => ReturnType<Sender['send']>, heard: typeof note) {
     const deadline = performance.now() + patienceMs;
     for (let nth = 1; ; nth += 1) {
       const answer = await once(nth).catch((error: unknown) => error as Error);
@@ -71,7 +77,7 @@ export function createLedger(): Ledger {
           }),
         (n, code) => {
           const outcome = code === undefined ? 'acknowledged' : refusals.has(code) ? 'refused' : 'unknown';
-          messages.push({ sessionId, text: numbered(text, n), outcome });
+          messages.push({ sessionId, text: numbered(text, n), outcome, code });
         },
       );
       return numbered(text, nth);
