@@ -2,17 +2,19 @@ import { parseArgs } from 'node:util';
 import { root } from './root.ts';
 import { killAll } from './suite/command.ts';
 import { findContractCheck } from './suite/contract.ts';
+import { faultTests, withFaultsApart } from './suite/fault-tests.ts';
 import { storyFolder } from './suite/mesh-stories.ts';
 import { type RealEngines, realEngines } from './suite/real-engines.ts';
 import { checks, lanes, leftOut, type Outcome, type Step, tests, twice } from './suite/steps.ts';
 import { storiesOnMesh } from './suite/stories-on-mesh.ts';
 import { onPostgres, testedWorkspaces, type Workspace } from './suite/workspaces.ts';
 
-const usage = `scripts/test [--only NAME]… [TEXT]…
+const usage = `scripts/test [--only NAME]… [--faults] [TEXT]…
 
 Checks the whole checkout and runs all tests; its last line is "N passed, M failed".
 
   --only NAME  only the check or the workspace of that name, as the summary calls it; may be repeated
+  --faults     only the fault tests, each at its full length
   TEXT         only the tests in files whose path contains it, and no check`;
 
 const ci = Boolean(process.env.CI);
@@ -21,7 +23,11 @@ const needsServers = new Set(['chassis', 'scripts']);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { only: { type: 'string', multiple: true, default: [] }, help: { type: 'boolean', short: 'h' } },
+  options: {
+    only: { type: 'string', multiple: true, default: [] },
+    faults: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
+  },
 });
 
 if (values.help) console.log(usage);
@@ -76,15 +82,19 @@ async function main(): Promise<void> {
  * the rest.
  */
 function chosen(engines: RealEngines, signal: AbortSignal): Step[] {
-  const workspaces = testedWorkspaces(root)
+  const wantedFiles = testedWorkspaces(root)
     .map((each) => ({ ...each, files: each.files.filter((file) => isWanted(`${each.folder}/${file}`)) }))
     .filter(({ files }) => files.length > 0);
+  const { others: workspaces, faults } = withFaultsApart(wantedFiles);
+  const broken = faults && faultTests(faults, { root, installed: engines.installed, full: values.faults });
+  if (values.faults) return broken ? [engines.step, broken] : [];
   const steady = (step: Step) => (ci ? twice(step) : step);
   const stories = workspaces.find(({ folder }) => folder === storyFolder);
   const told = stories && storiesOnMesh({ root, workspace: stories, ci, installed: engines.installed, signal });
   const plain = workspaces.filter(({ name }) => !needsServers.has(name)).map((each) => steady(tests(root, each)));
   const real = [
     ...(told ? [told] : []),
+    ...(broken ? [broken] : []),
     ...workspaces.filter(({ name }) => needsServers.has(name)).map((each) => tests(root, each, engines)),
     ...workspaces.flatMap((each) => onServer(engines, each)),
   ].map(steady);

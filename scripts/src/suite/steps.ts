@@ -75,13 +75,19 @@ export interface TestsOptions {
   env?: () => Promise<Record<string, string>>;
   /** How many files at the same time. Default: this lane's share of the processors. */
   concurrency?: number;
+  /** What all of them together may take. Default 600,000. */
+  timeoutMs?: number;
 }
 
 /** The tests of one workspace. */
 export function tests(
   root: string,
   { name, folder, files }: Workspace,
-  { env = async () => ({}), concurrency = Math.max(1, Math.floor(availableParallelism() / lanes)) }: TestsOptions = {},
+  {
+    env = async () => ({}),
+    concurrency = Math.max(1, Math.floor(availableParallelism() / lanes)),
+    timeoutMs = workspaceTimeoutMs,
+  }: TestsOptions = {},
 ): Step {
   return {
     name,
@@ -93,7 +99,7 @@ export function tests(
         args,
         cwd: join(root, folder),
         env: settings,
-        timeoutMs: workspaceTimeoutMs,
+        timeoutMs,
       });
       const counts = countTests(ended.stdout);
       // A crash, a timeout or an empty report is a failure too, though no test says so.
