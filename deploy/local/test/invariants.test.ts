@@ -223,8 +223,8 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
   ],
 ];
 
-function told({ told: given }: Facts, message: Ledger['messages'][number]): void {
-  (given?.messages as Ledger['messages'][number][]).push(message);
+function told(facts: Facts, message: Ledger['messages'][number]): void {
+  facts.told = { endedSessions: [], messages: [...(facts.told?.messages ?? []), message] };
 }
 
 for (const [what, breakIt, expected] of wrongWords) {
