@@ -1,8 +1,7 @@
+import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
 import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { notFound } from '@parley/chassis/errors';
-import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
-import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import type { Agent, AgentFields, ListedAgent } from './agent.ts';
 
 /** How a list is bounded: at most `first`, those whose id is above `after`. */

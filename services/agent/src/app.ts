@@ -1,5 +1,5 @@
+import type { Asking } from '@parley/chassis/answer-budget';
 import type { TenantCaller } from '@parley/chassis/caller';
-import type { Asking } from '@parley/chassis/graph/answer-budget';
 import type { Page } from '@parley/chassis/input-checks';
 import type { AgentInput } from './agent.ts';
 import { configOptions } from './config-options.ts';

@@ -1,5 +1,5 @@
+import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Environment, httpUrl, port, positiveInt, readSettings } from '@parley/chassis/config';
-import { defaultMaxAnswerBytes } from '@parley/chassis/graph/answer-budget';
 import type { DocumentationUrls } from './catalogue.ts';
 import { type ModelSettings, modelSettingsOf, modelSettingsShape } from './models/model-settings.ts';
 

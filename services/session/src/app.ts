@@ -1,5 +1,5 @@
+import type { Asking } from '@parley/chassis/answer-budget';
 import type { Caller } from '@parley/chassis/caller';
-import type { Asking } from '@parley/chassis/graph/answer-budget';
 import { endSession } from './end-session.ts';
 import { findEvaluation } from './get-evaluation.ts';
 import { interruptSession } from './interrupt-session.ts';

@@ -1,5 +1,5 @@
+import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
-import { defaultMaxAnswerBytes } from '@parley/chassis/graph/answer-budget';
 
 /** What the use cases need to know. */
 export interface SessionSettings {

@@ -1,7 +1,6 @@
+import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
 import { columnsWithin, type LongColumn, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
-import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
-import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import type { Message, MessageRole } from './session.ts';
 
 export interface MessageRow {

@@ -1,6 +1,6 @@
+import { type Asking, wholeRows } from '@parley/chassis/answer-budget';
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
-import { type Asking, wholeRows } from '@parley/chassis/graph/answer-budget';
 import { checkPage, type Page } from '@parley/chassis/input-checks';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';

@@ -1,9 +1,8 @@
+import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
 import { columnsWithin, type LongColumn, listWithin } from '@parley/chassis/database/list-within';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { notFound } from '@parley/chassis/errors';
 import { eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
-import type { AnswerRoom } from '@parley/chassis/graph/answer-budget';
-import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import type { EndStatus, Session, SessionStatus } from './session.ts';
 
 export interface SessionRow {

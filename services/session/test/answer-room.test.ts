@@ -1,6 +1,5 @@
+import { type AnswerBudget, type AskedFields, answerBudget } from '@parley/chassis/answer-budget';
 import type { Database } from '@parley/chassis/database/types';
-import { type AnswerBudget, answerBudget } from '@parley/chassis/graph/answer-budget';
-import type { AskedFields } from '@parley/chassis/graph/asked-fields';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { messageStore } from '../src/message-store.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { wholeRows } from '@parley/chassis/answer-budget';
 import type { Database, TenantDb } from '@parley/chassis/database/types';
-import { wholeRows } from '@parley/chassis/graph/answer-budget';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';

@@ -1,5 +1,5 @@
+import type { AnswerBudget, Asking } from '@parley/chassis/answer-budget';
 import { type Caller, inTenant } from '@parley/chassis/caller';
-import type { AnswerBudget, Asking } from '@parley/chassis/graph/answer-budget';
 import DataLoader from 'dataloader';
 import type { ListedAgent } from '../agent.ts';
 import type { App } from '../app.ts';

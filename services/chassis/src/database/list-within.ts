@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
-import type { AnswerRoom } from '../graph/answer-budget.ts';
-import type { AskedFields } from '../graph/asked-fields.ts';
+import type { AnswerRoom, AskedFields } from '../answer-budget.ts';
 import type { Transaction } from './types.ts';
 
 /** A column that may be long: read, and counted, only where its field is asked for. */

@@ -1,4 +1,4 @@
-import { answerTooLarge } from './answer-budget.ts';
+import { answerTooLarge } from '../answer-budget.ts';
 import { graphError } from './graph-errors.ts';
 
 /** Writes answers, and in place of one that is too large, that it is: the last net under what no budget has counted. */

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { buildSchema, execute, type GraphQLResolveInfo, parse } from 'graphql';
-import { type AskedFields, askedFields } from './asked-fields.ts';
+import type { AskedFields } from '../answer-budget.ts';
+import { askedFields } from './asked-fields.ts';
 
 const schema = buildSchema(`
   type Thing { id: Int text: String parts: [Thing!] }

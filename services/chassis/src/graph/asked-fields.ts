@@ -7,17 +7,7 @@ import {
   Kind,
   type SelectionNode,
 } from 'graphql';
-
-/** Which fields of an object a request asks for. */
-export interface AskedFields {
-  /** How often a field stands in the answer, under different names; 0: it is not asked for. */
-  times(field: string): number;
-  /** What one object takes in the answer beside its texts and JSON values, in bytes; in memory it takes no less. */
-  readonly objectBytes: number;
-}
-
-/** Each once. */
-export const everyField: AskedFields = { times: () => 1, objectBytes: objectBytesOf(12) };
+import { type AskedFields, objectBytesOf } from '../answer-budget.ts';
 
 const known = new WeakMap<readonly FieldNode[], AskedFields>();
 
@@ -46,8 +36,3 @@ export function askedFields({ fieldNodes, fragments, variableValues }: AskingInf
 }
 
 type AskingInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
-
-/** An object of one number is shorter in JSON; that many of them would still fill the memory first. */
-function objectBytesOf(fields: number): number {
-  return 96 + 12 * fields;
-}

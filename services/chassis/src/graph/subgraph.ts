@@ -8,6 +8,7 @@ import { expressMiddleware } from '@as-integrations/express5';
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
 import express from 'express';
 import { parse } from 'graphql';
+import { type AnswerBudget, answerBudget, defaultMaxAnswerBytes } from '../answer-budget.ts';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import { isDomainError } from '../errors.ts';
 import { type HttpDrain, httpDrain } from '../http-drain.ts';
@@ -16,7 +17,6 @@ import type { Metrics } from '../metrics.ts';
 import { withRequestId } from '../request-context.ts';
 import type { Part } from '../unit.ts';
 import { enforceAccess } from './access.ts';
-import { type AnswerBudget, answerBudget, defaultMaxAnswerBytes } from './answer-budget.ts';
 import { answerWriter } from './answer-size.ts';
 import { formatGraphError } from './graph-errors.ts';
 

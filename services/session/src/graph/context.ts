@@ -1,5 +1,5 @@
+import type { AnswerBudget, Asking } from '@parley/chassis/answer-budget';
 import type { Caller } from '@parley/chassis/caller';
-import type { AnswerBudget, Asking } from '@parley/chassis/graph/answer-budget';
 import type { GraphContext } from '@parley/chassis/graph/subgraph';
 import DataLoader from 'dataloader';
 import type { App } from '../app.ts';

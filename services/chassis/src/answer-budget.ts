@@ -1,5 +1,4 @@
-import { badRequest, type DomainError } from '../errors.ts';
-import { type AskedFields, everyField } from './asked-fields.ts';
+import { badRequest, type DomainError } from './errors.ts';
 
 /** What one answer may take, in bytes of JSON: as much as the gateway hands on by default. */
 export const defaultMaxAnswerBytes = 33_554_432;
@@ -24,6 +23,14 @@ export interface AnswerRoom {
   charge(bytes: number): void;
 }
 
+/** Which fields of an object an answer shows. */
+export interface AskedFields {
+  /** How often a field stands in the answer, under different names; 0: it is not asked for. */
+  times(field: string): number;
+  /** What one object takes in the answer beside its texts and JSON values, in bytes; in memory it takes no less. */
+  readonly objectBytes: number;
+}
+
 /** What a list is read for: the answer that it goes into, and the fields of its rows that the answer shows. */
 export interface Asking {
   budget: AnswerBudget;
@@ -32,7 +39,12 @@ export interface Asking {
 
 /** Whole rows, for an answer of their own. */
 export function wholeRows(maxBytes = defaultMaxAnswerBytes): Asking {
-  return { budget: answerBudget(maxBytes), fields: everyField };
+  return { budget: answerBudget(maxBytes), fields: { times: () => 1, objectBytes: objectBytesOf(12) } };
+}
+
+/** An object of one number is shorter in JSON; that many of them would still fill the memory first. */
+export function objectBytesOf(fields: number): number {
+  return 96 + 12 * fields;
 }
 
 export function answerBudget(maxBytes: number): AnswerBudget {

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createGate } from '../testing/gate.ts';
 import { answerBudget } from './answer-budget.ts';
+import { createGate } from './testing/gate.ts';
 
 const tooLarge = {
   name: 'DomainError',
