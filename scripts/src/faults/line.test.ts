@@ -14,8 +14,10 @@ import { toxiproxyTest } from './toxiproxy-test.ts';
 const unknownSends = fullLength ? 80 : 8;
 const shareOfCuts = 0.2;
 const slowRequests = fullLength ? 400 : 150;
-/** A gateway that has answered so many has the memory that it works with. */
-const warmUps = fullLength ? 3_000 : 300;
+/** The heap that gateways have here: with more, V8 would not collect what is no longer used before the test is over. */
+const heapMb = 160;
+/** With what lies outside the heap. */
+const maxMemoryMb = 400;
 /** What a request to a subgraph may take in all. Default 30,000; the short form waits less. */
 const subgraphTimeoutMs = fullLength ? 30_000 : 3_000;
 const goalMs = 1_000;
@@ -42,7 +44,11 @@ const shared = sharedFaultMesh(test, {
   async wire({ unit }, env) {
     if (unit === 'gateway') {
       toSessions ??= lineToSessions(new URL(env.SESSION_GRAPH_URL ?? '').host);
-      return { ...env, SESSION_GRAPH_URL: `http://${(await toSessions).address}` };
+      return {
+        ...env,
+        NODE_OPTIONS: `--max-old-space-size=${heapMb}`,
+        SESSION_GRAPH_URL: `http://${(await toSessions).address}`,
+      };
     }
     if (unit !== 'session' && unit !== 'evaluation') return env;
     toPostgres ??= postgresLine(env.DATABASE_URL ?? '');
@@ -110,8 +116,6 @@ toxiproxyTest(
     const read = () => timed(client, 'query ($id: ID!) { session(id: $id) { id status } }', { id });
     const memory = () => gateways.map(memoryMb);
     await Promise.all(Array.from({ length: slowRequests }, read));
-    for (let n = 0; n < warmUps; n += 1) await timed(client, '{ agentCount myTenant { id } }');
-    const memoryBefore = memory();
     t.is((await read()).code, 'OK');
 
     // Nothing comes back in time at first; then it does, one byte in a while.
@@ -145,9 +149,13 @@ toxiproxyTest(
       await eventually('it works again', async () => (await read()).code === 'OK');
       t.true(performance.now() - cleared < 2_000);
     }
-    const grown = memory().map((mb, n) => mb - (memoryBefore[n] ?? 0));
-    t.log(`memory of the gateways grew by ${grown.map((mb) => mb.toFixed(0)).join(' and ')} MB`);
-    t.true(grown.every((mb) => mb < 100));
+    t.log(
+      `memory of the gateways: ${memory()
+        .map((mb) => mb.toFixed(0))
+        .join(' and ')} MB`,
+    );
+    t.true(memory().every((mb) => mb < maxMemoryMb));
+    t.deepEqual(['gateway-1', 'gateway-2'].map(mesh.pid), gateways);
     await mesh.ledger.end(client, id);
     t.deepEqual(await mesh.settled(), []);
   },
