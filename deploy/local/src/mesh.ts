@@ -3,18 +3,11 @@ import { agent } from '@parley/agent';
 import { readAgentConfig } from '@parley/agent/config';
 import { createModels, type ModelDescription } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
-import {
-  type Environment,
-  port,
-  positiveInt,
-  readAll,
-  readSettings,
-  requireInProduction,
-  secretKey,
-} from '@parley/chassis/config';
+import { type Environment, port, readAll, readSettings, requireInProduction, secretKey } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
 import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
+import { poolSizeSetting } from '@parley/chassis/database/pool-size';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
@@ -75,7 +68,7 @@ export async function localMesh(
         MESH_KEY: secretKey,
         SECRETS_KEYS: secretKeys,
         STORAGE_PORT: port.default(4200),
-        DATABASE_POOL_SIZE: positiveInt.default(4),
+        ...poolSizeSetting,
         LOG_LEVEL: logLevel,
         REDIS_URL: redisUrl.optional(),
         ...kafkaSettings,

@@ -10,6 +10,9 @@ export interface MeshBannerFacts {
   /** `host:port` of each gateway. */
   gateways: string[];
   servers: MeshServers['shown'];
+  /** How many processes keep a schema, and how many connections each opens at most. */
+  databaseProcesses: number;
+  poolSize: number;
   models: ModelDescription[];
   /** Names of the processes, in the order in which they were started. */
   processes: string[];
@@ -28,6 +31,10 @@ export function meshBanner(facts: MeshBannerFacts): string {
     ['subscriptions', `${url.replace(/^http/, 'ws')}/graphql   (graphql-ws)`],
     ['gateways', `${facts.gateways.map((address) => `http://${address}/graphql`).join('  ')}   (each alone)`],
     ...facts.servers,
+    [
+      'connections',
+      `at most ${facts.databaseProcesses * facts.poolSize} to PostgreSQL: ${facts.databaseProcesses} processes, ${facts.poolSize} each`,
+    ],
     ['models', models.map(({ providerId, modelId }) => `${providerId} (${modelId})`).join(', ')],
     ['processes', facts.processes.join(' ')],
     ['data', facts.dataFolder],

@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import { type Environment, port, readSettings } from '@parley/chassis/config';
 import { lockFolder } from '@parley/chassis/database/embedded-lock';
+import { poolSizeSetting } from '@parley/chassis/database/pool-size';
 import { createAddresses } from '@parley/chassis/surroundings';
 import { tellAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
@@ -58,7 +59,10 @@ export async function upMesh(env: NodeJS.ProcessEnv, { dataFolder, showLogs }: U
       if (!showLogs) process.stdout.write(`parley: ${text}\n`);
     };
 
-    const { GATEWAY_PORT } = readSettings(env, { GATEWAY_PORT: port.default(4000) });
+    const { GATEWAY_PORT, DATABASE_POOL_SIZE } = readSettings(env, {
+      GATEWAY_PORT: port.default(4000),
+      ...poolSizeSetting,
+    });
     if (GATEWAY_PORT !== 0 && !(await isFree(GATEWAY_PORT))) {
       throw new Error(`Port ${GATEWAY_PORT} on 127.0.0.1 is taken by another program.`);
     }
@@ -91,6 +95,8 @@ export async function upMesh(env: NodeJS.ProcessEnv, { dataFolder, showLogs }: U
         url: `http://localhost:${mesh.publicPort}`,
         gateways: mesh.replicas.flatMap(({ ports }) => (ports.public ? [`127.0.0.1:${ports.public}`] : [])),
         servers: servers.shown,
+        databaseProcesses: mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length,
+        poolSize: DATABASE_POOL_SIZE,
         models,
         processes: mesh.processes.map(({ name }) => name),
         dataFolder: shown(dataFolder),

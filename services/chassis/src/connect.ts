@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { createCallers } from './caller.ts';
-import { type Environment, positiveInt, readAll, readSettings, requireInProduction, secretKey } from './config.ts';
+import { type Environment, readAll, readSettings, requireInProduction, secretKey } from './config.ts';
 import { readDatabaseUrls, requireDatabaseUrls } from './database/database-urls.ts';
 import { openDatabase } from './database/open.ts';
+import { poolSizeSetting } from './database/pool-size.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
 import { inProcessEventBus } from './events/in-process-event-bus.ts';
@@ -31,7 +32,7 @@ export function connectSurroundings(env: Environment, schema?: string): Surround
     settings: () =>
       readSettings(env, {
         MESH_KEY: secretKey,
-        DATABASE_POOL_SIZE: positiveInt.default(4),
+        ...poolSizeSetting,
         LOG_LEVEL: logLevel,
         REDIS_URL: redisUrl.optional(),
         ...kafkaSettings,
