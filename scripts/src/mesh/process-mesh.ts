@@ -32,13 +32,32 @@ export interface ProcessMeshOptions {
   wire?(replica: Replica, env: Environment): Environment | Promise<Environment>;
   /** The pauses before restarts, as `replicaProcess` has them. */
   backoffMs?: ReplicaProcessOptions['backoffMs'];
+  /** Which processes there are, each time with other ports. Default: those of `replicas.ts`. */
+  plan?(): Promise<Replica[][]>;
 }
 
 /** With the servers' own end, a stop stays below 25 s. */
 const stopPatienceMs = 20_000;
 
+/** How often ports are chosen anew. */
+const replans = 2;
+/** Says a replica that finds its port taken: by a program that came between the choice of the port and its start. */
+const portTaken = /: Port \d+ on \S+ is taken by another program\.$/mu;
+
 /** Starts all units and, once they are ready, opens the port in front of the gateways. @throws Error that names who failed. */
-export async function startProcessMesh({
+export async function startProcessMesh(options: ProcessMeshOptions): Promise<ProcessMesh> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      const mayRetry = error instanceof Error && portTaken.test(error.message) && !options.signal.aborted;
+      if (!mayRetry || tries === replans) throw error;
+      options.say(`${error.message} All start again on other ports.`);
+    }
+  }
+}
+
+async function startOnce({
   env,
   publicPort,
   logs,
@@ -46,8 +65,9 @@ export async function startProcessMesh({
   signal,
   wire = (_replica, settings) => settings,
   backoffMs,
+  plan = planReplicas,
 }: ProcessMeshOptions): Promise<ProcessMesh> {
-  const waves = await planReplicas();
+  const waves = await plan();
   const replicas = waves.flat();
   const proxies: TcpProxy[] = [];
   const graphUrls: Record<string, string> = {};
