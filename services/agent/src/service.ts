@@ -21,6 +21,9 @@ import { createModels } from './models/models.ts';
 import { agentRpc } from './rpc.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 
+/** A reply that is being made is lost when it is cut: it gets most of the 25 s that a stop may take. */
+const drainTimeoutMs = 15_000;
+
 /** Personas, and the models that speak for them. */
 export function agent(config: AgentConfig, around: Surroundings): Unit {
   const { addresses, callers, host } = around;
@@ -65,6 +68,7 @@ export function agent(config: AgentConfig, around: Surroundings): Unit {
       callers,
       log,
       metrics,
+      drainTimeoutMs,
       services: (server) => server.add(AgentServiceDefinition, agentRpc(app)),
       reflection: around.development
         ? {
