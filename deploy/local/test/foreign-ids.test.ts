@@ -1,8 +1,10 @@
+import { agentSchema } from '@parley/agent/schema';
 import test, { type ExecutionContext } from 'ava';
 import type { Answer, Client, GraphError } from './support/client.ts';
 import { createAgent, endSession, evaluated, readSession, sendMessage, startSession } from './support/conversation.ts';
 import { sharedMesh } from './support/mesh.ts';
 import { type IdArgument, idArguments } from './support/operation-walk.ts';
+import { servedOperations } from './support/served-operations.ts';
 
 const mesh = sharedMesh(test);
 
@@ -50,10 +52,18 @@ const malformed = [
   "1'--",
 ];
 
+/** What no Int is: more than 32 bits, and no whole number. GraphQL itself refuses these before anything runs. */
+const noInts = [2_147_483_648, -2_147_483_649, 99_999_999_999, 1e300, 1.5, 'abc', '1', '', true, [], {}];
+
 async function twoTenants() {
-  const { person } = await mesh();
+  const { person, database } = await mesh();
   const [ada, eve] = await Promise.all([person(), person()]);
   const agentId = await createAgent(ada);
+  // Workflows have no operations yet: a row stands for one.
+  const { myTenant } = await ada.query<{ myTenant: { id: number } }>('{ myTenant { id } }');
+  const [workflow] = await database(agentSchema).transact(myTenant.id, ({ knex }) =>
+    knex('workflows').insert({ tenant_id: myTenant.id, name: 'Intake', published_version: 1 }).returning('id'),
+  );
   const { id: sessionId } = await startSession(ada, agentId);
   await sendMessage(ada, sessionId, 'Between the two of us.');
   const ended = await startSession(ada, agentId);
@@ -61,11 +71,12 @@ async function twoTenants() {
   await evaluated(ada, ended.id);
   const ownAgent = await createAgent(eve);
   const own = { agentId: ownAgent, sessionId: (await startSession(eve, ownAgent)).id };
-  return { ada, eve, agentId, sessionId, endedId: ended.id, own };
+  const things = { agent: [agentId], session: [sessionId, ended.id], workflow: [workflow.id as number], external: [] };
+  return { ada, eve, agentId, sessionId, things, own };
 }
 
 test("an absent thing and another tenant's look alike in every operation that takes an id", async (t) => {
-  const { ada, eve, agentId, sessionId, endedId, own } = await twoTenants();
+  const { ada, eve, agentId, sessionId, things, own } = await twoTenants();
   const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
   const walked = await idArguments(eve, idOf(own));
   t.deepEqual(
@@ -81,9 +92,10 @@ test("an absent thing and another tenant's look alike in every operation that ta
 
   for (const argument of walked) {
     const { operation, path, type } = argument;
-    const kind = named[`${operation} ${path}`];
+    const kind = named[`${operation} ${path}`] ?? 'external';
     if (kind === 'external') continue;
-    const foreign = kind === 'agent' ? [agentId] : kind === 'session' ? [sessionId, endedId] : [];
+    const foreign = things[kind];
+    t.true(foreign.length > 0, `nothing of another tenant's is tried as ${operation} ${path}`);
     const nobodys = [...absent, ...(type === 'ID' ? malformed : [])];
     const about = (id: string | number) => `${operation}(${path}: ${JSON.stringify(String(id).slice(0, 20))})`;
     const reference = await asked(eve, argument, 900_000_000);
@@ -96,6 +108,55 @@ test("an absent thing and another tenant's look alike in every operation that ta
   const after = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
   t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
   t.deepEqual(after[1], before[1]);
+
+  // What was refused to a stranger is good for its owner.
+  const [workflowId] = things.workflow;
+  const attach =
+    'mutation ($id: ID!, $workflowId: Int!) { updateAgent(id: $id, input: { workflowId: $workflowId }) { workflowId } }';
+  t.deepEqual(await ada.query(attach, { id: agentId, workflowId }), { updateAgent: { workflowId } });
+});
+
+test('an id that is no 32-bit number is refused where a number is asked for, before anything runs', async (t) => {
+  const ada = await (await mesh()).person();
+  const agentId = await createAgent(ada);
+  const { id: sessionId } = await startSession(ada, agentId);
+  const walked = (await idArguments(ada, idOf({ agentId, sessionId }))).filter(({ type }) => type === 'Int');
+  t.true(walked.length >= 6);
+  const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+  for (const { operation, path, document, variables } of walked) {
+    for (const id of noInts) {
+      const { status, errors, data } = await ada.send(document, variables(id));
+      const about = `${operation}(${path}: ${JSON.stringify(id)})`;
+      t.is(status, 400, about);
+      t.is(errors?.length, 1, about);
+      t.like(errors?.[0]?.extensions, { code: 'BAD_USER_INPUT', statusCode: 400 }, about);
+      t.falsy(data, about);
+    }
+  }
+  t.deepEqual(await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]), before);
+  t.like(await ada.query('{ sessionCount agentCount }'), { sessionCount: 1, agentCount: 1 });
+});
+
+test("an API key finds another tenant's things where it finds absent ones, and its own only where it is taken", async (t) => {
+  const { eve, things, own } = await twoTenants();
+  const by = new Map((await servedOperations(eve)).map((operation) => [operation.name, operation.by]));
+  const key = await eve.withApiKey();
+  for (const argument of await idArguments(eve, idOf(own))) {
+    const { operation, path } = argument;
+    const kind = named[`${operation} ${path}`] ?? 'external';
+    const accepted = by.get(operation) ?? [];
+    if (accepted.length === 0 || kind === 'external') continue; // open to everybody, or an id of nothing of ours
+    const about = (id: string | number) => `${operation}(${path}: ${id})`;
+    const reference = await asked(key, argument, 900_000_000);
+    const isTaken = accepted.includes('API_KEY');
+    if (isTaken) assertNothingThere(t, argument, reference, about(900_000_000));
+    else t.regex(reference, /\bUNAUTHENTICATED\b/, about(900_000_000));
+    const owns = kind === 'agent' ? [own.agentId] : kind === 'session' ? [own.sessionId] : [];
+    const others = [...things[kind], ...absent, ...(argument.type === 'ID' ? malformed : [])];
+    for (const id of isTaken ? others : [...others, ...owns]) {
+      t.is(await asked(key, argument, id), reference, about(id));
+    }
+  }
 });
 
 test('a deleted agent looks like one that never was, wherever an agent is asked for', async (t) => {

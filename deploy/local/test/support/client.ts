@@ -45,6 +45,8 @@ export class Client {
   /** The address that it comes from, as the proxy in front of the gateway tells it. */
   readonly ip = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
   tokens: Tokens | undefined;
+  /** Shown beside the tokens, or instead of them. */
+  apiKey: string | undefined;
   account: Account | undefined;
 
   constructor(url: string) {
@@ -119,11 +121,20 @@ export class Client {
     return other;
   }
 
+  /** A program of the same tenant, which shows a new API key and nothing else. The one before it fails from then on. */
+  async withApiKey(): Promise<Client> {
+    const { generateApiKey } = await this.query<{ generateApiKey: { key: string } }>(
+      'mutation { generateApiKey { key } }',
+    );
+    return Object.assign(new Client(this.url), { apiKey: generateApiKey.key });
+  }
+
   #credentials(): Record<string, string> {
     return {
       'x-app-platform': 'customer',
       'x-forwarded-for': this.ip,
       ...(this.tokens && { authorization: `Bearer ${this.tokens.accessToken}` }),
+      ...(this.apiKey !== undefined && { 'x-api-key': this.apiKey }),
     };
   }
 }

@@ -26,8 +26,8 @@ export interface IdArgument {
   nullable: boolean;
   list: boolean;
   document: string;
-  /** The variables with `id` at its place and something valid at the others. */
-  variables(id: string | number): Record<string, unknown>;
+  /** The variables with `id`, an id or not, at its place and something valid at the others. */
+  variables(id: unknown): Record<string, unknown>;
 }
 
 /** An id that may be given beside the one that is walked, e.g. for `updateAgent id`. */
@@ -93,7 +93,7 @@ function idArgument(
 }
 
 /** Gives required values, and those on the way to the walked place; undefined for all others. */
-function filler(operation: string, walked: string, id: string | number, ownId: OwnId) {
+function filler(operation: string, walked: string, id: unknown, ownId: OwnId) {
   return function fill(path: string, type: GraphQLInputType): unknown {
     if (path === walked) return isListType(isNonNullType(type) ? type.ofType : type) ? [id] : id;
     if (!isNonNullType(type) && !walked.startsWith(`${path}.`)) return undefined;
