@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
 import { listen } from '@parley/chassis/graph/subgraph';
 import { httpDrain } from '@parley/chassis/http-drain';
+import { keepSubscribed } from '@parley/chassis/key-value/keep-subscribed';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import type { RpcClient } from '@parley/chassis/rpc/client';
@@ -127,12 +128,15 @@ export function publicServer({ config, around, identity, session, metrics, log }
       originOf: originOf(clientIp),
       log,
     });
-    const unsubscribe = await keyValue.subscribe(credentialsChannel, (message) => {
-      standing.forget();
-      held.recheck(credentialsChanged(message)).catch((error: unknown) => {
+    const heard = (message: string) => {
+      const changed = credentialsChanged(message);
+      standing.forget(changed);
+      held.recheck(changed).catch((error: unknown) => {
         log.error({ err: error }, 'sockets could not be checked');
       });
-    });
+    };
+    // Without announcements what is remembered ends by itself after a second, and open sockets are looked at twice in one.
+    const unsubscribe = await keepSubscribed(keyValue, { channel: credentialsChannel, handler: heard, log });
     closers.push(unsubscribe);
     await listen(http, config.port, host);
     closers.push(async () => {

@@ -1,3 +1,4 @@
+import { unavailable } from '@parley/chassis/errors';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { codesOf, type GatewayMesh, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
@@ -145,6 +146,49 @@ test('a refused refresh may have ended a sign-in: the gateway that relayed it as
   identity.signIns.delete('s-1');
   await ask('mutation { refreshToken(input: {refreshToken: "prt_spent"}) { accessToken } }');
   t.deepEqual(codesOf(await ask(count, { token })), ['UNAUTHENTICATED']);
+});
+
+test('a gateway that starts while nothing can be announced serves all the same, and hears as soon as it can', async (t) => {
+  let away = true;
+  let heard = 0;
+  const { ask, identity, announce } = await gatewayMesh(t, {
+    resolvers,
+    onSubscribe() {
+      if (away) throw unavailable('no announcements now');
+      heard += 1;
+    },
+  });
+  const token = await identity.signIn('s-1');
+  t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
+  away = false;
+  await eventually('it hears', () => heard === 1);
+  t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
+  identity.signIns.delete('s-1');
+  await announce({ $case: 'signInId', value: 's-1' });
+  t.deepEqual(codesOf(await ask(count, { token })), ['UNAUTHENTICATED']);
+});
+
+test('what is known of others stays, whatever one tenant changes', async (t) => {
+  const { ask, identity, announce } = await gatewayMesh(t, {
+    resolvers: {
+      ...resolvers,
+      identity: { Mutation: { updateTenant: () => ({ id: 1 }), refreshToken: () => ({ accessToken: 'a' }) } },
+    },
+  });
+  const busy = await identity.signIn('s-1', { userId: 1, tenantId: 1 });
+  const calm = await identity.signIn('s-2', { userId: 2, tenantId: 2 });
+  const started = performance.now();
+  for (let i = 0; i < 30; i++) {
+    await ask('mutation { updateTenant(input: {name: "x"}) { id } }', { token: busy });
+    await announce({ $case: 'tenantId', value: 1 });
+    await announce({ $case: 'userId', value: 1 });
+    await announce({ $case: 'signInId', value: 's-1' });
+    await announce({ $case: 'sessionId', value: 2 });
+    t.deepEqual((await ask(count, { token: calm })).data, { agentCount: 2 });
+  }
+  const asked = (who: string) => identity.asked.filter((question) => question === `signIn ${who}`).length;
+  t.true(asked('s-1') >= 30, 'of the one that changed it is asked each time');
+  t.true(asked('s-2') <= 1 + Math.ceil((performance.now() - started) / 1000), `${asked('s-2')}`);
 });
 
 test('open sockets are looked at together, however many there are', async (t) => {

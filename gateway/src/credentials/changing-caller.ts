@@ -10,6 +10,8 @@ export interface ChangingCaller {
   now(fields: () => RootField[]): Promise<Caller>;
   /** What was known may be wrong: whoever comes next asks anew. */
   changed(): void;
+  /** Everybody that it has been so far. */
+  all(): Iterable<Caller>;
 }
 
 export interface ChangingCallerOptions {
@@ -18,11 +20,12 @@ export interface ChangingCallerOptions {
   fields: RootField[];
   /** Resolves the caller of these fields. */
   ask: (fields: RootField[]) => Promise<Caller>;
-  /** Drops what is remembered, so that it is asked anew. */
-  forget: () => void;
+  /** Drops what is remembered of a caller, so that it is asked anew. */
+  forget: (caller: Caller) => void;
 }
 
 export function changingCaller({ first, fields: all, ask, forget }: ChangingCallerOptions): ChangingCaller {
+  const seen = [first];
   let current = Promise.resolve(first);
   let hasChanged = false;
   let isStale = false;
@@ -31,14 +34,18 @@ export function changingCaller({ first, fields: all, ask, forget }: ChangingCall
       if (!hasChanged) return current; // all fields have been held to it
       const fields = fieldsOf();
       if (fields.length === 0 && !isStale) return current;
-      if (isStale) forget();
+      if (isStale) for (const caller of seen) forget(caller);
       isStale = false;
-      current = ask(fields.length > 0 ? fields : all);
+      current = ask(fields.length > 0 ? fields : all).then((caller) => {
+        seen.push(caller);
+        return caller;
+      });
       return current;
     },
     changed() {
       hasChanged = true;
       isStale = true;
     },
+    all: () => seen,
   };
 }

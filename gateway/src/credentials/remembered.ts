@@ -9,29 +9,49 @@ export interface Remembered<Value> {
   get(key: string, ask: () => Promise<Value>): Promise<Value>;
   /** Takes an answer that is on its way in place of the one before. */
   put(key: string, asked: Promise<Value>): void;
-  forget(): void;
+  /**
+   * Drops the answers that are meant; without `isMeant` all. Of one that is still on its way nobody can tell, so it is dropped.
+   */
+  forget(isMeant?: (answer: Value, key: string) => boolean): void;
+}
+
+interface Answer<Value> {
+  asked: Promise<Value>;
+  /** Set once it is there. */
+  known?: { value: Value };
 }
 
 export function remembered<Value>(): Remembered<Value> {
-  const cache = new LRUCache<string, Promise<Value>>({ max: 20_000, ttl: rememberMs });
+  const cache = new LRUCache<string, Answer<Value>>({ max: 20_000, ttl: rememberMs });
 
   // The promise itself is kept, so that one that began before `forget` is never remembered after it.
   function put(key: string, asked: Promise<Value>): void {
-    cache.set(key, asked);
-    asked.catch(() => {
-      if (cache.peek(key) === asked) cache.delete(key);
-    });
+    const answer: Answer<Value> = { asked };
+    cache.set(key, answer);
+    asked.then(
+      (value) => {
+        answer.known = { value };
+      },
+      () => {
+        if (cache.peek(key) === answer) cache.delete(key);
+      },
+    );
   }
 
   return {
     get(key, ask) {
       const known = cache.get(key);
-      if (known) return known;
+      if (known) return known.asked;
       const asked = ask();
       put(key, asked);
       return asked;
     },
     put,
-    forget: () => cache.clear(),
+    forget(isMeant) {
+      if (!isMeant) return cache.clear();
+      for (const [key, { known }] of cache.entries()) {
+        if (!known || isMeant(known.value, key)) cache.delete(key);
+      }
+    },
   };
 }

@@ -1,6 +1,7 @@
 import { type Caller, serviceCaller } from '@parley/chassis/caller';
 import { isDomainError, unauthenticated } from '@parley/chassis/errors';
 import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type {
   GetTenantResponse,
   IdentityServiceDefinition,
@@ -19,8 +20,8 @@ export interface Standing {
   tenant(tenantId: number, requestId: string): Promise<TenantStanding>;
   /** Asks anew what stands behind all of these, together rather than one by one. */
   renew(callers: Iterable<Caller>, requestId: string): void;
-  /** Forgets everything: whoever asks next asks the neighbours. */
-  forget(): void;
+  /** Forgets what a change concerns, undefined everything: whoever asks for that next asks the neighbours. */
+  forget(changed: CredentialsChanged | undefined): void;
 }
 
 export interface SessionKey {
@@ -106,10 +107,22 @@ export function createStanding({ identity, session }: StandingPorts): Standing {
       }
     },
 
-    forget() {
-      signIns.forget();
-      sessions.forget();
-      tenants.forget();
+    forget(changed) {
+      if (!changed?.whose) {
+        signIns.forget();
+        sessions.forget();
+        tenants.forget();
+        return;
+      }
+      const { $case, value } = changed.whose;
+      if ($case === 'signInId') signIns.forget((_signIn, signInId) => signInId === value);
+      else if ($case === 'userId') signIns.forget(({ userId }) => userId === value);
+      else if ($case === 'sessionId') sessions.forget((_status, key) => key.endsWith(`:${value}`));
+      else {
+        signIns.forget(({ tenantId }) => tenantId === value);
+        sessions.forget((_status, key) => key.startsWith(`${value}:`));
+        tenants.forget((_tenant, tenantId) => tenantId === String(value));
+      }
     },
   };
 }

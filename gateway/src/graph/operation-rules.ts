@@ -1,4 +1,5 @@
 import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
+import type { Caller } from '@parley/chassis/caller';
 import { type DomainError, isDomainError } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
@@ -6,6 +7,7 @@ import type { Metrics } from '@parley/chassis/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
 import { changingCaller } from '../credentials/changing-caller.ts';
+import { forgetChangedBy } from '../credentials/may-have-changed.ts';
 import type { Standing } from '../credentials/standing.ts';
 import { mayBeLong } from '../http/bodies.ts';
 import { answerTooLarge, isLargerThan } from '../limits/answer-size.ts';
@@ -40,6 +42,8 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
   const changesIdentity = ({ type, name }: RootField): boolean =>
     type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity';
 
+  const forget = (caller: Caller) => forgetChangedBy([caller], standing);
+
   async function holdToThrottles(fields: RootField[], ip: string, headers: Map<string, string>): Promise<void> {
     const throttled = await throttle(fields, ip).catch((error: unknown) => {
       throw isDomainError(error) ? refusal(error) : error;
@@ -52,10 +56,21 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
     });
   }
 
+  function forgetRevoked(request: GraphQLRequestContext<GatewayContext>, fields: RootField[]): void {
+    const revoking = fields.filter((field) => changesIdentity(field) && mayRevoke(field.name, request));
+    if (revoking.length === 0) return;
+    const { caller, changing } = request.contextValue;
+    const isOpen = ({ type, name }: RootField) => rules.get(`${type}.${name}`)?.by.length === 0;
+    // Whom an open mutation changed, its caller does not tell.
+    if (revoking.some(isOpen)) standing.forget(undefined);
+    else forgetChangedBy(changing?.all() ?? [caller], standing);
+  }
+
   return {
     async requestDidStart() {
       const started = performance.now();
       let fields: RootField[] = [];
+      let isAdmitted = false;
       return {
         async didResolveSource(request) {
           // A document that is there already is neither parsed nor validated again.
@@ -87,20 +102,22 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             contextValue.caller = await ask(fields);
             if (fields.some(changesIdentity)) {
               const { caller: first } = contextValue;
-              contextValue.changing = changingCaller({ first, fields, ask, forget: () => standing.forget() });
+              contextValue.changing = changingCaller({ first, fields, ask, forget });
             }
           } catch (error) {
             if (!isDomainError(error)) throw error;
             if (error.kind === 'internal' || error.kind === 'unavailable') log.warn({ err: error }, 'no caller known');
             throw refusal(error);
           }
-          if (!fields.some(({ type, name }) => rules.get(`${type}.${name}`)?.throttle)) return;
-          await holdToThrottles(fields, ip, response.http.headers);
+          if (fields.some(({ type, name }) => rules.get(`${type}.${name}`)?.throttle)) {
+            await holdToThrottles(fields, ip, response.http.headers);
+          }
+          isAdmitted = true;
         },
         async willSendResponse(request) {
           boundAnswer(request, maxAnswerBytes);
           // What identity changed must hold for this gateway's very next request, announcement or not.
-          if (fields.some((field) => changesIdentity(field) && mayRevoke(field.name, request))) standing.forget();
+          if (isAdmitted) forgetRevoked(request, fields);
           request.contextValue.facts.failed = hasFailed(request);
           observe(metrics, fields, request, started);
         },

@@ -6,6 +6,7 @@ import type { Environment } from '@parley/chassis/config';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { type GraphContext, subgraph } from '@parley/chassis/graph/subgraph';
+import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
@@ -33,6 +34,8 @@ export interface GatewayMeshOptions {
   resolvers?: Partial<Record<SubgraphName, Resolvers>>;
   /** A server of the test's own in a subgraph's place. */
   graphUrls?: Partial<Record<SubgraphName, string>>;
+  /** Asked before each subscription to announcements; what it throws is what comes of it. */
+  onSubscribe?: () => void;
   /** Where the gateway listens. Default: 127.0.0.1. */
   host?: string;
 }
@@ -63,7 +66,14 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   const meshKey = randomBytes(32);
   const callers = createCallers(meshKey);
   const addresses = createAddresses({});
-  const keyValue = memoryKeyValue();
+  const memory = memoryKeyValue();
+  const keyValue: KeyValue = {
+    ...memory,
+    async subscribe(channel, handler) {
+      options.onSubscribe?.();
+      return memory.subscribe(channel, handler);
+    },
+  };
   const identity = await identityScript();
   const session = sessionScript();
   /** Requests that reached a subgraph, in order. */

@@ -1,0 +1,23 @@
+import type { Caller } from '@parley/chassis/caller';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import type { Standing } from './standing.ts';
+
+/**
+ * Forgets what a mutation of identity may have changed behind credentials: its caller's, and those of their user and tenant.
+ * Of callers who are nobody yet it cannot be known whom they changed, so that everything is forgotten.
+ */
+export function forgetChangedBy(callers: Iterable<Caller>, standing: Pick<Standing, 'forget'>): void {
+  for (const caller of callers) {
+    const changes = changesBy(caller);
+    if (changes.length === 0) return standing.forget(undefined);
+    for (const whose of changes) standing.forget({ whose });
+  }
+}
+
+function changesBy({ signInId, userId, tenantId }: Caller): NonNullable<CredentialsChanged['whose']>[] {
+  return [
+    ...(signInId === undefined ? [] : [{ $case: 'signInId' as const, value: signInId }]),
+    ...(userId === undefined ? [] : [{ $case: 'userId' as const, value: userId }]),
+    ...(tenantId === null ? [] : [{ $case: 'tenantId' as const, value: tenantId }]),
+  ];
+}
