@@ -14,9 +14,9 @@ import {
   startSession,
 } from './support/conversation.ts';
 import { idsOf, outcome, profile, sharedCredentialMesh } from './support/credentials.ts';
+import { closesWithinASecond, withinASecond } from './support/within-a-second.ts';
 
 const mesh = sharedCredentialMesh(test);
-const second = { timeoutMs: 1_500 };
 const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
 const suspended = 'FORBIDDEN TENANT_SUSPENDED';
 
@@ -60,7 +60,7 @@ test('a replaced API key ends its sockets and opens none, on either gateway', as
   t.teardown(() => Promise.all(sockets.map((socket) => socket.dispose())));
   await eventually('both are open', () => sockets.every((socket) => socket.connected()));
   const next = await apiKeyOf(ada);
-  await eventually('both are closed', () => sockets.every((socket) => socket.closed() === 4403), second);
+  await withinASecond()('both are closed', () => sockets.every((socket) => socket.closed() === 4403));
   for (const at of [url, secondUrl]) {
     const late = apiKeySocket(at, key);
     t.is(await eventually('the old key opens nothing', late.closed), 4403);
@@ -120,7 +120,7 @@ test('the end of a session closes what its tokens opened, after the event that s
   await Promise.all([...sockets, dashboard].map((events) => events.opened()));
 
   await endSession(ada, id);
-  await eventually('both are closed', () => sockets.every(({ closed }) => closed?.code === 4403), second);
+  await closesWithinASecond(t, sockets);
   for (const events of sockets) t.like(events.all.at(-1), { __typename: 'SessionStatusEvent', status: 'ENDED' });
   await dashboard.sessionEnded();
   t.is(dashboard.closed, undefined);
@@ -151,10 +151,9 @@ for (const whose of ['its owner', 'the operator'] as const) {
       const row = { suspended_by_operator: true };
       await people(({ knex }) => knex('tenants').where({ id: tenantId }).update(row));
     }
-    for (const each of [events, ...sockets]) {
-      t.is((await eventually('the socket is closed', () => each.closed, second)).code, 4403);
-    }
-    t.is(await eventually('and that of the key', keyed.closed, second), 4403);
+    const within = withinASecond();
+    await closesWithinASecond(t, [events, ...sockets], within);
+    t.is(await within('that of the key is closed', keyed.closed), 4403);
 
     for (const client of [ada, atSecond(ada)]) {
       t.is(await outcome(client, 'mutation { generateApiKey { key } }'), suspended);
@@ -214,15 +213,15 @@ test('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is 
   for (const text of ['one', 'two', 'three']) await sendMessage(ada, sessionId, text);
 
   await ada.query('mutation { deleteTenant }');
+  const within = withinASecond();
   t.like(await widget.refusal(interrupt, { id: sessionId }), { message: 'Invalid or expired avatar token' });
   t.is(await outcome(ada, '{ agents { id } }'), 'FORBIDDEN NO_TENANT');
-  await eventually(
+  await within(
     'the other gateway knows',
     async () => (await outcome(atSecond(widget), interrupt, { id: sessionId })) === 'UNAUTHENTICATED',
-    second,
   );
-  await eventually('all sockets are closed', () => sockets.every(({ closed }) => closed?.code === 4403), second);
-  await eventually('those of the key too', () => keyed.every((socket) => socket.closed() === 4403), second);
+  await closesWithinASecond(t, sockets, within);
+  await within('those of the key too', () => keyed.every((socket) => socket.closed() === 4403));
 
   await eventually('its sessions have ended', () =>
     sessions(tenantId, async ({ knex }) => {

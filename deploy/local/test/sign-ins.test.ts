@@ -1,7 +1,7 @@
-import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { createAgent, follow, startSession } from './support/conversation.ts';
 import { sharedMesh } from './support/mesh.ts';
+import { closesWithinASecond, withinASecond } from './support/within-a-second.ts';
 
 const mesh = sharedMesh(test);
 
@@ -17,6 +17,7 @@ test('changing the password ends every other sign-in at once, and its sockets wi
   await Promise.all([...sockets, own].map((events) => events.opened()));
 
   t.deepEqual(await ada.query(changePassword, { newPassword }), { changePassword: true });
+  const within = withinASecond();
   for (const client of [phone, laptop]) {
     t.like(await client.refusal('{ getAuthProfile { email } }'), { extensions: { code: 'UNAUTHENTICATED' } });
     t.like(
@@ -27,11 +28,7 @@ test('changing the password ends every other sign-in at once, and its sockets wi
       { extensions: { code: 'UNAUTHENTICATED' } },
     );
   }
-  await eventually('the other sockets are closed', () => sockets.every(({ closed }) => closed), { timeoutMs: 1_000 });
-  t.deepEqual(
-    sockets.map(({ closed }) => closed?.code),
-    [4403, 4403],
-  );
+  await closesWithinASecond(t, sockets, within);
 
   t.like(await ada.query('{ getAuthProfile { email } }'), { getAuthProfile: { email: ada.account?.email } });
   t.is(own.closed, undefined);

@@ -1,8 +1,8 @@
-import { eventually } from '@parley/chassis/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import type { Client } from './support/client.ts';
 import { converse, findEvaluation, follow } from './support/conversation.ts';
 import { sharedMesh } from './support/mesh.ts';
+import { closesWithinASecond } from './support/within-a-second.ts';
 
 const mesh = sharedMesh(test);
 
@@ -15,11 +15,8 @@ async function followed(t: ExecutionContext) {
   const elsewhere = await ada.elsewhere();
   const second = follow(t, elsewhere, sessionId);
   await second.opened();
-  const closes = async (why: string) => {
-    await eventually(`both sockets are closed: ${why}`, () => events.closed && second.closed, { timeoutMs: 1_000 });
-    t.deepEqual([events.closed?.code, second.closed?.code], [4403, 4403]);
-  };
-  return { ada, elsewhere, sessionId, events, second, closes };
+  const close = () => closesWithinASecond(t, [events, second]);
+  return { ada, elsewhere, sessionId, events, second, close };
 }
 
 async function refusedSocket(t: ExecutionContext, client: Client, sessionId: number) {
@@ -28,18 +25,18 @@ async function refusedSocket(t: ExecutionContext, client: Client, sessionId: num
 }
 
 test('a tenant that is suspended loses its sockets within a second, and gets them back with its rights', async (t) => {
-  const { ada, sessionId, closes } = await followed(t);
+  const { ada, sessionId, close } = await followed(t);
   await ada.query(suspend, { on: true });
-  await closes('suspended');
+  await close();
   t.like(await refusedSocket(t, ada, sessionId), { code: 4403 });
   await ada.query(suspend, { on: false });
   await follow(t, ada, sessionId).opened();
 });
 
 test('a tenant that is deleted loses its sockets within a second, and its session ends unjudged', async (t) => {
-  const { ada, elsewhere, sessionId, closes } = await followed(t);
+  const { ada, elsewhere, sessionId, close } = await followed(t);
   await ada.query('mutation { deleteTenant }');
-  await closes('deleted');
+  await close();
   for (const client of [ada, elsewhere]) {
     t.like(await refusedSocket(t, client, sessionId), { code: 'FORBIDDEN', reason: 'NO_TENANT' });
   }
@@ -51,8 +48,7 @@ test('a tenant that is deleted loses its sockets within a second, and its sessio
 test('a sign-in that turns to another tenant loses its socket in the one it left; other sign-ins keep theirs', async (t) => {
   const { ada, elsewhere, sessionId, events, second } = await followed(t);
   await ada.query('mutation { createTenant(input: { name: "Elsewhere" }) { id } }');
-  const closed = await eventually('the socket is closed', () => events.closed, { timeoutMs: 1_000 });
-  t.is(closed.code, 4403);
+  await closesWithinASecond(t, [events]);
   t.is(second.closed, undefined);
   t.like(await refusedSocket(t, ada, sessionId), { code: 'NOT_FOUND' });
   await follow(t, elsewhere, sessionId).opened();
