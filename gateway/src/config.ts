@@ -31,7 +31,10 @@ export interface GatewayConfig {
   maxBodyBytes: number;
   /** The same for requests that carry long texts, audio or images. */
   maxLongBodyBytes: number;
-  /** Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. */
+  /**
+   * Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have
+   * room of their own, half of that.
+   */
   maxBodiesBytes: number;
   /** How long a client may take to send a request, in ms. */
   requestTimeoutMs: number;
@@ -39,6 +42,14 @@ export interface GatewayConfig {
   subgraphTimeoutMs: number;
   /** Bytes of an answer, also when several subgraphs have their part in it. */
   maxAnswerBytes: number;
+  /** Bytes of all answers together that are written and not read yet; one client has a quarter. */
+  maxAnswersBytes: number;
+  /** How long a written answer may wait for a client that reads nothing of it, in ms. Then the connection is cut. */
+  answerStallMs: number;
+  /** Connections open at once, those of sockets included. */
+  maxConnections: number;
+  /** The same of one client (an IPv4 address or an IPv6 /64), trusted proxies apart, and its requests under way. */
+  maxConnectionsPerClient: number;
   /** Sockets open at once. */
   maxSockets: number;
   /** The same of one client: an IPv4 address or an IPv6 /64. */
@@ -82,6 +93,10 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_REQUEST_TIMEOUT_MS: positiveInt.default(30_000),
     GATEWAY_SUBGRAPH_TIMEOUT_MS: positiveInt.default(30_000),
     GATEWAY_MAX_ANSWER_BYTES: positiveInt.default(33_554_432),
+    GATEWAY_MAX_ANSWERS_BYTES: positiveInt.default(268_435_456),
+    GATEWAY_ANSWER_STALL_MS: positiveInt.default(60_000),
+    GATEWAY_MAX_CONNECTIONS: positiveInt.default(15_000),
+    GATEWAY_CONNECTIONS_PER_CLIENT: positiveInt.default(2_000),
     GATEWAY_MAX_SOCKETS: positiveInt.default(10_000),
     GATEWAY_SOCKETS_PER_CLIENT: positiveInt.default(1_000),
     GATEWAY_SOCKET_SUBSCRIPTIONS: positiveInt.default(50),
@@ -111,6 +126,10 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
     subgraphTimeoutMs: settings.GATEWAY_SUBGRAPH_TIMEOUT_MS,
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
+    maxAnswersBytes: settings.GATEWAY_MAX_ANSWERS_BYTES,
+    answerStallMs: settings.GATEWAY_ANSWER_STALL_MS,
+    maxConnections: settings.GATEWAY_MAX_CONNECTIONS,
+    maxConnectionsPerClient: settings.GATEWAY_CONNECTIONS_PER_CLIENT,
     maxSockets: settings.GATEWAY_MAX_SOCKETS,
     maxSocketsPerClient: settings.GATEWAY_SOCKETS_PER_CLIENT,
     socket: {

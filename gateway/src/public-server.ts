@@ -24,10 +24,11 @@ import { maskError } from './graph/mask-error.ts';
 import { operationRules } from './graph/operation-rules.ts';
 import { createSupergraph } from './graph/supergraph.ts';
 import { httpApp } from './http/app.ts';
+import { boundConnections } from './http/connections.ts';
 import { refuseUnreadable } from './http/raw-refusals.ts';
 import { requestIdFrom } from './http/request-id.ts';
 import { answerWriter } from './limits/answer-size.ts';
-import { type Arrival, clientAddress } from './limits/client-address.ts';
+import { type Arrival, clientAddress, trustedProxy } from './limits/client-address.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
 import { sessionEvents } from './socket/session-events.ts';
@@ -113,6 +114,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
       httpApp({ config, apollo, accessTokens: tokens, documents, clientIp, log }),
     );
     refuseUnreadable(http);
+    boundConnections(http, config, trustedProxy(config.trustedProxies));
     const { drain } = httpDrain(http);
     const { maxAgeMs, initTimeoutMs: bareAgeMs } = config.socket;
     const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, bareAgeMs, log });

@@ -28,14 +28,15 @@ export function remembered<Value>(): Remembered<Value> {
   function put(key: string, asked: Promise<Value>): void {
     const answer: Answer<Value> = { asked };
     cache.set(key, answer);
-    asked.then(
-      (value) => {
-        answer.known = { value };
-      },
-      () => {
-        if (cache.peek(key) === answer) cache.delete(key);
-      },
-    );
+    void arrive(key, answer);
+  }
+
+  async function arrive(key: string, answer: Answer<Value>): Promise<void> {
+    try {
+      answer.known = { value: await answer.asked };
+    } catch {
+      if (cache.peek(key) === answer) cache.delete(key);
+    }
   }
 
   return {

@@ -12,9 +12,11 @@ import type { Documents, ReadDocument } from '../graph/documents.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
 import type { Arrival } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
+import { boundRequests } from './connections.ts';
 import { explorer } from './explorer.ts';
 import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { type RequestFacts, requestLog } from './request-log.ts';
+import { unreadAnswers } from './unread-answers.ts';
 
 export interface HttpAppOptions {
   config: GatewayConfig;
@@ -34,6 +36,8 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
   );
   app.use(requestLog(log));
   app.use(hostNamed());
+  const clientOf = (request: Arrival) => clientNetwork(clientIp(request));
+  app.use(boundRequests(config, clientOf), unreadAnswers(config, clientOf));
 
   app.get('/.well-known/jwks.json', async (_request, response) => {
     const jwks = await accessTokens.jwks();
@@ -41,7 +45,7 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
   });
 
   if (config.explorer) app.use(explorer());
-  const bodies = requestBodies(config, (request) => clientNetwork(clientIp(request)));
+  const bodies = requestBodies(config, clientOf);
   app.all(
     '/graphql',
     postOnly(),

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type RequestHandler, type Response } from 'express';
-import { clientCounts } from '../limits/client-counts.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
+import { type SharedRoom, sharedRoom } from '../limits/shared-room.ts';
 import { refuse } from './http-rules.ts';
 
 /** The operations that carry long texts, audio or images, and so may have a longer body. */
@@ -19,20 +19,26 @@ export function mayBeLong(operation: string): boolean {
   return longOperations.includes(operation);
 }
 
-/** Values that one body holds at most, and the length from which on they are counted: none of ours holds thousands. */
-const maxValues = 10_000;
+/** Values that one body holds at most, as many as 64 KB of metadata can, and the length from which on they are counted. */
+const maxValues = 35_000;
 const unlookedAtBytes = 20_000;
 
 export interface BodyLimits {
   /** Bytes of a body; and of those of the few operations that carry long content. */
   maxBodyBytes: number;
   maxLongBodyBytes: number;
-  /** Bytes of all bodies together that are being received or worked on; a quarter of it is for one client. */
+  /** Bytes of all long bodies together that are being received or worked on; a quarter of it is for one client. */
   maxBodiesBytes: number;
 }
 
-/** A body up to this length takes nothing of what all may take together: most are, and no flood of long ones keeps them out. */
-const freeBytes = 65_536;
+/** A body up to this length is short: most are, and they have room of their own, so that no flood of long ones keeps them out. */
+const shortBytes = 65_536;
+
+/** The room of short bodies, as a part of that of long ones. */
+const shortPart = 1 / 2;
+
+/** About what a piece of a body takes in memory beside its bytes: who sends them one by one fills it with little. */
+const pieceBytes = 128;
 
 export interface Bodies {
   /** Reads a request's body as JSON into `request.body`, or refuses it. */
@@ -47,15 +53,15 @@ export function requestBodies(
   clientOf: (request: IncomingMessage) => string,
 ): Bodies {
   const sizes = new WeakMap<IncomingMessage, number>();
-  const clients = clientCounts();
-  let held = 0;
+  const long = sharedRoom(maxBodiesBytes);
+  const short = sharedRoom(maxBodiesBytes * shortPart);
 
   /** Whether so much more of one client finds no room; answered if so. */
-  function isTooMuch(client: string, more: number, response: Response): boolean {
-    const share = clients.of(client) + more > maxBodiesBytes / 4;
-    if (!share && held + more <= maxBodiesBytes) return false;
+  function isTooMuch(room: SharedRoom, client: string, more: number, response: Response): boolean {
+    const refusal = room.refusal(client, more);
+    if (!refusal) return false;
     response.setHeader('connection', 'close'); // the rest of the body is not wanted
-    if (share) refuse(response, 429, 'This address is sending too much at once', 'TOO_MANY_REQUESTS');
+    if (refusal === 'client') refuse(response, 429, 'This address is sending too much at once', 'TOO_MANY_REQUESTS');
     else refuse(response, 503, 'Too much is being sent at the moment; try again in a while', 'UNAVAILABLE');
     return true;
   }
@@ -69,26 +75,26 @@ export function requestBodies(
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
     const client = clientOf(request);
-    if (announced > freeBytes && isTooMuch(client, announced, response)) return;
+    let room = announced > shortBytes ? long : short;
+    if (isTooMuch(room, client, announced, response)) return;
 
     // Counted as they arrive, so that many slow senders together hold no more than many quick ones.
-    let arrived = 0;
-    let own = 0;
-    const hold = (more: number) => {
-      own += more;
-      held += more;
-      clients.add(client, more);
+    let taken = 0;
+    const move = (to: SharedRoom, bytes: number) => {
+      room.add(client, -taken);
+      room = to;
+      taken = bytes;
+      room.add(client, taken);
     };
     const count = (chunk: Buffer) => {
-      arrived += chunk.length;
-      if (arrived <= freeBytes) return;
-      hold(arrived - own);
-      if (!response.headersSent) isTooMuch(client, 0, response);
+      const bytes = taken + chunk.length + pieceBytes;
+      move(bytes > shortBytes ? long : room, bytes);
+      if (!response.headersSent) isTooMuch(room, client, 0, response);
     };
     request.on('data', count);
     response.once('close', () => {
       request.off('data', count); // what still comes is thrown away
-      hold(-own);
+      move(room, 0);
     });
     next();
   };

@@ -19,7 +19,7 @@ export interface Arrival {
  */
 export function clientAddress(trustedProxies: string[]): (request: Arrival) => string {
   const networks = trustedProxies.map(readNetwork);
-  const trusted = (address: Address) => networks.some((network) => within(address, network));
+  const trusted = trustedIn(networks);
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
     if (networks.length === 0 && isIP(peer) === 4) return peer; // as the system writes it
@@ -35,6 +35,19 @@ export function clientAddress(trustedProxies: string[]): (request: Arrival) => s
     }
     return client.toString();
   };
+}
+
+/** Tells whether an address is a trusted proxy's. */
+export function trustedProxy(trustedProxies: string[]): (address: string) => boolean {
+  const trusted = trustedIn(trustedProxies.map(readNetwork));
+  return (address) => {
+    const read = readAddress(address);
+    return read !== undefined && trusted(read);
+  };
+}
+
+function trustedIn(networks: Network[]) {
+  return (address: Address) => networks.some((network) => within(address, network));
 }
 
 /** @throws Error for what is neither an address nor a CIDR. */
