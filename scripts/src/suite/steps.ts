@@ -41,7 +41,7 @@ export const lanes = 2;
 export const leftOut = 'left out: ';
 
 const checkTimeoutMs = 180_000;
-const workspaceTimeoutMs = 600_000;
+const workspaceTimeoutMs = 900_000;
 
 /** The checks of the whole checkout: each counts as one. */
 export function checks(root: string, env: NodeJS.ProcessEnv): Step[] {
@@ -75,7 +75,7 @@ export interface TestsOptions {
   env?: () => Promise<Record<string, string>>;
   /** How many files at the same time. Default: this lane's share of the processors. */
   concurrency?: number;
-  /** What all of them together may take. Default 600,000. */
+  /** What all of them together may take. Default 900,000. */
   timeoutMs?: number;
 }
 
