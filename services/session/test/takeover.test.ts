@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
+import { compareEventIds } from '@parley/chassis/event-log/event-id';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { replicaOf } from '@parley/chassis/testing/test-schema';
-import test from 'ava';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import test, { type ExecutionContext } from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
 import {
@@ -19,6 +22,16 @@ import {
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 const env = { SESSION_LEASE_MS: '600' };
+
+/** That ids grow from event to event, and that nothing is told twice, under another id neither. */
+function assertOnceInOrder(t: ExecutionContext, events: SessionEvent[]): void {
+  for (const [n, { eventId }] of events.entries()) {
+    const before = events[n - 1]?.eventId;
+    t.true(before === undefined || compareEventIds(before, eventId) < 0, `${before} is followed by ${eventId}`);
+  }
+  const again = events.filter(({ kind }, n) => events.slice(0, n).some((told) => isDeepStrictEqual(told.kind, kind)));
+  t.deepEqual(again, []);
+}
 
 test('a turn whose process dies is finished by another, as a second attempt, and a watcher sees it once', async (t) => {
   const { app, agent, database, replica } = await sessionMesh(t, { env });
@@ -49,12 +62,18 @@ test('a turn whose process dies is finished by another, as a second attempt, and
     kind?.$case === 'aiResponseChunk' ? [kind.value.attempt] : [],
   );
   t.deepEqual(attempts, [1, 2]);
+  assertOnceInOrder(t, watching.events);
   t.is(joinedChunks(watching.events, 0), 'whole reply');
   t.is((await app.getTranscript(inTenant(1), id)).messages.length, 2);
 
   const resumed = watch(t, app, id, { after: watching.events.find(isChunk)?.eventId ?? t.fail() });
   await resumed.until('the reply', isReply);
   t.deepEqual(resumed.events, watching.events.slice(-2));
+
+  // Whoever comes after all that finds it as the watcher saw it, and nothing twice.
+  const late = watch(t, app, id, { after: '0' });
+  await late.until('the reply', isReply);
+  t.deepEqual(late.events, watching.events);
 });
 
 test('a turn that is lost three times fails', async (t) => {
@@ -110,6 +129,7 @@ test('a restart takes over at once what was running, and ids go on from where th
     ['Re: hello', 'Re: and more'],
   );
   t.is(watching.events[0]?.eventId, before.events[0]?.eventId);
+  assertOnceInOrder(t, watching.events);
 });
 
 test('a replica that stops hands its turn over', async (t) => {
@@ -128,6 +148,7 @@ test('a replica that stops hands its turn over', async (t) => {
   t.is(replyIn(await watching.until('the reply', isReply, 1)).text, 'taken over');
   await stopped;
   t.is(agent.calls[0]?.end, 'cancelled');
+  assertOnceInOrder(t, watching.events);
 });
 
 for (const what of ['interrupt', 'end'] as const) {
