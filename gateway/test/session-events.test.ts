@@ -237,7 +237,7 @@ test('a suspended tenant and a limited sign-in may not subscribe', async (t) => 
   const { socket, session, identity, announce } = await subscribedMesh(t);
   await socket.settled();
   await identity.signIn('s-1', { tenantId: 42, limitedReason: 'TWO_FACTOR_REQUIRED' });
-  await announce({ $case: 'signInId', value: 'somebody else' });
+  await announce({ $case: 'signInId', value: 's-1' });
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   const told = await eventually('it is refused', ended);
   // The look at all open sockets may have come first, and closed it.

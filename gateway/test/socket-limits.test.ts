@@ -143,6 +143,39 @@ test('a reader that falls 1 MB behind is closed, and others go on', async (t) =>
   t.is(quick.closed(), undefined);
 });
 
+test('a replay waits for its reader, however slow and in however many subscriptions; nobody holds what waits', async (t) => {
+  const mesh = await gatewayMesh(t);
+  const { socket, messages, closed } = await rawSocket(t, mesh);
+  const subscriptions = 20;
+  for (let i = 0; i < subscriptions; i++)
+    socket.send(subscribeMessage(String(i), sessionEventsQuery, { sessionId: '1', after: '0' }));
+  await eventually('all are subscribed', () => mesh.session.open() === subscriptions);
+  socket.pause();
+  const text = 'x'.repeat(64_000);
+  const each = 40; // 50 MB in all: more than any system keeps in the buffers of one connection
+  const longAgo = new Date(Date.now() - 60_000);
+  mesh.session.send(...Array.from({ length: each }, (_, i) => ({ ...chunk(i, text), occurredAt: longAgo })));
+  let before = -1;
+  let polls = 0;
+  await eventually('nothing moves any more', () => {
+    polls = mesh.session.handedOn === before ? polls + 1 : 0;
+    before = mesh.session.handedOn;
+    return before > 0 && polls > 100;
+  });
+  t.true(mesh.session.handedOn < subscriptions * each, `${mesh.session.handedOn}`);
+  socket.resume();
+  await eventually(
+    'all has arrived',
+    () => messages.filter(({ type }) => type === 'next').length === subscriptions * each,
+  );
+  t.is(closed(), undefined);
+  mesh.session.send(chunk(each, 'now'));
+  await eventually(
+    'live goes on',
+    () => messages.filter(({ type }) => type === 'next').length === subscriptions * (each + 1),
+  );
+});
+
 /** A socket opened by hand, that never answers a ping. */
 async function deafSocket(t: ExecutionContext, url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);

@@ -14,6 +14,9 @@ const cutAfterMs = 1_000;
 /** So many bytes are written at once, however much more comes in the same turn of the event loop. */
 const gatherBytes = 65_536;
 
+/** What is replayed waits until less than this is unsent. */
+const replayBytes = 262_144;
+
 type Data = Parameters<WebSocket['send']>[0];
 type Sent = (error?: Error) => void;
 
@@ -72,6 +75,13 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       (typeof second === 'function' ? (second as Sent) : third)?.();
     }
 
+    /** Resolves when a replay may go on, or the connection is gone. */
+    async drained(): Promise<void> {
+      const stream = this.#stream;
+      const most = Math.min(replayBytes, maxUnsentBytes / 4);
+      while (stream && !stream.destroyed && this.bufferedAmount > most) await changeOf(stream);
+    }
+
     #isFlooding(): boolean {
       const now = performance.now();
       if (now >= this.#windowEndsAt) {
@@ -82,4 +92,15 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       return this.#received > maxMessagesPerSecond;
     }
   };
+}
+
+/** Resolves when a stream has written all that it had, or is closed. */
+function changeOf(stream: Duplex): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const changed = () => {
+    stream.off('drain', changed).off('close', changed);
+    resolve();
+  };
+  stream.on('drain', changed).on('close', changed);
+  return promise;
 }

@@ -18,6 +18,7 @@ import { clientCounts } from '../limits/client-counts.ts';
 import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
+import { type ReplayPace, replayPace } from './replay-pace.ts';
 import { readSubscription } from './subscription-documents.ts';
 import type { SubscriptionContext } from './subscriptions.ts';
 
@@ -40,6 +41,7 @@ export interface SocketServer {
 
 interface SocketState extends Record<PropertyKey, unknown> {
   held: OpenSocket;
+  pace: ReplayPace;
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
@@ -103,7 +105,10 @@ export function socketServer(options: SocketServerOptions): SocketServer {
           origin: originOf(request),
           refuse: () => socket.close(4403, 'Forbidden'),
         };
-        Object.assign(context.extra, { held });
+        const pace = replayPace(async () => {
+          if (socket instanceof ClientSocket) await socket.drained();
+        });
+        Object.assign(context.extra, { held, pace });
         return open.admit(held);
       },
       onClose({ extra }) {
@@ -158,8 +163,8 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     if (Object.keys(context.subscriptions).length > maxSubscriptions) {
       throw new DomainError('tooManyRequests', `A socket carries at most ${maxSubscriptions} subscriptions`);
     }
-    const { held } = context.extra;
-    if (!held) throw new Error('A socket subscribes that was never admitted');
+    const { held, pace } = context.extra;
+    if (!held || !pace) throw new Error('A socket subscribes that was never admitted');
     const found = readSubscription(documents, query, operationName, variables);
     if (Array.isArray(found)) return found;
     const fields = rootFields(found.document, found.operation);
@@ -170,6 +175,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     const contextValue: SubscriptionContext & { abort: () => void } = {
       caller,
       signal: controller.signal,
+      pace,
       abort: () => controller.abort(),
     };
     return {

@@ -13,6 +13,8 @@ export interface SessionScript {
   opened: { request: WatchSessionRequest; caller: Caller }[];
   /** Streams that are open now. */
   open(): number;
+  /** Events that were handed to streams so far. */
+  handedOn: number;
   /** Sends to every open stream. */
   send(...events: SessionEvent[]): void;
   /** Ends every open stream, with an error if one is given. */
@@ -34,6 +36,7 @@ export function sessionScript(): SessionScript {
   const script: SessionScript = {
     opened: [],
     open: () => streams.size,
+    handedOn: 0,
     send(...events) {
       for (const stream of streams) {
         stream.events.push(...events);
@@ -66,7 +69,10 @@ export function sessionScript(): SessionScript {
         try {
           script.onOpen(request);
           while (!signal.aborted && !draining.aborted) {
-            for (const event of stream.events.splice(0)) yield { event };
+            for (const event of stream.events.splice(0)) {
+              script.handedOn += 1;
+              yield { event };
+            }
             if (stream.ended?.error) throw stream.ended.error;
             if (stream.ended) return;
             await new Promise<void>((resolve) => {
