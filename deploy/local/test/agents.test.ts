@@ -4,6 +4,7 @@ import {
   createAgent,
   endSession,
   evaluated,
+  follow,
   readSession,
   sendMessage,
   startSession,
@@ -77,8 +78,13 @@ test('what a deleted agent said stays readable, and its running session goes on'
   const ada = await (await mesh()).person();
   const { agentId, sessionId, events } = await converse(t, ada);
   const ended = await startSession(ada, agentId);
+  const before = follow(t, ada, ended.id);
+  const said = 'I would keep the queue in the database.';
+  for (const id of [sessionId, ended.id]) await sendMessage(ada, id, said);
+  for (const each of [events, before]) await each.turns(1);
   await endSession(ada, ended.id);
   await evaluated(ada, ended.id);
+  const read = { running: await readSession(ada, sessionId), ended: await readSession(ada, ended.id) };
   await ada.query(updateAgent, { id: agentId, input: { name: 'Grace' } });
   t.deepEqual(await ada.query('mutation ($id: ID!) { deleteAgent(id: $id) }', { id: agentId }), { deleteAgent: true });
 
@@ -96,9 +102,24 @@ test('what a deleted agent said stays readable, and its running session goes on'
     notFound,
   );
 
+  const agent = { id: agentId, name: 'Grace' };
+  t.deepEqual(await readSession(ada, ended.id), { ...read.ended, agent });
+  t.deepEqual(
+    read.ended.messages.map(({ role, turnIndex }) => `${turnIndex} ${role}`),
+    ['0 USER', '1 MODEL'],
+  );
+  t.is(read.ended.messages[0]?.text, said);
   await sendMessage(ada, sessionId, 'Are you still here?');
-  t.is((await events.turns(1))[0]?.__typename, 'AiResponseEvent');
-  t.like(await readSession(ada, sessionId), { status: 'ACTIVE', agent: { id: agentId, name: 'Grace' } });
+  const [, reply] = await events.turns(2);
+  t.is(reply?.__typename, 'AiResponseEvent');
+  const { status, messages, ...running } = await readSession(ada, sessionId);
+  t.is(status, 'ACTIVE');
+  t.deepEqual(running.agent, agent);
+  t.deepEqual(messages.slice(0, 2), read.running.messages);
+  t.deepEqual(
+    messages.slice(2).map(({ text }) => text),
+    ['Are you still here?', reply?.__typename === 'AiResponseEvent' ? reply.text : ''],
+  );
   await endSession(ada, sessionId);
   t.is((await evaluated(ada, sessionId)).sessionId, sessionId);
   const { sessions, agentAuditLogs, evaluation } = await ada.query<{
@@ -113,7 +134,6 @@ test('what a deleted agent said stays readable, and its running session goes on'
     }`,
     { agentId, id: agentId, ended: ended.id },
   );
-  const agent = { id: agentId, name: 'Grace' };
   t.deepEqual(sessions, [
     { id: ended.id, agent },
     { id: sessionId, agent },
