@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import type { Environment } from '@parley/chassis/config';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { converse, endSession, evaluated, follow, readSession, sendMessage } from './support/conversation.ts';
@@ -9,10 +10,11 @@ import { judgement, startScriptedModel } from './support/scripted-model.ts';
 /** What a person waits for a stop at most, whatever is under way. */
 const stopWithinMs = 10_000;
 
-async function restartable(t: ExecutionContext) {
+/** @param settings how long it gives running turns where that is not what a story is about: short. */
+async function restartable(t: ExecutionContext, settings: Environment = { SESSION_STOP_GRACE_MS: '500' }) {
   const model = await startScriptedModel();
   t.teardown(() => model.server.stop());
-  const folder = await dataFolder(t, { ...model.env, SESSION_STOP_GRACE_MS: '500' });
+  const folder = await dataFolder(t, { ...model.env, ...settings });
   const mesh = await folder.start();
   const ada = await mesh.person();
   return { model, folder, mesh, ada };
@@ -68,6 +70,36 @@ test('a mesh stops while the judge thinks, and the next start has the session ju
   const { back } = await restarted(t, all);
   t.like(await evaluated(back, sessionId, 20_000), judgement);
 });
+
+// By itself, before the others: half of the time is what running turns are given, and four meshes that start take the rest.
+test.serial(
+  'a mesh with no setting of its own stops in time, with a turn in mid-reply, one behind it and a judge at work',
+  async (t) => {
+    const all = await restartable(t, {});
+    const { model, ada } = all;
+    const [running, judged] = [await converse(t, ada), await converse(t, ada)];
+    await sendMessage(ada, judged.sessionId, 'Judge me later.');
+    await judged.events.turns(1);
+    model.judge('Judge me later.', { beforeHeaders: createGate() });
+    await endSession(ada, judged.sessionId);
+    const gate = createGate();
+    model.answer('Hold on.', { text: ['Wait', ' for it'], beforeDelta: gate });
+    await sendMessage(ada, running.sessionId, 'Hold on.');
+    await sendMessage(ada, running.sessionId, 'And then?');
+    gate.release();
+    await running.events.until('the first word', ({ chunks }) => chunks.length > 0);
+    await model.server.until(({ requests }) => requests.some(({ body }) => body.response_format));
+    model.answer('Hold on.', { text: ['Wait', ' for it'] });
+    model.judge('Judge me later.', { json: judgement });
+
+    const { back } = await restarted(t, all);
+    const after = follow(t, back, running.sessionId);
+    const [first, second] = await after.turns(2);
+    t.like(first, { __typename: 'AiResponseEvent', text: 'Wait for it', interrupted: false });
+    t.is(second?.__typename, 'AiResponseEvent');
+    t.like(await evaluated(back, judged.sessionId, 20_000), judgement);
+  },
+);
 
 test("the keys of a data folder are its owner's alone, and the same from start to start", async (t) => {
   const folder = await dataFolder(t, { MESH_KEY: '', OPERATOR_KEY: '', SECRETS_KEYS: '', AVATAR_TOKEN_KEYS: '' });
