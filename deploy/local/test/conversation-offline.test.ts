@@ -3,6 +3,7 @@ import {
   converse,
   endSession,
   evaluated,
+  evaluationWithinMs,
   findEvaluation,
   readSession,
   sendMessage,
@@ -60,7 +61,7 @@ test('a newcomer talks to an agent of their own, sees the reply stream, ends and
   t.is(events.all.at(-1)?.__typename, 'SessionStatusEvent');
   t.true(idsGrow(events.all));
 
-  const evaluation = await evaluated(ada, sessionId);
+  const evaluation = await evaluated(ada, sessionId, evaluationWithinMs);
   t.is(evaluation.sessionId, sessionId);
   t.regex(evaluation.summary, /offline/i);
   t.true(Number.isInteger(evaluation.score) && evaluation.score >= 0 && evaluation.score <= 100);
@@ -92,7 +93,7 @@ test('a session that ends without a word is evaluated all the same', async (t) =
   const ada = await (await mesh()).person();
   const { sessionId } = await converse(t, ada);
   await endSession(ada, sessionId);
-  const { score, transcript } = await evaluated(ada, sessionId);
+  const { score, transcript } = await evaluated(ada, sessionId, evaluationWithinMs);
   t.is(score, 0);
   t.deepEqual(transcript, []);
 });

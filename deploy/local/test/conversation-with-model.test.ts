@@ -1,6 +1,13 @@
 import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
-import { converse, endSession, evaluated, readSession, sendMessage } from './support/conversation.ts';
+import {
+  converse,
+  endSession,
+  evaluated,
+  evaluationWithinMs,
+  readSession,
+  sendMessage,
+} from './support/conversation.ts';
 import { sharedMesh } from './support/mesh.ts';
 import { judgement, sharedModel } from './support/scripted-model.ts';
 
@@ -22,7 +29,7 @@ test('a slow model is heard word by word while it speaks, and its whole reply is
   t.like(reply, { __typename: 'AiResponseEvent', clientTurnId: 'slow', text: 'Slowly it comes.', interrupted: false });
 
   await endSession(ada, sessionId);
-  const evaluation = await evaluated(ada, sessionId);
+  const evaluation = await evaluated(ada, sessionId, evaluationWithinMs);
   t.like(evaluation, judgement);
   t.deepEqual(
     evaluation.transcript.map(({ text }) => text),
@@ -108,7 +115,7 @@ test('a judge that cannot keep to the schema is asked three times, then the offl
   await sendMessage(ada, sessionId, 'Judge me badly.');
   await events.turns(1);
   await endSession(ada, sessionId);
-  const { summary } = await evaluated(ada, sessionId);
+  const { summary } = await evaluated(ada, sessionId, evaluationWithinMs);
   t.regex(summary, /offline/i);
   const asked = (await model()).server.requests.filter(
     ({ body }) => body.response_format && JSON.stringify(body.messages).includes('Judge me badly.'),

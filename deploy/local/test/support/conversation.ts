@@ -1,6 +1,7 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import type { Client } from './client.ts';
+import { runningMesh } from './running-mesh.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export interface Message {
@@ -135,6 +136,12 @@ export async function findEvaluation(client: Client, sessionId: number): Promise
   );
   return evaluation;
 }
+
+/**
+ * How long a session waits for its evaluation at most once it has ended, in ms: 5 s as the product has it, and more on a mesh of
+ * processes that has all engines on the same two cores beside it.
+ */
+export const evaluationWithinMs = runningMesh() ? 20_000 : 5_000;
 
 /** Waits for the evaluation of an ended session; `timeoutMs` is how long that may take. */
 export function evaluated(client: Client, sessionId: number, timeoutMs = 20_000): Promise<Evaluation> {
