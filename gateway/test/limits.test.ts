@@ -126,6 +126,11 @@ test('JSON that is nested without end is refused by path, and keys of the protot
   t.like(deep.errors?.[0]?.extensions, { code: 'BAD_REQUEST' });
   t.is(reached.length, 0);
 
+  for (const part of ['0', '[]', '{}', '{"a":0}', '""']) {
+    const full = `[${`${part},`.repeat(64_000 / (part.length + 1))}0]`;
+    t.true((await start(`{"full":${full}}`)).text.includes(full), '64 KB of metadata, however many values they hold');
+  }
+
   const odd = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}';
   const kept = await start(odd);
   t.true(kept.text.includes(odd), kept.text);

@@ -13,6 +13,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { type DocumentLimits, refuseCostly } from '../limits/document-cost.ts';
 import { type RefusedValue, refusedLiterals } from '../limits/input-values.ts';
+import { problemInLarge } from './large-variables.ts';
 import { singleRootField } from './single-root-field.ts';
 
 /** A document that may run, as far as its text tells. */
@@ -116,6 +117,8 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     },
     checkVariables(operation, variables) {
       const definitions = operation.variableDefinitions ?? [];
+      const problem = problemInLarge(schema(), operation, variables ?? {});
+      if (problem) return [told(problem, 'BAD_USER_INPUT')];
       const { errors = [] } = getVariableValues(schema(), definitions, variables ?? {}, { maxErrors });
       return errors.map((error) => told(error, 'BAD_USER_INPUT'));
     },

@@ -20,7 +20,7 @@ export function mayBeLong(operation: string): boolean {
 }
 
 /** Values that one body holds at most, as many as 64 KB of metadata can, and the length from which on they are counted. */
-const maxValues = 35_000;
+const maxValues = 45_000;
 const unlookedAtBytes = 20_000;
 
 export interface BodyLimits {

@@ -108,3 +108,42 @@ test('the schema is read once an operation, fragments included', (t) => {
     t.like(refused(twice), { code: 'COMPLEXITY_LIMIT' }, twice);
   }
 });
+
+test('of the schema all can be asked once, by any client, and the same lists not again and again', (t) => {
+  const many = (count: number, part: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => part(i)).join(' ');
+  const asksTooMuch = (text: string) => /asks the schema/.test(refused(text)?.message ?? '');
+  const whole = getIntrospectionQuery({
+    schemaDescription: true,
+    inputValueDeprecation: true,
+    specifiedByUrl: true,
+    directiveIsRepeatable: true,
+    oneOf: true,
+  });
+  t.is(refused(whole), undefined);
+  t.is(
+    refused(`{ ${many(12, (i) => `t${i}: __type(name: "T${i}") { name fields { name args { name } } }`)} }`),
+    undefined,
+  );
+  for (const text of [
+    `{ __schema { ${many(80, (i) => `t${i}: types { name fields { name } }`)} } }`,
+    `{ __schema { types { ${many(80, (i) => `f${i}: fields { name args { name } }`)} } } }`,
+    `{ __schema { types { fields { ${many(200, (i) => `n${i}: name`)} } } } }`,
+    `{ __schema { types { ...F } } } fragment F on __Type { ${many(90, (i) => `f${i}: fields { ...G }`)} } fragment G on __Field { name }`,
+    `{ ...Q } fragment Q on Query { __schema { types { ... { fields { type { fields { ${many(200, (i) => `n${i}: name`)} } } } } } } }`,
+    `{ __type(name: "Mutation") { ${many(16, (i) => `f${i}: fields { ${many(14, (j) => `a${j}: args { name }`)} }`)} } }`,
+  ]) {
+    t.true(asksTooMuch(text), text.slice(0, 100));
+  }
+});
+
+test('fragments within themselves and fragments that double are weighed in no time below __schema too', (t) => {
+  const doubling = Array.from(
+    { length: 40 },
+    (_, i) => `fragment f${i} on __Type { a: ofType { ...f${i + 1} } b: ofType { ...f${i + 1} } }`,
+  );
+  const started = performance.now();
+  t.is(refused(`{ __schema { types { ...f0 } } } ${doubling.join(' ')}`)?.code, 'COMPLEXITY_LIMIT');
+  t.is(refused('{ __schema { types { ...f } } } fragment f on __Type { fields { type { ...f } } }'), undefined);
+  t.true(performance.now() - started < 1_000);
+});

@@ -6,6 +6,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { introspectionCosts, maxIntrospection } from './introspection-cost.ts';
 
 /** How large a document's operations may be. */
 export interface DocumentLimits {
@@ -24,10 +25,12 @@ export interface SelectionCost {
   selections: number;
   /** How often `__schema` is among them: each tells thousands of things. */
   schemas: number;
+  /** About how many values of the schema are resolved below `__schema` and `__type`. */
+  introspection: number;
 }
 
 const manyTimes = 1_000_000_000;
-const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0, schemas: 0 };
+const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0, schemas: 0, introspection: 0 };
 
 /**
  * Refuses a document whose operations are too deep or select too much. It looks at the parsed text alone, before validation,
@@ -38,7 +41,7 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
   for (const definition of document.definitions) {
     const operation = definition.kind === Kind.OPERATION_DEFINITION;
     if (!operation && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
-    const { depth, complexity, selections, schemas } = costOf(definition);
+    const { depth, complexity, selections, schemas, introspection } = costOf(definition);
     // A fragment may be of introspection alone, which only the operation that spreads it shows.
     if (operation && depth > limits.maxDepth) {
       return limitError('DEPTH_LIMIT', `The operation is ${depth} levels deep; at most ${limits.maxDepth} are allowed`);
@@ -48,6 +51,9 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
       return limitError('COMPLEXITY_LIMIT', message);
     }
     if (schemas > 1) return limitError('COMPLEXITY_LIMIT', 'The operation selects __schema more than once');
+    if (introspection > maxIntrospection) {
+      return limitError('COMPLEXITY_LIMIT', 'The operation asks the schema for too much; ask with fewer aliases');
+    }
     if (selections > limits.maxSelections) {
       const message = `Introspection and fragments included, the document selects ${selections} times; at most ${limits.maxSelections} are allowed`;
       return limitError('COMPLEXITY_LIMIT', message);
@@ -63,6 +69,7 @@ export function selectionCosts(document: DocumentNode) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
   }
   const known = new Map<FragmentDefinitionNode, SelectionCost>();
+  const introspectionOf = introspectionCosts(fragments);
 
   function ofFragment(fragment: FragmentDefinitionNode): SelectionCost {
     const found = known.get(fragment);
@@ -81,6 +88,7 @@ export function selectionCosts(document: DocumentNode) {
       sum.complexity = Math.min(manyTimes, sum.complexity + inner.complexity);
       sum.selections = Math.min(manyTimes, sum.selections + inner.selections);
       sum.schemas = Math.min(manyTimes, sum.schemas + inner.schemas);
+      sum.introspection = Math.min(manyTimes, sum.introspection + inner.introspection);
     };
     for (const selection of selections) {
       sum.selections += 1;
@@ -95,6 +103,7 @@ export function selectionCosts(document: DocumentNode) {
         const introspection = name === '__schema' || name === '__type';
         add(introspection ? { ...nothing, selections: inner.selections } : inner, introspection ? 0 : 1);
         if (name === '__schema') sum.schemas += 1;
+        if (introspection && selection.selectionSet) sum.introspection += introspectionOf(selection.selectionSet);
         if (name === '__typename' && typenameIsFree) typenameIsFree = false;
         else if (!introspection) sum.complexity += 1;
       }

@@ -1,6 +1,10 @@
 const quote = 0x22;
 const backslash = 0x5c;
+const colon = 0x3a;
 const openers = new Set([0x2c /* , */, 0x5b /* [ */, 0x7b /* { */]);
+
+/** A member of an object takes about as much more than an element of a list. */
+const memberValues = 2;
 
 /**
  * Whether a text of JSON holds more than so many values, told without parsing it: a few megabytes of brackets cost a parser
@@ -16,6 +20,8 @@ export function holdsMoreValues(json: Buffer, max: number): boolean {
     } else if (openers.has(byte)) {
       values += 1;
       if (values > max) return true;
+    } else if (byte === colon) {
+      values += memberValues;
     }
   }
   return false;

@@ -79,7 +79,9 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
     async drained(): Promise<void> {
       const stream = this.#stream;
       const most = Math.min(replayBytes, maxUnsentBytes / 4);
-      while (stream && !stream.destroyed && this.bufferedAmount > most) await changeOf(stream);
+      if (!stream) return;
+      const isFull = () => this.bufferedAmount > most && !stream.destroyed;
+      while (isFull()) await changeOf(stream);
     }
 
     #isFlooding(): boolean {

@@ -34,6 +34,14 @@ const start = (metadata: string) =>
 const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const within = (text: string) => `{"query":"{ __typename }","variables":{"v":${text}}}`;
 
+/** The same with a document that has not been there before, by its text: what is valid is remembered. */
+export function neverSeen(request: HostileRequest, number: number): HostileRequest {
+  const { body } = request;
+  const start = '{"query":"';
+  if (typeof body !== 'string' || !body.startsWith(start)) return request;
+  return { ...request, body: `${start}#${number}\\n${body.slice(start.length)}` };
+}
+
 /** Requests that mean no good, and how they are answered: none runs anything, none takes long. */
 export const hostileRequests: HostileRequest[] = [
   document('10,000 aliases', `{ ${many(10_000, (i) => `a${i}: agentCount`)} }`),
@@ -74,6 +82,8 @@ export const hostileRequests: HostileRequest[] = [
     'introspection in a ring',
     `{ __schema { types { fields { type { fields { type { fields { type { name } } } } } } } } }`,
   ),
+  document('all types 80 times', `{ __schema { ${many(80, (i) => `t${i}: types { name fields { name } }`)} } }`),
+  document('all fields by 250 names', `{ __schema { types { fields { ${many(250, (i) => `n${i}: name`)} } } } }`),
   document('400 unknown variable types', `query (${many(400, (i) => `$v${i}: Strin${i}`)}) { agentCount }`),
   document('600 unknown arguments', `{ agent(${many(600, (i) => `a${i}: 1`)}) { id } }`),
   document('600 unknown input fields', `mutation { createTenant(input: {${many(600, (i) => `a${i}: 1`)}}) { id } }`),
@@ -112,9 +122,31 @@ export const hostileRequests: HostileRequest[] = [
     body: within(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`),
     statuses: [400],
   },
-  withVariables('9,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
-    id: Array.from({ length: 9_000 }, () => 1),
+  withVariables('44,000 values for one', 'query ($id: ID!) { agent(id: $id) { id } }', {
+    id: Array.from({ length: 44_000 }, () => 1),
   }),
+  withVariables(
+    '14,000 fields of an input that has none of them',
+    `mutation ($input: CreateTenantInput!) { createTenant(input: $input) { id } }`,
+    {
+      input: Object.fromEntries(Array.from({ length: 14_000 }, (_, i) => [`f${i}`, 1])),
+    },
+  ),
+  withVariables('14,000 fields for an id', 'query ($id: ID!) { agent(id: $id) { id } }', {
+    id: Object.fromEntries(Array.from({ length: 14_000 }, (_, i) => [`f${i}`, 1])),
+  }),
+  {
+    ...withVariables('44,000 halves of a pair', 'query ($x: Boolean!) { agentCount @skip(if: $x) }', {
+      x: true,
+      v: Array.from({ length: 44_000 }, () => '\ud800'),
+    }),
+    statuses: [200],
+  },
+  {
+    name: '30,000 fields',
+    body: within(JSON.stringify(Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`f${i}`, 1])))),
+    statuses: [400],
+  },
   { name: '90,000 values', body: within(`[${'1,'.repeat(90_000)}1]`), statuses: [400] },
   document('the schema twice', '{ a: __schema { types { name } } b: __schema { types { name } } }'),
   {
