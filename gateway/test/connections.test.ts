@@ -64,7 +64,7 @@ test('so many connections are held, and of one client so many', async (t) => {
 
 test('a trusted proxy holds the connections of many clients; of each so many requests are under way', async (t) => {
   const mesh = await gatewayMesh(t, {
-    env: { GATEWAY_CONNECTIONS_PER_CLIENT: '3', GATEWAY_REQUEST_TIMEOUT_MS: '3000', TRUSTED_PROXIES: '127.0.0.1' },
+    env: { GATEWAY_CONNECTIONS_PER_CLIENT: '3', GATEWAY_REQUEST_TIMEOUT_MS: '6000', TRUSTED_PROXIES: '127.0.0.1' },
   });
   const waiting = ['2001:db8::1', '2001:db8::2', '2001:db8::3', '10.0.0.1', '10.0.0.2', '10.0.0.3'].map((address) =>
     rawPost(mesh.url, { body: ['{"query":'], headers: { 'content-length': '100', ...from(address) }, ends: false }),
@@ -82,7 +82,7 @@ test('a trusted proxy holds the connections of many clients; of each so many req
 
 test('short bodies that never end hold no more than is set either', async (t) => {
   const mesh = await gatewayMesh(t, {
-    env: { GATEWAY_MAX_BODIES_BYTES: '800000', GATEWAY_REQUEST_TIMEOUT_MS: '3000', TRUSTED_PROXIES: '127.0.0.1' },
+    env: { GATEWAY_MAX_BODIES_BYTES: '800000', GATEWAY_REQUEST_TIMEOUT_MS: '6000', TRUSTED_PROXIES: '127.0.0.1' },
   });
   const hold = (address: string) =>
     rawPost(mesh.url, {

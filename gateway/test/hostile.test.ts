@@ -57,7 +57,7 @@ test('many unfinished bodies together hold no more than is set, and others are s
   const { url, post, ask } = await gatewayMesh(t, {
     env: {
       GATEWAY_MAX_BODIES_BYTES: '600000',
-      GATEWAY_REQUEST_TIMEOUT_MS: '1500',
+      GATEWAY_REQUEST_TIMEOUT_MS: '6000',
       TRUSTED_PROXIES: '127.0.0.1',
     },
   });
@@ -81,7 +81,7 @@ test('one address takes no more than its share of the room for bodies', async (t
   const { url, post, ask } = await gatewayMesh(t, {
     env: {
       GATEWAY_MAX_BODIES_BYTES: '800000',
-      GATEWAY_REQUEST_TIMEOUT_MS: '1500',
+      GATEWAY_REQUEST_TIMEOUT_MS: '6000',
       TRUSTED_PROXIES: '127.0.0.1',
     },
   });

@@ -2,6 +2,7 @@ import { unavailable } from '@parley/chassis/errors';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { codesOf, type GatewayMesh, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
+import { secondMs } from './support/second.ts';
 import { openSocket, sessionEventsQuery } from './support/socket.ts';
 
 const resolvers: Record<'identity' | 'agent', Resolvers> = {
@@ -10,9 +11,6 @@ const resolvers: Record<'identity' | 'agent', Resolvers> = {
 };
 const count = '{ agentCount }';
 const platform = { 'x-app-platform': 'customer' };
-/** What "within a second" may take on a busy machine. */
-const secondMs = 1_300;
-
 /** What happens behind a credential, and what its requests are answered from then on. */
 const ends: Record<
   string,

@@ -5,7 +5,7 @@
  */
 import { cpuOf, maxCpuMs } from './support/cpu.ts';
 import { gatewayMesh } from './support/gateway-mesh.ts';
-import { hostileRequests } from './support/hostile.ts';
+import { hostileRequests, neverSeen } from './support/hostile.ts';
 import { rawPost } from './support/raw-post.ts';
 
 const rounds = 2_000;
@@ -34,8 +34,15 @@ function heapMb(): number {
 }
 
 const show = (value: number) => value.toFixed(1).padStart(7);
-const send = ({ body, headers = {}, signedIn }: (typeof hostileRequests)[number]) =>
-  rawPost(mesh.url, { body: [body], headers: { ...headers, ...(signedIn && { authorization: `Bearer ${token}` }) } });
+let sent = 0;
+/** As a document that has not been there before: what is valid is remembered. */
+const send = (request: (typeof hostileRequests)[number]) => {
+  const { body, headers = {}, signedIn } = neverSeen(request, ++sent);
+  return rawPost(mesh.url, {
+    body: [body],
+    headers: { ...headers, ...(signedIn && { authorization: `Bearer ${token}` }) },
+  });
+};
 
 await latency();
 print(`an ordinary query: ${show(await cpuOf(() => mesh.ask('{ agentCount }', { token })))} ms of CPU`);

@@ -1,6 +1,7 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { gatewayMesh } from './support/gateway-mesh.ts';
+import { secondMs } from './support/second.ts';
 import { openSocket, sessionEventsQuery } from './support/socket.ts';
 
 const platform = { 'x-app-platform': 'customer' };
@@ -123,7 +124,7 @@ test('a sign-in that is revoked takes its sockets with it, and only its own', as
   const revokedAt = performance.now();
   await announce({ $case: 'signInId', value: 's-1' });
   t.is(await eventually('the socket is closed', sockets[0]?.closed ?? (() => 0)), 4403);
-  t.true(performance.now() - revokedAt < 1_000);
+  t.true(performance.now() - revokedAt < secondMs, `${performance.now() - revokedAt} ms`);
   await eventually('its stream is cancelled', () => session.open() === 3);
   t.deepEqual(
     identity.asked.filter((question) => question.startsWith('signIn ')),
@@ -144,7 +145,7 @@ test('a sign-in that is revoked takes its sockets with it, and only its own', as
 test('a socket lives with its sign-in, not with the minutes of its token', async (t) => {
   const { url, identity, session, announce } = await gatewayMesh(t);
   await identity.signIn('s-1');
-  const endsAt = Math.ceil(Date.now() / 1000) + 3; // the socket opens before, also on a busy machine
+  const endsAt = Math.ceil(Date.now() / 1000) + 5; // the socket opens before, also on a busy machine
   const token = await identity.key.token('s-1', { exp: endsAt });
   const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
   await socket.settled();
