@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { gatewayMesh } from './support/gateway-mesh.ts';
 import { hostileRequests, neverSeen } from './support/hostile.ts';
@@ -40,7 +41,11 @@ test('300 hostile requests leave memory where it was, and who means well is serv
   for (let i = 0; i < 10; i++) await round(); // what is made once is made now
   const before = heldBytes();
   for (let i = 0; i < 30; i++) await round();
-  const grown = heldBytes() - before;
-  t.true(grown < mayStayBytes, `${grown} bytes more`);
+  let grown = Number.POSITIVE_INFINITY;
+  // A connection that was just cut lets go of its buffers a moment later.
+  await eventually('memory is where it was', () => {
+    grown = heldBytes() - before;
+    return grown < mayStayBytes;
+  });
   t.true(sent >= 400);
 });
