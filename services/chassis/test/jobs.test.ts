@@ -232,6 +232,36 @@ test('a job whose handler throws is tried again after its backoff, before those 
   t.deepEqual(waits, [1, 2]);
 });
 
+// The embedded engine runs one transaction at a time.
+const onServer = process.env['TEST_DATABASE_URL'] ? test : () => undefined;
+
+onServer('a job that is to be tried again is found while another one is being appended behind it', async (t) => {
+  const database = await testSchema(t, effectsSchema);
+  const [begun, failing, appended, commit] = [createGate(), createGate(), createGate(), createGate()];
+  let attempts = 0;
+  const runner = await startRunner(t, database, async ({ data }) => {
+    if (data !== 'shaky') return;
+    attempts += 1;
+    if (attempts > 1) return;
+    begun.open();
+    await failing.pass();
+    throw new Error('not yet');
+  });
+  await append(database, 'shaky', 'k', runner);
+  await begun.pass();
+  const behind = database.transact(1, async (db) => {
+    await jobs(db, runner).append({ kind, key: 'k', data: 'behind' });
+    appended.open();
+    await commit.pass();
+  });
+  await appended.pass();
+  failing.open();
+  await eventually('the second attempt', () => attempts === 2);
+  commit.open();
+  await behind;
+  t.deepEqual(await drained(database), ['shaky@2', 'behind']);
+});
+
 test('a job that fails for good leaves its mark in the transaction that removes it, and the next one follows', async (t) => {
   const database = await testSchema(t, effectsSchema);
   const work = ({ data }: Run): void => {

@@ -42,7 +42,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
         `with lost as (
            select id from jobs
            where kind = :kind and state = 'running' and lease_until < parley_now() and attempt < :maxAttempts
-           order by id limit :count for update skip locked
+           order by id limit :count for no key update skip locked
          )
          update jobs set attempt = attempt + 1, ${leaseAssignments} from lost where jobs.id = lost.id returning ${claimedColumns}`,
         { kind, maxAttempts, count, ...claim },
@@ -117,11 +117,14 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
     },
   };
 
-  /** SKIP LOCKED and the state looked at again keep two searches from taking the same job. */
+  /**
+   * SKIP LOCKED and the state looked at again keep two searches from taking the same job. NO KEY: an append behind a job, which
+   * holds it FOR KEY SHARE, is no reason to pass that over; it would wake nobody when it commits.
+   */
   async function claimHeads(heads: string, values: Record<string, Knex.RawBinding>): Promise<ClaimedJob[]> {
     const claimed = await rows<ClaimedRow>(
       `with heads as materialized (${heads}), free as (
-         select id from jobs where id in (select id from heads) and state = 'queued' for update skip locked
+         select id from jobs where id in (select id from heads) and state = 'queued' for no key update skip locked
        )
        update jobs set state = 'running', attempt = attempt + 1, ${leaseAssignments} from free where jobs.id = free.id
        returning ${claimedColumns}`,
