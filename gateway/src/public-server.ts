@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
+import { answerWriter } from '@parley/chassis/graph/answer-size';
 import { listen } from '@parley/chassis/graph/subgraph';
 import { httpDrain } from '@parley/chassis/http-drain';
 import { keepSubscribed } from '@parley/chassis/key-value/keep-subscribed';
@@ -27,7 +28,6 @@ import { httpApp } from './http/app.ts';
 import { boundConnections } from './http/connections.ts';
 import { refuseUnreadable } from './http/raw-refusals.ts';
 import { requestIdFrom } from './http/request-id.ts';
-import { answerWriter } from './limits/answer-size.ts';
 import { type Arrival, clientAddress, trustedProxy } from './limits/client-address.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';

@@ -2,8 +2,14 @@ import type { Caller } from '@parley/chassis/caller';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import type { Presented } from '../credentials/presented.ts';
 import type { RequestFacts } from '../http/request-log.ts';
-import type { AnswerBudget } from '../limits/answer-size.ts';
 import type { ReadDocument } from './documents.ts';
+
+/** What one request's answer may still take of memory. Its subgraphs' answers draw on it together. */
+export interface AnswerRest {
+  bytesLeft: number;
+  /** How many subgraph answers it was composed of. */
+  parts: number;
+}
 
 /** One request's context. */
 export interface GatewayContext {
@@ -19,5 +25,5 @@ export interface GatewayContext {
   /** Filled in for the request's log line. */
   facts: RequestFacts;
   /** What the answer may still take. */
-  answer: AnswerBudget;
+  answer: AnswerRest;
 }

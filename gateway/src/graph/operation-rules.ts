@@ -1,6 +1,8 @@
 import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
+import { answerTooLarge } from '@parley/chassis/answer-budget';
 import type { Caller } from '@parley/chassis/caller';
 import { type DomainError, isDomainError } from '@parley/chassis/errors';
+import { isLargerThan } from '@parley/chassis/graph/answer-size';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
@@ -10,7 +12,6 @@ import { changingCaller } from '../credentials/changing-caller.ts';
 import { forgetChangedBy } from '../credentials/may-have-changed.ts';
 import type { Standing } from '../credentials/standing.ts';
 import { mayBeLong } from '../http/bodies.ts';
-import { answerTooLarge, isLargerThan } from '../limits/answer-size.ts';
 import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
 import type { Documents } from './documents.ts';

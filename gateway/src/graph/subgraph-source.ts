@@ -1,13 +1,13 @@
 import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
 import { context as otel, propagation } from '@opentelemetry/api';
+import { answerTooLarge } from '@parley/chassis/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/chassis/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
-import { type AnswerBudget, answerTooLarge } from '../limits/answer-size.ts';
-import type { GatewayContext } from './gateway-context.ts';
+import type { AnswerRest, GatewayContext } from './gateway-context.ts';
 import { fieldsAsked, mutationsApart } from './mutations-apart.ts';
 import type { RootField } from './root-fields.ts';
 
@@ -120,7 +120,7 @@ async function callerOf(changing: ChangingCaller, fields: () => RootField[]): Pr
 }
 
 /** Reads an answer as far as the request's answer may still grow. */
-async function readWithin(budget: AnswerBudget, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
+async function readWithin(budget: AnswerRest, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
   budget.parts += 1;
   const announced = Number(headers['content-length'] ?? Number.NaN);
   // undici holds the sender to what it announced, and reads that quicker than piece by piece.
