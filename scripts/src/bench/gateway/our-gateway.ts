@@ -11,7 +11,7 @@ export interface Reached {
 const around = connectSurroundings(process.env);
 await around.start();
 // All sockets of a bench come from one address.
-const limits = { GATEWAY_PORT: '0', GATEWAY_SOCKETS_PER_CLIENT: '20000' };
+const limits = { GATEWAY_PORT: '0', GATEWAY_CONNECTIONS_PER_CLIENT: '20000', GATEWAY_SOCKETS_PER_CLIENT: '20000' };
 const self = gateway(readGatewayConfig({ ...process.env, ...limits }), around);
 await self.start();
 serve({ hello: { url: `${around.addresses.of('gateway', 'public')}/graphql` }, stop: () => self.stop() });

@@ -69,7 +69,9 @@ async function processFigures(
       ...ofModel,
       ...engines,
       PARLEY_SERVERS_DIR: join(folder, 'servers'),
-      GATEWAY_SOCKETS_PER_CLIENT: '20000', // all of them come from this machine
+      // All of them come from this machine.
+      GATEWAY_CONNECTIONS_PER_CLIENT: '20000',
+      GATEWAY_SOCKETS_PER_CLIENT: '20000',
       NODE_OPTIONS: `${collectingOptions}${profiling}`,
     },
   });
