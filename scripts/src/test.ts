@@ -77,14 +77,6 @@ async function main(): Promise<void> {
   if (total('failed') > 0) process.exitCode = 1;
 }
 
-/** What takes longest, the longest first: it begins first, so that no lane is through long before the other. */
-const longest = ['local', 'faults', 'scripts', 'chassis', 'stories on the mesh', 'gateway', 'session'];
-
-function longestFirst(steps: Step[]): Step[] {
-  const rank = ({ name }: Step) => (longest.includes(name) ? longest.indexOf(name) : longest.length);
-  return steps.toSorted((one, other) => rank(one) - rank(other));
-}
-
 /**
  * The steps in the order in which they begin. What waits for the servers comes last, so that a first run installs them beside
  * the rest.
@@ -106,7 +98,7 @@ function chosen(engines: RealEngines, signal: AbortSignal): Step[] {
     ...workspaces.filter(({ name }) => needsServers.has(name)).map((each) => tests(root, each, engines)),
     ...workspaces.flatMap((each) => onServer(engines, each)),
   ].map(steady);
-  const all = [...longestFirst(plain), ...longestFirst(real)];
+  const all = [...plain, ...real];
   const steps = positionals.length > 0 ? all : [...checks(root, process.env), ...all];
   const wanted = values.only.length > 0 ? steps.filter(({ name }) => values.only.includes(name)) : steps;
   return wanted.some((step) => real.includes(step)) ? [engines.step, ...wanted] : wanted;
