@@ -39,6 +39,8 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       '*.password',
     ],
   };
-  // Written at once: what a process logs just before it is killed matters most.
-  return file ? pino(options, pino.destination({ dest: file, mkdir: true, mode: 0o600, sync: true })) : pino(options);
+  // Written at once: what a process logs just before it is killed matters most. What pino does by default, to write later and the
+  // rest at the exit, also never ends where the reader of the log is gone: it tries again without end.
+  const where = file ? { dest: file, mkdir: true, mode: 0o600 } : { dest: 1 };
+  return pino(options, pino.destination({ ...where, sync: true }));
 }
