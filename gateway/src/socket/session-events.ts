@@ -2,7 +2,13 @@ import { isAbortError } from '@parley/chassis/abort';
 import { forbidden, notFound, unavailable } from '@parley/chassis/errors';
 import { idArgument } from '@parley/chassis/graph/id-argument';
 import type { RpcClient } from '@parley/chassis/rpc/client';
-import type { Message, SessionEvent, SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { follow } from '@parley/chassis/rpc/follow';
+import type {
+  FollowSessionRequest,
+  Message,
+  SessionEvent,
+  SessionServiceDefinition,
+} from '@parley/protos/parley/session/v1/session';
 import type { SubscriptionSource } from './subscriptions.ts';
 
 /** `Subscription.sessionEvents`, fed by the session service's stream. */
@@ -12,9 +18,15 @@ export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefi
     if (caller.kind === 'session' && id !== caller.sessionId) throw forbidden('This token belongs to another session');
     if (id === undefined) throw notFound('Session', String(sessionId));
     try {
-      const events = session().watchSession(
+      const events = follow(
+        (requests: AsyncIterable<FollowSessionRequest>, { signal: cut }) =>
+          session().followSession(requests, {
+            caller,
+            signal: cut,
+            passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
+          }),
         { sessionId: id, after: typeof after === 'string' ? after : undefined },
-        { caller, signal, passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'] },
+        signal,
       );
       for await (const { event } of events) {
         const payload = event && payloadOf(event);

@@ -1,16 +1,17 @@
 import type { Caller } from '@parley/chassis/caller';
+import { followed } from '@parley/chassis/rpc/follow';
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import type {
+  FollowSessionRequest,
   SessionEvent,
   SessionServiceImplementation,
-  WatchSessionRequest,
 } from '@parley/protos/parley/session/v1/session';
 
 /** A session service whose event streams the test feeds. */
 export interface SessionScript {
   rpc: SessionServiceImplementation<MeshContext>;
   /** The streams that were opened, in order. */
-  opened: { request: WatchSessionRequest; caller: Caller }[];
+  opened: { request: FollowSessionRequest; caller: Caller }[];
   /** Streams that are open now. */
   open(): number;
   /** Events that were handed to streams so far. */
@@ -22,7 +23,7 @@ export interface SessionScript {
   /** Status by session's id, all of tenant 1. */
   statuses: Map<number, string>;
   /** Called when a stream opens, before its first event; what it throws is the stream's error. */
-  onOpen: (request: WatchSessionRequest) => void;
+  onOpen: (request: FollowSessionRequest) => void;
 }
 
 interface Stream {
@@ -62,13 +63,18 @@ export function sessionScript(): SessionScript {
         };
       },
       getTranscript: () => Promise.reject(new Error('the gateway does not ask this')),
-      async *watchSession(request, { caller, signal, draining }) {
+      watchSession() {
+        throw new Error('the gateway does not ask this');
+      },
+      async *followSession(requests, { caller, signal, draining }) {
+        const { request, left } = await followed(requests);
+        const over = AbortSignal.any([signal, draining, left]);
         const stream: Stream = { events: [], wake: () => undefined };
         script.opened.push({ request, caller });
         streams.add(stream);
         try {
           script.onOpen(request);
-          while (!signal.aborted && !draining.aborted) {
+          while (!over.aborted) {
             for (const event of stream.events.splice(0)) {
               script.handedOn += 1;
               yield { event };
@@ -77,9 +83,8 @@ export function sessionScript(): SessionScript {
             if (stream.ended) return;
             await new Promise<void>((resolve) => {
               stream.wake = resolve;
-              signal.addEventListener('abort', () => resolve(), { once: true });
-              draining.addEventListener('abort', () => resolve(), { once: true });
-              if (stream.events.length > 0 || stream.ended) resolve();
+              over.addEventListener('abort', () => resolve(), { once: true });
+              if (stream.events.length > 0 || stream.ended || over.aborted) resolve();
             });
           }
         } finally {

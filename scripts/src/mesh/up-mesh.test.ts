@@ -128,7 +128,7 @@ const replies = (events: SessionEvent[]) => events.filter(({ __typename }) => __
 /** How many subscriptions this replica has served to their end, by its own count. */
 async function streamsServedBy(opsUrl: string): Promise<number> {
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
-  const count = /^parley_rpc_duration_seconds_count\{[^}]*WatchSession[^}]*\} (\d+)$/gmu;
+  const count = /^parley_rpc_duration_seconds_count\{[^}]*FollowSession[^}]*\} (\d+)$/gmu;
   return [...metrics.matchAll(count)].reduce((sum, [, served]) => sum + Number(served), 0);
 }
 

@@ -69,6 +69,7 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
         getTranscript: async () => ({ messages: [] }),
         resolveSessions: async () => ({ sessions: [] }),
         watchSession: async function* () {},
+        followSession: async function* () {},
         ...handlers,
       }),
     onListening: (bound) => {
@@ -263,7 +264,7 @@ test('what cannot work is told without a call, and no key is made', async (t) =>
     [
       ['session', 'Nothing'],
       env,
-      /session has no method Nothing\. It has: WatchSession, ResolveSessions, GetTranscript/,
+      /session has no method Nothing\. It has: WatchSession, FollowSession, ResolveSessions, GetTranscript/,
     ],
     [[...call, '{}', '{}'], env, /What is/],
     [[...call, '{"id": 1}'], env, /id is no field; GetTranscriptRequest has: sessionId/],

@@ -36,6 +36,7 @@ async function serving(t: ExecutionContext, handlers: Handlers) {
       grpc.add(EvaluationServiceDefinition, { getEvaluation: handlers.getEvaluation ?? unused });
       grpc.add(SessionServiceDefinition, {
         watchSession: handlers.watchSession ?? async function* () {},
+        followSession: handlers.followSession ?? async function* () {},
         resolveSessions: handlers.resolveSessions ?? unused,
         getTranscript: handlers.getTranscript ?? unused,
       });

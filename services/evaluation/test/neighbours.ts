@@ -130,6 +130,9 @@ export function neighbours(): Neighbours {
       watchSession: () => {
         throw new Error('evaluation does not ask this');
       },
+      followSession: () => {
+        throw new Error('evaluation does not ask this');
+      },
       resolveSessions: () => Promise.reject(new Error('evaluation does not ask this')),
     },
     identityRpc: {

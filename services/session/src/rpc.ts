@@ -1,3 +1,4 @@
+import { followed } from '@parley/chassis/rpc/follow';
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import type { App } from './app.ts';
@@ -9,6 +10,12 @@ export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> 
     async *watchSession({ sessionId, after }, { caller, signal, draining }) {
       const until = AbortSignal.any([signal, draining]);
       for await (const event of app.watchSession(caller, { sessionId, after }, until)) yield { event };
+    },
+
+    async *followSession(requests, { caller, signal, draining }) {
+      const { request, left } = await followed(requests);
+      const until = AbortSignal.any([signal, draining, left]);
+      for await (const event of app.watchSession(caller, request, until)) yield { event };
     },
 
     async resolveSessions({ sessionIds }, { caller }) {

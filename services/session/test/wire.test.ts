@@ -7,11 +7,12 @@ import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
 import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { rpcClient } from '@parley/chassis/rpc/client';
+import { follow } from '@parley/chassis/rpc/follow';
 import { rpcServer } from '@parley/chassis/rpc/server';
 import { createAddresses } from '@parley/chassis/surroundings';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
-import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { type FollowSessionRequest, SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
 import { readSessionConfig } from '../src/config.ts';
 import { session } from '../src/service.ts';
@@ -207,7 +208,7 @@ test('errors have the one shape, and null is the answer for what is not there', 
   t.like(asToken.errors?.[0] ?? {}, { extensions: { code: 'UNAUTHENTICATED' } });
 });
 
-test('a watcher that leaves cancels nothing, and a stopping server ends streams cleanly', async (t) => {
+test('a follower that leaves cancels nothing, and a stopping server ends streams cleanly', async (t) => {
   const { query, client, agent, unit } = await sessionUnit(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'one ', 'two');
@@ -215,14 +216,19 @@ test('a watcher that leaves cancels nothing, and a stopping server ends streams 
   const sessionId: number = data.startSession.id;
   await query(sendMessage, { input: { sessionId, text: 'Hi' } });
   gate.release();
-  for await (const { event } of client.calls.watchSession({ sessionId, after: '0' }, { caller: user })) {
-    if (event?.kind?.$case === 'aiResponseChunk') break;
-  }
+  const following = () =>
+    follow(
+      (requests: AsyncIterable<FollowSessionRequest>, { signal }) =>
+        client.calls.followSession(requests, { caller: user, signal }),
+      { sessionId, after: '0' },
+      new AbortController().signal,
+    );
+  for await (const { event } of following()) if (event?.kind?.$case === 'aiResponseChunk') break;
   t.is(agent.calls[0]?.end, undefined);
 
   const seen: string[] = [];
   const rest = (async () => {
-    for await (const { event } of client.calls.watchSession({ sessionId, after: '0' }, { caller: user })) {
+    for await (const { event } of following()) {
       seen.push(event?.kind?.$case ?? 'none');
       if (seen.length === 2) gate.open();
       if (event?.kind?.$case === 'aiResponse') void unit.stop();

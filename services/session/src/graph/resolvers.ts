@@ -56,6 +56,6 @@ export const resolvers = {
     transcript: ({ transcriptJson }: Evaluation): unknown => JSON.parse(transcriptJson),
   },
 
-  // The gateway serves subscriptions from `WatchSession`; these say only which type an event is.
+  // The gateway serves subscriptions from `FollowSession`; these say only which type an event is.
   SessionEvent: { __resolveType: ({ __typename }: { __typename: string }) => __typename },
 };

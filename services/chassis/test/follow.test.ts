@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as tick } from 'node:timers/promises';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import { createMetrics } from '@parley/chassis/metrics';
+import { type RpcClient, rpcClient } from '@parley/chassis/rpc/client';
+import { follow, followed } from '@parley/chassis/rpc/follow';
+import { type MeshContext, rpcServer } from '@parley/chassis/rpc/server';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
+import {
+  type FollowSessionRequest,
+  SessionServiceDefinition,
+  type SessionServiceImplementation,
+} from '@parley/protos/parley/session/v1/session';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+
+const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
+const log = pino({ level: 'silent' });
+type Handler = SessionServiceImplementation<MeshContext>['followSession'];
+type Session = RpcClient<typeof SessionServiceDefinition>;
+
+/** A server with one stream to follow, and a client with a connection of its own. */
+async function served(t: ExecutionContext, followSession: Handler): Promise<Session> {
+  const callers = createCallers(randomBytes(32));
+  let address = '';
+  const unused = () => Promise.reject(new Error('not part of this test'));
+  const server = rpcServer({
+    unit: 'it',
+    port: 0,
+    callers,
+    log,
+    metrics: createMetrics('it'),
+    drainTimeoutMs: 500,
+    services: (grpc) =>
+      grpc.add(SessionServiceDefinition, {
+        followSession,
+        watchSession: async function* () {},
+        resolveSessions: unused,
+        getTranscript: unused,
+      }),
+    onListening: (bound) => {
+      address = bound;
+    },
+  });
+  await server.start();
+  const client = rpcClient({ definition: SessionServiceDefinition, unit: 'it', address: () => address, callers });
+  await client.start();
+  t.teardown(async () => {
+    await client.stop();
+    await server.stop();
+  });
+  return client.calls;
+}
+
+/** A stream of which nothing ends but by those who follow it. */
+function endless() {
+  const streams = { open: 0, cancelled: 0 };
+  const handler: Handler = async function* (requests, { signal }) {
+    const { left } = await followed(requests);
+    streams.open += 1;
+    try {
+      yield {};
+      await new Promise<void>((resolve) => {
+        left.addEventListener('abort', () => resolve());
+        if (left.aborted) resolve();
+      });
+    } finally {
+      streams.open -= 1;
+      if (signal.aborted) streams.cancelled += 1;
+    }
+  };
+  return { streams, handler };
+}
+
+const followSession = (session: Session, sessionId: number, signal: AbortSignal) =>
+  follow(
+    (requests: AsyncIterable<FollowSessionRequest>, options) => session.followSession(requests, { caller, ...options }),
+    { sessionId },
+    signal,
+  );
+
+/** Reads to the end; answers how many responses there were. */
+async function count(responses: AsyncIterable<unknown>, onResponse?: () => void): Promise<number> {
+  let received = 0;
+  for await (const _ of responses) {
+    received += 1;
+    onResponse?.();
+  }
+  return received;
+}
+
+test('thousands may leave at once, and who stays notices nothing', async (t) => {
+  const { streams, handler } = endless();
+  const session = await served(t, handler);
+  const [staying, leaving] = [new AbortController(), new AbortController()];
+  const stayer = count(followSession(session, 1, staying.signal));
+  let answered = 0;
+  const leavers = Array.from({ length: 1_500 }, () =>
+    count(followSession(session, 2, leaving.signal), () => {
+      answered += 1;
+    }),
+  );
+  await eventually('all follow', () => answered === 1_500, { timeoutMs: 30_000 });
+
+  leaving.abort();
+  await Promise.all(leavers);
+  await eventually('their streams are over', () => streams.open === 1, { timeoutMs: 30_000 });
+  t.is(streams.cancelled, 0);
+  const another = new AbortController();
+  t.is(await count(followSession(session, 3, another.signal), () => another.abort()), 1);
+  await eventually('the connection and what else it carries go on', () => streams.open === 1);
+  staying.abort();
+  t.is(await stayer, 1);
+});
+
+test('whoever stops reading leaves, too', async (t) => {
+  const { streams, handler } = endless();
+  const session = await served(t, handler);
+  for await (const _ of followSession(session, 1, new AbortController().signal)) break;
+  await eventually('the stream is over', () => streams.open === 0);
+  t.is(streams.cancelled, 0);
+});
+
+test('nobody waits for a server that does not let go', async (t) => {
+  const gate = createGate();
+  const session = await served(t, async function* (requests) {
+    await followed(requests);
+    yield {};
+    await gate.pass();
+  });
+  const leaving = new AbortController();
+  t.is(await count(followSession(session, 1, leaving.signal), () => leaving.abort()), 1);
+  gate.open();
+});
+
+test('the end and the errors of a stream reach who follows it', async (t) => {
+  let isWhole = true;
+  const session = await served(t, async function* (requests) {
+    const { request } = await followed(requests);
+    yield {};
+    yield {};
+    if (!isWhole) throw new Error(`${request.sessionId} broke`);
+  });
+  const { signal } = new AbortController();
+  t.is(await count(followSession(session, 1, signal)), 2);
+  isWhole = false;
+  await t.throwsAsync(count(followSession(session, 1, signal)), { any: true });
+});
+
+test('nothing is asked for when the signal is aborted already', async (t) => {
+  const { streams, handler } = endless();
+  const session = await served(t, handler);
+  t.is(await count(followSession(session, 1, AbortSignal.abort())), 0);
+  await tick();
+  t.is(streams.open, 0);
+});
+
+test('a stream that is left before it said what to follow is refused', async (t) => {
+  const session = await served(t, async function* (requests) {
+    await followed(requests);
+    yield {};
+  });
+  const nothing = session.followSession((async function* () {})(), { caller, passOn: ['invalid'] });
+  await t.throwsAsync(count(nothing), { message: 'The stream was left before it said what to follow' });
+});
