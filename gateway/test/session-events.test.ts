@@ -107,6 +107,56 @@ test('events arrive typed, whole and in order', async (t) => {
   t.true(results.every(({ errors }) => errors === undefined));
 });
 
+test('all who watch one session live are handed the same from one stream, each as they asked', async (t) => {
+  const { openSocket: open, session } = await subscribedMesh(t);
+  const live = (n: number, text: string) => ({ ...chunk(n, text), occurredAt: new Date() });
+  const sockets = Array.from({ length: 6 }, open);
+  const all = sockets.map((socket) => socket.subscribe(sessionEventsQuery, { sessionId: 7 }));
+  const brief = open().subscribe('subscription { e: sessionEvents(sessionId: 7) { eventId } }');
+  const other = open().subscribe(sessionEventsQuery, { sessionId: 8 });
+  await eventually('all are subscribed', () => session.open() === 8);
+  session.send(live(1, 'one'));
+  await eventually('two streams are left, one of each session', () => session.open() === 2);
+  session.send(live(2, 'two'), live(3, 'three'));
+
+  for (const { results } of all) {
+    await eventually('all has arrived', () => results.length === 3);
+    t.deepEqual(
+      results.map(({ data }) => (data?.sessionEvents as { text: string }).text),
+      ['one', 'two', 'three'],
+    );
+  }
+  await eventually('all has arrived', () => brief.results.length === 3 && other.results.length === 3);
+  t.deepEqual(
+    brief.results.map(({ data }) => data),
+    [1, 2, 3].map((n) => ({ e: { eventId: `1700000000000-${n}` } })),
+  );
+
+  for (const { leave } of all) leave();
+  session.send(live(4, 'four'));
+  await eventually('who stays hears on', () => brief.results.length === 4);
+  t.true(all.every(({ results }) => results.length === 3));
+  session.end(new Error('broken'));
+  t.like(await eventually('the error reaches who stayed', brief.ended), [{ extensions: { code: 'INTERNAL' } }]);
+});
+
+test('a session that a reader may not see is no part of what others watch of it', async (t) => {
+  const { socket, openSocket: open, session } = await subscribedMesh(t);
+  const live = (n: number) => ({ ...chunk(n, 'x'), occurredAt: new Date() });
+  const { results } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
+  await eventually('it is subscribed', () => session.open() === 1);
+  session.send(live(1));
+  await eventually('it has arrived', () => results.length === 1);
+  session.onOpen = () => {
+    throw notFound('Session', 7);
+  };
+  const stranger = open().subscribe(sessionEventsQuery, { sessionId: 7 });
+  t.like(await eventually('the stranger is refused', stranger.ended), [{ extensions: { code: 'NOT_FOUND' } }]);
+  session.send(live(2));
+  await eventually('events flow', () => results.length === 2);
+  t.deepEqual(stranger.results, []);
+});
+
 test('fragments on the interface and on types, aliases and __typename resolve from the event', async (t) => {
   const { socket, session } = await subscribedMesh(t);
   const { results } = socket.subscribe(`

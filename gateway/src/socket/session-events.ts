@@ -1,4 +1,5 @@
 import { isAbortError } from '@parley/chassis/abort';
+import type { Caller } from '@parley/chassis/caller';
 import { forbidden, notFound, unavailable } from '@parley/chassis/errors';
 import { idArgument } from '@parley/chassis/graph/id-argument';
 import type { RpcClient } from '@parley/chassis/rpc/client';
@@ -9,29 +10,39 @@ import type {
   SessionEvent,
   SessionServiceDefinition,
 } from '@parley/protos/parley/session/v1/session';
-import type { SubscriptionSource } from './subscriptions.ts';
+import { sharedFeeds } from './shared-feeds.ts';
+import { isLive, type SubscriptionPayload, type SubscriptionSource } from './subscriptions.ts';
 
-/** `Subscription.sessionEvents`, fed by the session service's stream. */
+/** An event in the shape of the GraphQL type that stands for it. */
+export interface EventPayload extends SubscriptionPayload {
+  __typename: string;
+  eventId: string;
+}
+
+/** `Subscription.sessionEvents`, fed by the session service's stream: one for all readers of a session who have caught up. */
 export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefinition>): SubscriptionSource {
+  const feeds = sharedFeeds<EventPayload>({ isLive });
+
+  async function* payloads(request: FollowSessionRequest, caller: Caller, signal: AbortSignal) {
+    const open = (requests: AsyncIterable<FollowSessionRequest>, { signal: cut }: { signal: AbortSignal }) =>
+      session().followSession(requests, {
+        caller,
+        signal: cut,
+        passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
+      });
+    for await (const { event } of follow(open, request, signal)) {
+      const payload = event && payloadOf(event);
+      if (payload) yield payload;
+    }
+  }
+
   return async function* ({ sessionId, after }, caller, signal) {
     const id = idArgument(String(sessionId));
     if (caller.kind === 'session' && id !== caller.sessionId) throw forbidden('This token belongs to another session');
     if (id === undefined) throw notFound('Session', String(sessionId));
+    const request = { sessionId: id, after: typeof after === 'string' ? after : undefined };
     try {
-      const events = follow(
-        (requests: AsyncIterable<FollowSessionRequest>, { signal: cut }) =>
-          session().followSession(requests, {
-            caller,
-            signal: cut,
-            passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
-          }),
-        { sessionId: id, after: typeof after === 'string' ? after : undefined },
-        signal,
-      );
-      for await (const { event } of events) {
-        const payload = event && payloadOf(event);
-        if (payload) yield payload;
-      }
+      yield* feeds.follow(`${caller.tenantId} ${id}`, (until) => payloads(request, caller, until), signal);
     } catch (error) {
       if (isAbortError(error)) return;
       throw error;
@@ -42,8 +53,8 @@ export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefi
   };
 }
 
-/** The event in the shape of the GraphQL type that stands for it; undefined for a kind that only a newer version knows. */
-export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): Record<string, unknown> | undefined {
+/** Undefined for a kind that only a newer version knows. */
+export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): EventPayload | undefined {
   const common = { eventId, sessionId, occurredAt: occurredAt?.toISOString() };
   switch (kind?.$case) {
     case 'aiResponseChunk':

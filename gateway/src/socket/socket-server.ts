@@ -4,7 +4,7 @@ import { clientNetwork } from '@parley/chassis/client-network';
 import { DomainError, isDomainError } from '@parley/chassis/errors';
 import { formatGraphError, graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
-import { type ExecutionArgs, GraphQLError, type GraphQLSchema, subscribe } from 'graphql';
+import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Context } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { type ServerOptions, WebSocketServer } from 'ws';
@@ -19,6 +19,7 @@ import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
 import { type ReplayPace, replayPace } from './replay-pace.ts';
+import { sharedResults } from './shared-results.ts';
 import { readSubscription } from './subscription-documents.ts';
 import type { SubscriptionContext } from './subscriptions.ts';
 
@@ -62,6 +63,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
   const sockets = new WebSocketServer(serverOptions);
   const clients = clientCounts();
   const format = formatGraphError(log);
+  const subscribe = sharedResults();
 
   http.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const client = clientNetwork(originOf(request).ip);

@@ -2,12 +2,19 @@ import type { Caller } from '@parley/chassis/caller';
 import type { GraphQLSchema } from 'graphql';
 import type { ReplayPace } from './replay-pace.ts';
 
-/** The payloads of one Subscription field: plain objects in the shape of the field's type. */
+/** An event: a plain object in the shape of its field's type. Nobody changes it; it may be that of many readers. */
+export interface SubscriptionPayload {
+  /** When it happened, RFC 3339. */
+  occurredAt?: string | undefined;
+  [field: string]: unknown;
+}
+
+/** The events of one Subscription field. */
 export type SubscriptionSource = (
   args: Record<string, unknown>,
   caller: Caller,
   signal: AbortSignal,
-) => AsyncIterable<Record<string, unknown>>;
+) => AsyncIterable<SubscriptionPayload>;
 
 /** What a subscription finds in its context. */
 export interface SubscriptionContext {
@@ -34,6 +41,15 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
     const field = fields[name];
     const source = sources[name];
     if (!field || !source) throw new Error(`Subscription.${name} has no ${field ? 'source' : 'field'}`);
+    const roots = new WeakMap<SubscriptionPayload, object>();
+    // The same for all who are handed the same: what was executed of it is found by it.
+    const rootOf = (payload: SubscriptionPayload) => {
+      const known = roots.get(payload);
+      if (known) return known;
+      const root = { [name]: payload };
+      roots.set(payload, root);
+      return root;
+    };
     field.subscribe = async function* (_root, args: Record<string, unknown>, context: SubscriptionContext) {
       const { caller, signal, pace } = context;
       let hasCaughtUp = false;
@@ -41,7 +57,7 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
         hasCaughtUp ||= isLive(payload);
         const end = hasCaughtUp ? undefined : await pace.turn();
         try {
-          yield { [name]: payload };
+          yield rootOf(payload);
         } finally {
           end?.(); // it has been sent, or never will be
         }
@@ -50,6 +66,7 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
   }
 }
 
-function isLive({ occurredAt }: Record<string, unknown>): boolean {
-  return typeof occurredAt !== 'string' || Date.now() - Date.parse(occurredAt) < liveMs;
+/** Whether an event comes as it happens; an older one was kept for its subscriber. */
+export function isLive({ occurredAt }: SubscriptionPayload): boolean {
+  return occurredAt === undefined || Date.now() - Date.parse(occurredAt) < liveMs;
 }

@@ -1,0 +1,172 @@
+import { unavailable } from '@parley/chassis/errors';
+import { compareEventIds, type EventId, FIRST_EVENT_ID } from '@parley/chassis/event-log/event-id';
+
+/** What a stream carries. */
+export interface FeedItem {
+  /** Grows within a stream. */
+  readonly eventId: EventId;
+}
+
+export interface SharedFeedsOptions<Item> {
+  /** Whether an item has just happened: whoever is handed one has caught up. */
+  isLive: (item: Item) => boolean;
+  /** How many of its newest items a shared stream keeps, for those who come to it. Default 16. */
+  kept?: number;
+  /** How many items a reader may leave unread. Default 1,000. */
+  maxUnread?: number;
+}
+
+/** Readers of one stream who have caught up with it share what is read of it. */
+export interface SharedFeeds<Item> {
+  /**
+   * What `open` gives, until `signal` aborts. Every reader opens a stream of its own, which says whether it may read and what it has
+   * missed; with the first live item that is left, and the reader handed what all the others are. The first who gets so far
+   * lends its stream to those after it, and it lives until the last of them leaves.
+   * @param key Who may read one stream of a key may read all of them, and all say the same.
+   */
+  follow(
+    key: string,
+    open: (signal: AbortSignal) => AsyncGenerator<Item>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Item, void, undefined>;
+}
+
+/** A stream that is read for many. */
+interface Feed<Item> {
+  /** The newest items, oldest first; never empty. */
+  recent: Item[];
+  seats: Set<Seat<Item>>;
+  /** Nobody reads it any more. */
+  leave: () => void;
+}
+
+/** One of its readers. */
+interface Seat<Item> {
+  unread: Item[];
+  wake: () => void;
+  /** Set when nothing more will come. */
+  end?: End;
+}
+
+type End = 'ended' | { error: unknown };
+
+export function sharedFeeds<Item extends FeedItem>({
+  isLive,
+  kept = 16,
+  maxUnread = 1_000,
+}: SharedFeedsOptions<Item>): SharedFeeds<Item> {
+  const feeds = new Map<string, Feed<Item>>();
+
+  /** Makes a reader's stream that of all; `item` is the last that it gave. */
+  function share(key: string, stream: AsyncGenerator<Item>, item: Item, leave: () => void): Feed<Item> {
+    const feed: Feed<Item> = { recent: [item], seats: new Set(), leave };
+    feeds.set(key, feed);
+    void readFor(feed, stream).then((end) => {
+      forget(key, feed);
+      for (const seat of feed.seats) {
+        seat.end ??= end;
+        seat.wake();
+      }
+    });
+    return feed;
+  }
+
+  function forget(key: string, feed: Feed<Item>): void {
+    if (feeds.get(key) === feed) feeds.delete(key);
+  }
+
+  async function readFor({ recent, seats }: Feed<Item>, stream: AsyncGenerator<Item>): Promise<End> {
+    try {
+      for await (const item of stream) {
+        recent.push(item);
+        if (recent.length > kept) recent.shift();
+        for (const seat of seats) hand(seat, item);
+      }
+      return 'ended';
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  function hand(seat: Seat<Item>, item: Item): void {
+    if (seat.end) return;
+    seat.unread.push(item);
+    if (seat.unread.length > maxUnread) {
+      seat.unread = [];
+      seat.end = { error: unavailable('This reader is too slow; subscribe again with the last event id') };
+    }
+    seat.wake();
+  }
+
+  /** A seat whose reader gets `item` and all after it; undefined where the feed has forgotten what came next. */
+  function take({ recent, seats }: Feed<Item>, item: Item): Seat<Item> | undefined {
+    const isBefore = (other: Item) => compareEventIds(item.eventId, other.eventId) < 0;
+    if (recent[0] && isBefore(recent[0])) return undefined;
+    const seat: Seat<Item> = { unread: [item, ...recent.filter(isBefore)], wake: () => undefined };
+    seats.add(seat);
+    return seat;
+  }
+
+  async function* read(key: string, feed: Feed<Item>, seat: Seat<Item>, signal: AbortSignal): AsyncGenerator<Item> {
+    const wake = () => seat.wake();
+    signal.addEventListener('abort', wake, { once: true });
+    let lastId = FIRST_EVENT_ID;
+    try {
+      while (!signal.aborted) {
+        const item = seat.unread.shift();
+        if (item) {
+          // The reader's own stream may have been ahead of the feed.
+          if (compareEventIds(item.eventId, lastId) <= 0) continue;
+          lastId = item.eventId;
+          yield item;
+          continue;
+        }
+        if (seat.end === 'ended') return;
+        if (seat.end) throw seat.end.error;
+        await new Promise<void>((resolve) => {
+          seat.wake = resolve;
+        });
+      }
+    } finally {
+      signal.removeEventListener('abort', wake);
+      feed.seats.delete(seat);
+      if (feed.seats.size === 0) {
+        forget(key, feed);
+        feed.leave();
+      }
+    }
+  }
+
+  return {
+    async *follow(key, open, signal) {
+      if (signal.aborted) return;
+      const own = new AbortController();
+      const leave = () => own.abort();
+      signal.addEventListener('abort', leave, { once: true });
+      const stream = open(own.signal);
+      let isLent = false;
+      try {
+        for (;;) {
+          const { done, value: item } = await stream.next();
+          if (done) return;
+          if (isLive(item)) {
+            const found = feeds.get(key);
+            isLent = !found;
+            const feed = found ?? share(key, stream, item, leave);
+            const seat = take(feed, item);
+            if (seat) {
+              signal.removeEventListener('abort', leave);
+              if (!isLent) void stream.return(undefined);
+              yield* read(key, feed, seat, signal);
+              return;
+            }
+          }
+          yield item;
+        }
+      } finally {
+        signal.removeEventListener('abort', leave);
+        if (!isLent) void stream.return(undefined);
+      }
+    },
+  };
+}
