@@ -1,57 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import { setImmediate as tick } from 'node:timers/promises';
-import { type Caller, createCallers } from '@parley/chassis/caller';
-import { createMetrics } from '@parley/chassis/metrics';
-import { type RpcClient, rpcClient } from '@parley/chassis/rpc/client';
+import type { RpcClient } from '@parley/chassis/rpc/client';
 import { follow, followed } from '@parley/chassis/rpc/follow';
-import { type MeshContext, rpcServer } from '@parley/chassis/rpc/server';
+import type { MeshContext } from '@parley/chassis/rpc/server';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
-import {
-  type FollowSessionRequest,
+import type {
+  FollowSessionRequest,
   SessionServiceDefinition,
-  type SessionServiceImplementation,
+  SessionServiceImplementation,
 } from '@parley/protos/parley/session/v1/session';
-import test, { type ExecutionContext } from 'ava';
-import { pino } from 'pino';
+import test from 'ava';
+import { caller, serving } from './support/rpc-served.ts';
 
-const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
-const log = pino({ level: 'silent' });
 type Handler = SessionServiceImplementation<MeshContext>['followSession'];
 type Session = RpcClient<typeof SessionServiceDefinition>;
-
-/** A server with one stream to follow, and a client with a connection of its own. */
-async function served(t: ExecutionContext, followSession: Handler): Promise<Session> {
-  const callers = createCallers(randomBytes(32));
-  let address = '';
-  const unused = () => Promise.reject(new Error('not part of this test'));
-  const server = rpcServer({
-    unit: 'it',
-    port: 0,
-    callers,
-    log,
-    metrics: createMetrics('it'),
-    drainTimeoutMs: 500,
-    services: (grpc) =>
-      grpc.add(SessionServiceDefinition, {
-        followSession,
-        watchSession: async function* () {},
-        resolveSessions: unused,
-        getTranscript: unused,
-      }),
-    onListening: (bound) => {
-      address = bound;
-    },
-  });
-  await server.start();
-  const client = rpcClient({ definition: SessionServiceDefinition, unit: 'it', address: () => address, callers });
-  await client.start();
-  t.teardown(async () => {
-    await client.stop();
-    await server.stop();
-  });
-  return client.calls;
-}
 
 /** A stream of which nothing ends but by those who follow it. */
 function endless() {
@@ -92,7 +54,7 @@ async function count(responses: AsyncIterable<unknown>, onResponse?: () => void)
 
 test('thousands may leave at once, and who stays notices nothing', async (t) => {
   const { streams, handler } = endless();
-  const session = await served(t, handler);
+  const { session } = await serving(t, { followSession: handler });
   const [staying, leaving] = [new AbortController(), new AbortController()];
   const stayer = count(followSession(session, 1, staying.signal));
   let answered = 0;
@@ -116,7 +78,7 @@ test('thousands may leave at once, and who stays notices nothing', async (t) => 
 
 test('whoever stops reading leaves, too', async (t) => {
   const { streams, handler } = endless();
-  const session = await served(t, handler);
+  const { session } = await serving(t, { followSession: handler });
   for await (const _ of followSession(session, 1, new AbortController().signal)) break;
   await eventually('the stream is over', () => streams.open === 0);
   t.is(streams.cancelled, 0);
@@ -124,10 +86,12 @@ test('whoever stops reading leaves, too', async (t) => {
 
 test('nobody waits for a server that does not let go', async (t) => {
   const gate = createGate();
-  const session = await served(t, async function* (requests) {
-    await followed(requests);
-    yield {};
-    await gate.pass();
+  const { session } = await serving(t, {
+    async *followSession(requests) {
+      await followed(requests);
+      yield {};
+      await gate.pass();
+    },
   });
   const leaving = new AbortController();
   t.is(await count(followSession(session, 1, leaving.signal), () => leaving.abort()), 1);
@@ -136,11 +100,13 @@ test('nobody waits for a server that does not let go', async (t) => {
 
 test('the end and the errors of a stream reach who follows it', async (t) => {
   let isWhole = true;
-  const session = await served(t, async function* (requests) {
-    const { request } = await followed(requests);
-    yield {};
-    yield {};
-    if (!isWhole) throw new Error(`${request.sessionId} broke`);
+  const { session } = await serving(t, {
+    async *followSession(requests) {
+      const { request } = await followed(requests);
+      yield {};
+      yield {};
+      if (!isWhole) throw new Error(`${request.sessionId} broke`);
+    },
   });
   const { signal } = new AbortController();
   t.is(await count(followSession(session, 1, signal)), 2);
@@ -150,16 +116,18 @@ test('the end and the errors of a stream reach who follows it', async (t) => {
 
 test('nothing is asked for when the signal is aborted already', async (t) => {
   const { streams, handler } = endless();
-  const session = await served(t, handler);
+  const { session } = await serving(t, { followSession: handler });
   t.is(await count(followSession(session, 1, AbortSignal.abort())), 0);
   await tick();
   t.is(streams.open, 0);
 });
 
 test('a stream that is left before it said what to follow is refused', async (t) => {
-  const session = await served(t, async function* (requests) {
-    await followed(requests);
-    yield {};
+  const { session } = await serving(t, {
+    async *followSession(requests) {
+      await followed(requests);
+      yield {};
+    },
   });
   const nothing = session.followSession((async function* () {})(), { caller, passOn: ['invalid'] });
   await t.throwsAsync(count(nothing), { message: 'The stream was left before it said what to follow' });

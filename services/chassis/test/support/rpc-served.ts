@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import { createMetrics } from '@parley/chassis/metrics';
+import { rpcClient } from '@parley/chassis/rpc/client';
+import { type MeshContext, rpcServer } from '@parley/chassis/rpc/server';
+import {
+  EvaluationServiceDefinition,
+  type EvaluationServiceImplementation,
+} from '@parley/protos/parley/evaluation/v1/evaluation';
+import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+
+/** Who asks. */
+export const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
+const log = pino({ level: 'silent' });
+
+type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
+
+/** A server of the mesh with these handlers, and a client of each of its services over a connection of its own. */
+export async function serving(t: ExecutionContext, handlers: Handlers) {
+  const callers = createCallers(randomBytes(32));
+  let address = '';
+  const unused = () => Promise.reject(new Error('not part of this test'));
+  const server = rpcServer({
+    unit: 'it',
+    port: 0,
+    callers,
+    log,
+    metrics: createMetrics('it'),
+    drainTimeoutMs: 2_000,
+    services: (grpc) => {
+      grpc.add(EvaluationServiceDefinition, { getEvaluation: handlers.getEvaluation ?? unused });
+      grpc.add(SessionServiceDefinition, {
+        watchSession: handlers.watchSession ?? async function* () {},
+        followSession: handlers.followSession ?? async function* () {},
+        resolveSessions: handlers.resolveSessions ?? unused,
+        getTranscript: handlers.getTranscript ?? unused,
+      });
+    },
+    onListening: (bound) => {
+      address = bound;
+    },
+  });
+  await server.start();
+  const evaluation = rpcClient({
+    definition: EvaluationServiceDefinition,
+    unit: 'it',
+    address: () => address,
+    callers,
+  });
+  const session = rpcClient({ definition: SessionServiceDefinition, unit: 'it', address: () => address, callers });
+  await evaluation.start();
+  await session.start();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= server.stop();
+    return stopped;
+  };
+  t.teardown(async () => {
+    await evaluation.stop();
+    await session.stop();
+    await stop();
+  });
+  return { evaluation: evaluation.calls, session: session.calls, address, stop };
+}
