@@ -2,7 +2,7 @@ import { DomainError, forbidden, invalid, notFound } from '@parley/chassis/error
 import { eventually } from '@parley/chassis/testing/eventually';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
-import { gatewayMesh } from './support/gateway-mesh.ts';
+import { type GatewayMeshOptions, gatewayMesh } from './support/gateway-mesh.ts';
 import { openSocket, sessionEventsQuery } from './support/socket.ts';
 
 const occurredAt = new Date('2026-01-02T03:04:05.678Z');
@@ -15,8 +15,8 @@ function chunk(n: number, text: string): SessionEvent {
   return event(n, { $case: 'aiResponseChunk', value: { clientTurnId: 'c-1', turnIndex: 0, attempt: 1, text } });
 }
 
-async function subscribedMesh(t: ExecutionContext) {
-  const mesh = await gatewayMesh(t);
+async function subscribedMesh(t: ExecutionContext, options: GatewayMeshOptions = {}) {
+  const mesh = await gatewayMesh(t, options);
   const token = await mesh.identity.signIn('s-1', { tenantId: 42 });
   const open = () => openSocket(t, mesh.url, { 'x-app-platform': 'customer', authorization: `Bearer ${token}` });
   return { ...mesh, openSocket: open, socket: open() };
@@ -138,6 +138,23 @@ test('all who watch one session live are handed the same from one stream, each a
   t.true(all.every(({ results }) => results.length === 3));
   session.end(new Error('broken'));
   t.like(await eventually('the error reaches who stayed', brief.ended), [{ extensions: { code: 'INTERNAL' } }]);
+});
+
+test('a session service of the version before serves events, too', async (t) => {
+  const { socket, session } = await subscribedMesh(t, { oldSession: true });
+  const { results, leave } = socket.subscribe(sessionEventsQuery, { sessionId: 7, after: '0' });
+  await eventually('it is subscribed', () => session.open() === 1);
+  t.deepEqual(session.opened[0]?.request, { sessionId: 7, after: '0' });
+  session.send(chunk(1, 'kept'), { ...chunk(2, 'live'), occurredAt: new Date() }, chunk(3, 'later'));
+  await eventually('all has arrived', () => results.length === 3);
+  leave();
+  await eventually('the stream is over', () => session.open() === 0);
+
+  session.onOpen = () => {
+    throw notFound('Session', 8);
+  };
+  const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 8 });
+  t.like(await eventually('it is refused', ended), [{ extensions: { code: 'NOT_FOUND' } }]);
 });
 
 test('a session that a reader may not see is no part of what others watch of it', async (t) => {

@@ -2,7 +2,8 @@ import { isAbortError } from '@parley/chassis/abort';
 import type { Caller } from '@parley/chassis/caller';
 import { forbidden, notFound, unavailable } from '@parley/chassis/errors';
 import { idArgument } from '@parley/chassis/graph/id-argument';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { MeshCallOptions, RpcClient } from '@parley/chassis/rpc/client';
+import { isUnimplemented } from '@parley/chassis/rpc/client-errors';
 import { follow } from '@parley/chassis/rpc/follow';
 import type {
   FollowSessionRequest,
@@ -23,14 +24,23 @@ export interface EventPayload extends SubscriptionPayload {
 export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefinition>): SubscriptionSource {
   const feeds = sharedFeeds<EventPayload>({ isLive });
 
+  async function* responses(request: FollowSessionRequest, caller: Caller, signal: AbortSignal) {
+    const options = {
+      caller,
+      passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
+    } satisfies MeshCallOptions;
+    const open = (requests: AsyncIterable<FollowSessionRequest>, cut: { signal: AbortSignal }) =>
+      session().followSession(requests, { ...options, ...cut });
+    try {
+      yield* follow(open, request, signal);
+    } catch (error) {
+      if (!isUnimplemented(error)) throw error;
+      yield* session().watchSession(request, { ...options, signal }); // while a rolling change lasts
+    }
+  }
+
   async function* payloads(request: FollowSessionRequest, caller: Caller, signal: AbortSignal) {
-    const open = (requests: AsyncIterable<FollowSessionRequest>, { signal: cut }: { signal: AbortSignal }) =>
-      session().followSession(requests, {
-        caller,
-        signal: cut,
-        passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
-      });
-    for await (const { event } of follow(open, request, signal)) {
+    for await (const { event } of responses(request, caller, signal)) {
       const payload = event && payloadOf(event);
       if (payload) yield payload;
     }

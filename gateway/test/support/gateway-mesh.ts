@@ -36,6 +36,8 @@ export interface GatewayMeshOptions {
   graphUrls?: Partial<Record<SubgraphName, string>>;
   /** Asked before each subscription to announcements; what it throws is what comes of it. */
   onSubscribe?: () => void;
+  /** A session service of the version before, which knows no `FollowSession`. */
+  oldSession?: boolean;
   /** Where the gateway listens. Default: 127.0.0.1. */
   host?: string;
 }
@@ -134,7 +136,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       services: (server) =>
         name === 'identity'
           ? server.add(IdentityServiceDefinition, identity.rpc)
-          : server.add(SessionServiceDefinition, session.rpc),
+          : server.add(options.oldSession ? oldSessionService : SessionServiceDefinition, session.rpc),
       onListening: (address) => addresses.announce(name, 'rpc', address),
     });
   }
@@ -222,6 +224,9 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       ),
   };
 }
+
+const { followSession: _, ...oldMethods } = SessionServiceDefinition.methods;
+const oldSessionService = { ...SessionServiceDefinition, methods: oldMethods };
 
 function portOf(address: string): number {
   return Number(/:(\d+)\/?$/.exec(address)?.[1]);

@@ -63,35 +63,38 @@ export function sessionScript(): SessionScript {
         };
       },
       getTranscript: () => Promise.reject(new Error('the gateway does not ask this')),
-      watchSession() {
-        throw new Error('the gateway does not ask this');
-      },
+      watchSession: (request, { caller, signal, draining }) =>
+        stream(request, caller, AbortSignal.any([signal, draining])),
       async *followSession(requests, { caller, signal, draining }) {
         const { request, left } = await followed(requests);
-        const over = AbortSignal.any([signal, draining, left]);
-        const stream: Stream = { events: [], wake: () => undefined };
-        script.opened.push({ request, caller });
-        streams.add(stream);
-        try {
-          script.onOpen(request);
-          while (!over.aborted) {
-            for (const event of stream.events.splice(0)) {
-              script.handedOn += 1;
-              yield { event };
-            }
-            if (stream.ended?.error) throw stream.ended.error;
-            if (stream.ended) return;
-            await new Promise<void>((resolve) => {
-              stream.wake = resolve;
-              over.addEventListener('abort', () => resolve(), { once: true });
-              if (stream.events.length > 0 || stream.ended || over.aborted) resolve();
-            });
-          }
-        } finally {
-          streams.delete(stream);
-        }
+        yield* stream(request, caller, AbortSignal.any([signal, draining, left]));
       },
     },
   };
+
+  async function* stream(request: FollowSessionRequest, caller: Caller, over: AbortSignal) {
+    const self: Stream = { events: [], wake: () => undefined };
+    script.opened.push({ request, caller });
+    streams.add(self);
+    try {
+      script.onOpen(request);
+      while (!over.aborted) {
+        for (const event of self.events.splice(0)) {
+          script.handedOn += 1;
+          yield { event };
+        }
+        if (self.ended?.error) throw self.ended.error;
+        if (self.ended) return;
+        await new Promise<void>((resolve) => {
+          self.wake = resolve;
+          over.addEventListener('abort', () => resolve(), { once: true });
+          if (self.events.length > 0 || self.ended || over.aborted) resolve();
+        });
+      }
+    } finally {
+      streams.delete(self);
+    }
+  }
+
   return script;
 }

@@ -38,6 +38,12 @@ export function clientErrors(service: string) {
   };
 }
 
+/** Whether a call failed because its server knows no such method: it is of a version before. */
+export function isUnimplemented(error: unknown): boolean {
+  const cause = error instanceof DomainError ? error.cause : error;
+  return cause instanceof ClientError && cause.code === Status.UNIMPLEMENTED;
+}
+
 function detailsOf(error: ClientError): {
   kind?: ErrorKind;
   reason?: string;
