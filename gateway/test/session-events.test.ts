@@ -122,7 +122,7 @@ test('all who watch one session live are handed the same from one stream, each a
   for (const { results } of all) {
     await eventually('all has arrived', () => results.length === 3);
     t.deepEqual(
-      results.map(({ data }) => (data?.sessionEvents as { text: string }).text),
+      results.map(({ data }) => (data as { sessionEvents: { text: string } } | undefined)?.sessionEvents.text),
       ['one', 'two', 'three'],
     );
   }

@@ -61,13 +61,7 @@ export function sharedFeeds<Item extends FeedItem>({
   function share(key: string, stream: AsyncGenerator<Item>, item: Item, leave: () => void): Feed<Item> {
     const feed: Feed<Item> = { recent: [item], seats: new Set(), leave };
     feeds.set(key, feed);
-    void readFor(feed, stream).then((end) => {
-      forget(key, feed);
-      for (const seat of feed.seats) {
-        seat.end ??= end;
-        seat.wake();
-      }
-    });
+    void readFor(key, feed, stream);
     return feed;
   }
 
@@ -75,16 +69,22 @@ export function sharedFeeds<Item extends FeedItem>({
     if (feeds.get(key) === feed) feeds.delete(key);
   }
 
-  async function readFor({ recent, seats }: Feed<Item>, stream: AsyncGenerator<Item>): Promise<End> {
+  async function readFor(key: string, feed: Feed<Item>, stream: AsyncGenerator<Item>): Promise<void> {
+    const { recent, seats } = feed;
+    let end: End = 'ended';
     try {
       for await (const item of stream) {
         recent.push(item);
         if (recent.length > kept) recent.shift();
         for (const seat of seats) hand(seat, item);
       }
-      return 'ended';
     } catch (error) {
-      return { error };
+      end = { error };
+    }
+    forget(key, feed);
+    for (const seat of seats) {
+      seat.end ??= end;
+      seat.wake();
     }
   }
 
@@ -156,7 +156,7 @@ export function sharedFeeds<Item extends FeedItem>({
             const seat = take(feed, item);
             if (seat) {
               signal.removeEventListener('abort', leave);
-              if (!isLent) void stream.return(undefined);
+              if (!isLent) abandon(stream);
               yield* read(key, feed, seat, signal);
               return;
             }
@@ -165,8 +165,13 @@ export function sharedFeeds<Item extends FeedItem>({
         }
       } finally {
         signal.removeEventListener('abort', leave);
-        if (!isLent) void stream.return(undefined);
+        if (!isLent) abandon(stream);
       }
     },
   };
+}
+
+/** Whoever leaves waits for nobody, and is not told that its stream was broken, too. */
+function abandon(stream: AsyncGenerator): void {
+  stream.return(undefined).catch(() => undefined);
 }

@@ -5,7 +5,7 @@ import { sharedResults } from './shared-results.ts';
 /** A schema whose events count how often their text is read. */
 function news(events: object[]) {
   const schema = buildSchema(
-    'type Query { a: Int } type Subscription { news: News } type News { text: String n: Int }',
+    'type Query { a: Int } type Subscription { news(after: Int): News } type News { text: String n: Int }',
   );
   const field = schema.getSubscriptionType()?.getFields().news;
   if (!field) throw new Error('The schema has no news');
@@ -73,6 +73,31 @@ test('another document, operation or variable, or a like event, is executed for 
   const like = news([counted('another').root]);
   const again = await resultsOf(subscribe, { schema: like, document, operationName: 'A' });
   t.is(JSON.stringify(again), '[{"data":{"news":{"t":"another"}}}]');
+});
+
+test('a variable that only says which events come asks for nothing else', async (t) => {
+  const one = counted('one');
+  const schema = news([one.root]);
+  const subscribe = sharedResults();
+  const document = parse(`
+    subscription ($after: Int, $x: Boolean!) { ...S } fragment S on Subscription { news(after: $after) @skip(if: $x) { text } }`);
+
+  for (const after of [1, 2]) await resultsOf(subscribe, { schema, document, variableValues: { after, x: false } });
+  t.is(one.reads, 1);
+});
+
+test('one event has so many results kept, and any other selection of it is executed', async (t) => {
+  const one = counted('one');
+  const schema = news([one.root]);
+  const subscribe = sharedResults();
+  const documents = Array.from({ length: 40 }, (_, n) => parse(`subscription { news { t${n}: text } }`));
+  const ask = async () =>
+    JSON.stringify(await Promise.all(documents.map((document) => resultsOf(subscribe, { schema, document }))));
+
+  const first = await ask();
+  t.is(one.reads, 40);
+  t.is(await ask(), first);
+  t.is(one.reads, 40 + 24, 'those of the first 16 are kept');
 });
 
 test('what cannot be subscribed to is told, and the end of a subscription reaches its source', async (t) => {

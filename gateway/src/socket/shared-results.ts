@@ -1,6 +1,19 @@
-import { createSourceEventStream, type DocumentNode, type ExecutionArgs, type ExecutionResult, execute } from 'graphql';
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  type GraphQLSchema,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
 
 type Result = ReturnType<typeof execute>;
+
+/** Of one event; they are kept for as long as the event is. Whoever asks for yet another selection has it executed for itself. */
+const maxResults = 16;
 
 /**
  * Subscribes as GraphQL says, and executes a selection of an event once for all who are handed the same event and ask for the same: the
@@ -11,13 +24,16 @@ export function sharedResults(): (
   args: ExecutionArgs,
 ) => Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
   const executed = new WeakMap<object, Map<string, Result>>();
-  const documents = new WeakMap<DocumentNode, number>();
+  const documents = new WeakMap<DocumentNode, { id: number; variables: string[] }>();
   let newest = 0;
 
-  function selectionOf({ document, operationName, variableValues }: ExecutionArgs): string {
-    const id = documents.get(document) ?? ++newest;
-    documents.set(document, id);
-    return JSON.stringify([id, operationName, variableValues]);
+  function selectionOf({ schema, document, operationName, variableValues }: ExecutionArgs): string {
+    const { id, variables } = documents.get(document) ?? {
+      id: ++newest,
+      variables: selectionVariables(document, schema),
+    };
+    documents.set(document, { id, variables });
+    return JSON.stringify([id, operationName, variables.map((name) => variableValues?.[name])]);
   }
 
   function resultOf(args: ExecutionArgs, selection: string, rootValue: unknown): Result {
@@ -28,7 +44,7 @@ export function sharedResults(): (
     const known = results.get(selection);
     if (known) return known;
     const result = run();
-    results.set(selection, result);
+    if (results.size < maxResults) results.set(selection, result);
     return result;
   }
 
@@ -52,4 +68,20 @@ export function sharedResults(): (
     };
     return shared;
   };
+}
+
+/** The variables that a selection of an event may depend on: not those that only choose which events come. */
+function selectionVariables(document: DocumentNode, schema: GraphQLSchema): string[] {
+  const types = new TypeInfo(schema);
+  const found = new Set<string>();
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      VariableDefinition: () => false,
+      Argument: () =>
+        !types.getDirective() && types.getParentType() === schema.getSubscriptionType() ? false : undefined,
+      Variable: ({ name }) => void found.add(name.value),
+    }),
+  );
+  return [...found];
 }
