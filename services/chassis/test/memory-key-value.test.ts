@@ -27,6 +27,19 @@ test('a value and a window end exactly with their time', async (t) => {
   t.like(await keyValue.countAll([entry]), { counted: true, windows: [{ count: 1, endsInMs: 60_000 }] });
 });
 
+test('what is refused ends in whole milliseconds, and never later than its window', async (t) => {
+  let nowMs = 65_000.1; // from here a sum passes 2^16, where a double has one binary place less
+  const keyValue = memoryKeyValue({ now: () => nowMs });
+  const entry = { key: 'parley:count', requests: 1, windowMs: 5_000, amount: 2 };
+  const ends = new Set<number>();
+  for (let n = 0; n < 1_000; n++) {
+    nowMs += 0.137;
+    const answer = await keyValue.countAll([entry]);
+    if (!answer.counted) ends.add(answer.refused.endsInMs);
+  }
+  t.deepEqual([...ends], [5_000]);
+});
+
 test('keys whose time has passed leave the memory, although nobody asks for them', async (t) => {
   let nowMs = 0;
   const keyValue = memoryKeyValue({ now: () => nowMs });

@@ -31,7 +31,11 @@ interface Kept {
 }
 
 /** Holds everything in memory; what has expired leaves with later writes. */
-export function memoryKeyValue({ now = () => performance.now(), log }: MemoryKeyValueOptions = {}): MemoryKeyValue {
+export function memoryKeyValue({
+  now: clock = () => performance.now(),
+  log,
+}: MemoryKeyValueOptions = {}): MemoryKeyValue {
+  const now = () => Math.floor(clock()); // sums and differences of fractions would be off by their rounding
   const kept = new Map<string, Kept>();
   const channels = new Map<string, Set<(message: string) => void>>();
   const sweep = gradualSweep(kept, ({ expiresAtMs }) => expiresAtMs <= now());
@@ -176,7 +180,7 @@ function weigh(entries: CountEntry[], at: number, find: (key: string) => Kept | 
   let refused: CountWindow | undefined;
   for (const { key, requests } of entries) {
     const { before, count, endsAtMs } = counters.get(key) ?? { before: 0, count: 0, endsAtMs: at };
-    const endsInMs = Math.max(1, Math.ceil(endsAtMs - at));
+    const endsInMs = Math.max(1, endsAtMs - at);
     windows.push({ key, requests, count, endsInMs });
     if (count > requests && (!refused || endsInMs > refused.endsInMs))
       refused = { key, requests, count: before, endsInMs };
