@@ -1,6 +1,7 @@
 import { trace } from '@opentelemetry/api';
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { z } from 'zod';
+import { lineOutput } from './line-output.ts';
 import { currentRequestId } from './request-context.ts';
 
 export type { Logger } from 'pino';
@@ -12,6 +13,14 @@ export const logLevel = z
     'is none of trace, debug, info, warn, error, fatal and silent',
   )
   .default('info');
+
+/** One for all loggers of the process. */
+let output: DestinationStream | undefined;
+
+function standardOutput(): DestinationStream {
+  output ??= lineOutput(process.stdout);
+  return output;
+}
 
 /**
  * JSON lines on standard output, each with the unit's name and, inside a request, its trace and request id.
@@ -39,8 +48,6 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       '*.password',
     ],
   };
-  // Written at once: what a process logs just before it is killed matters most. What pino does by default, to write later and the
-  // rest at the exit, also never ends where the reader of the log is gone: it tries again without end.
-  const where = file ? { dest: file, mkdir: true, mode: 0o600 } : { dest: 1 };
-  return pino(options, pino.destination({ ...where, sync: true }));
+  const toFile = file && pino.destination({ dest: file, mkdir: true, mode: 0o600, sync: true });
+  return pino(options, toFile || standardOutput());
 }

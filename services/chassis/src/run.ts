@@ -41,7 +41,7 @@ export async function run(
         });
       }
       log.info({ signal: asked, code }, 'stopped');
-      process.exit(code);
+      log.flush(() => process.exit(code));
     })();
     return stopping;
   };

@@ -32,3 +32,35 @@ test('a process whose log nobody reads any more ends like any other', async (t) 
 
   t.deepEqual(await ended, [3, null]);
 });
+
+test('a process whose log is not read in time goes on, and says how much of it is lost', async (t) => {
+  const { child, stdout, ended } = loggingChild(t);
+  child.send('logs much');
+  t.deepEqual(await once(child, 'message'), ['still here', undefined]);
+  const read = text(stdout);
+  child.send('logs much');
+  await once(child, 'message');
+  child.send('flushes');
+  t.deepEqual(await ended, [3, null]);
+
+  const lines: { n?: number; lines?: number; msg: string }[] = (await read)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const numbers = lines.flatMap(({ n }) => n ?? []);
+  const lost = lines.flatMap((line) => line.lines ?? []);
+  t.true(lost.length > 0 && numbers.length > 1_000);
+  t.is(lines.length - lost.length + lost.reduce((sum, more) => sum + more, 0), 8_002);
+  t.deepEqual(
+    numbers,
+    numbers.toSorted((a, b) => a - b),
+  );
+});
+
+test('a process that nobody reads ends, though it has more to log', async (t) => {
+  const { child, ended } = loggingChild(t);
+  child.send('logs much');
+  await once(child, 'message');
+  child.send('flushes');
+  t.deepEqual(await ended, [3, null]);
+});

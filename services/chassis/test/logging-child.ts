@@ -1,11 +1,18 @@
 import { createLogger } from '../src/log.ts';
 
-/** A process of its own for `log.test.ts`: it logs its last lines and ends, in the way that it is told. */
+/** A process of its own for `log.test.ts`: it logs and ends in the ways that it is told. */
 const log = createLogger('child', {});
+let lines = 0;
 
-process.once('message', (how) => {
+process.on('message', (how) => {
+  if (how === 'logs much') {
+    const text = 'x'.repeat(1_000);
+    for (let n = 0; n < 4_000; n++) log.info({ n: lines++, text }, 'one of many');
+    return process.send?.('still here');
+  }
   log.info('the last but one');
   log.info('the last');
   if (how === 'killed') process.kill(process.pid, 'SIGKILL');
+  if (how === 'flushes') return log.flush(() => process.exit(3));
   process.exit(3);
 });
