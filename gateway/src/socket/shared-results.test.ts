@@ -75,6 +75,17 @@ test('another document, operation or variable, or a like event, is executed for 
   t.is(JSON.stringify(again), '[{"data":{"news":{"t":"another"}}}]');
 });
 
+test('a variable that is null is another than one that is left out', async (t) => {
+  const schema = news([counted('one').root]);
+  const subscribe = sharedResults();
+  const document = parse('subscription ($x: Boolean = true) { news { text n @include(if: $x) } }');
+  const refused = await resultsOf(subscribe, { schema, document, variableValues: { x: null } });
+
+  t.regex(JSON.stringify(refused), /must not be null/);
+  const whole = await resultsOf(subscribe, { schema, document, variableValues: {} });
+  t.is(JSON.stringify(whole), '[{"data":{"news":{"text":"one","n":1}}}]');
+});
+
 test('a variable that only says which events come asks for nothing else', async (t) => {
   const one = counted('one');
   const schema = news([one.root]);

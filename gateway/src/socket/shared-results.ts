@@ -33,7 +33,7 @@ export function sharedResults(): (
       variables: selectionVariables(document, schema),
     };
     documents.set(document, { id, variables });
-    return JSON.stringify([id, operationName, variables.map((name) => variableValues?.[name])]);
+    return JSON.stringify([id, operationName, variables.map((name) => given(name, variableValues))]);
   }
 
   function resultOf(args: ExecutionArgs, selection: string, rootValue: unknown): Result {
@@ -68,6 +68,11 @@ export function sharedResults(): (
     };
     return shared;
   };
+}
+
+/** One that is left out has its default, which null has not. */
+function given(name: string, values: ExecutionArgs['variableValues']): unknown[] {
+  return values && Object.hasOwn(values, name) ? [values[name]] : [];
 }
 
 /** The variables that a selection of an event may depend on: not those that only choose which events come. */
