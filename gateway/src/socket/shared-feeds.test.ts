@@ -29,7 +29,7 @@ interface Reader {
 }
 
 /** Readers of shared feeds, each with a stream of its own behind it. */
-function place(t: ExecutionContext, options: { kept?: number; maxUnread?: number } = {}) {
+function place(t: ExecutionContext, options: { kept?: number; maxUnread?: number; maxLagMs?: number } = {}) {
   const feeds = sharedFeeds<Item>({ isLive: (each) => !each.old, ...options });
   const sources: Source[] = [];
 
@@ -169,6 +169,32 @@ test('the stream lives until the last reader leaves, whoever lent it', async (t)
   cleo.source.give(item(3));
   await has(t, cleo, 3);
   t.is(cleo.ended, undefined);
+});
+
+test('a stream that stalls behind what another has shown is given up, and one that only comes later is not', async (t) => {
+  const { read } = place(t, { maxLagMs: 200 });
+  const [late, lateToo] = [await read('late'), await read('late')];
+  late.source.give(item(1));
+  await has(t, late, 1);
+  lateToo.source.give(item(2));
+  await has(t, lateToo, 2);
+  late.source.give(item(2));
+  await has(t, late, 1, 2);
+
+  const [ada, ben] = [await read(), await read()];
+  ada.source.give(item(1));
+  await has(t, ada, 1);
+  ben.source.give(item(2), item(3));
+  await eventually('both are told', () => ada.ended && ben.ended);
+  const message = 'The events of this session stalled; subscribe again with the last event id';
+  for (const { ended } of [ada, ben]) t.like(ended, { kind: 'unavailable', message });
+  t.deepEqual(ben.got, ids(2), 'what it had been handed before');
+  await eventually('the stream is left', () => !ada.source.isOpen);
+  t.deepEqual([late.ended, lateToo.ended], [undefined, undefined]);
+
+  const cleo = await read();
+  cleo.source.give(item(3), item(4));
+  await has(t, cleo, 3, 4);
 });
 
 test('its end and its error reach all', async (t) => {

@@ -14,6 +14,8 @@ export interface SharedFeedsOptions<Item> {
   kept?: number;
   /** How many items a reader may leave unread. Default 1,000. */
   maxUnread?: number;
+  /** How long a shared stream may stay behind what a reader's own has shown, before it is given up. Default 3,000. */
+  maxLagMs?: number;
 }
 
 /** Readers of one stream who have caught up with it share what is read of it. */
@@ -38,6 +40,8 @@ interface Feed<Item> {
   seats: Set<Seat<Item>>;
   /** Nobody reads it any more. */
   leave: () => void;
+  /** Runs while it is behind what another stream has shown. */
+  deadline?: NodeJS.Timeout | undefined;
 }
 
 /** One of its readers. */
@@ -54,6 +58,7 @@ export function sharedFeeds<Item extends FeedItem>({
   isLive,
   kept = 16,
   maxUnread = 1_000,
+  maxLagMs = 3_000,
 }: SharedFeedsOptions<Item>): SharedFeeds<Item> {
   const feeds = new Map<string, Feed<Item>>();
 
@@ -71,7 +76,7 @@ export function sharedFeeds<Item extends FeedItem>({
 
   async function readFor(key: string, feed: Feed<Item>, stream: AsyncGenerator<Item>): Promise<void> {
     const { recent, seats } = feed;
-    let end: End = 'ended';
+    let reason: End = 'ended';
     try {
       for await (const item of stream) {
         recent.push(item);
@@ -79,13 +84,34 @@ export function sharedFeeds<Item extends FeedItem>({
         for (const seat of seats) hand(seat, item);
       }
     } catch (error) {
-      end = { error };
+      reason = { error };
     }
+    end(key, feed, reason);
+  }
+
+  function end(key: string, feed: Feed<Item>, reason: End): void {
     forget(key, feed);
-    for (const seat of seats) {
-      seat.end ??= end;
+    for (const seat of feed.seats) {
+      seat.end ??= reason;
       seat.wake();
     }
+  }
+
+  /**
+   * A feed that does not come to what another stream has shown has stalled with whoever sends it. Its readers are told, and come
+   * back to another stream.
+   */
+  function awaitItem(key: string, feed: Feed<Item>, item: Item): void {
+    const isBehind = () => isBefore(feed.recent.at(-1) ?? item, item);
+    if (feed.deadline || !isBehind()) return;
+    feed.deadline = setTimeout(() => {
+      feed.deadline = undefined;
+      if (!isBehind()) return;
+      end(key, feed, {
+        error: unavailable('The events of this session stalled; subscribe again with the last event id'),
+      });
+      feed.leave();
+    }, maxLagMs).unref();
   }
 
   function hand(seat: Seat<Item>, item: Item): void {
@@ -100,9 +126,9 @@ export function sharedFeeds<Item extends FeedItem>({
 
   /** A seat whose reader gets `item` and all after it; undefined where the feed has forgotten what came next. */
   function take({ recent, seats }: Feed<Item>, item: Item): Seat<Item> | undefined {
-    const isBefore = (other: Item) => compareEventIds(item.eventId, other.eventId) < 0;
-    if (recent[0] && isBefore(recent[0])) return undefined;
-    const seat: Seat<Item> = { unread: [item, ...recent.filter(isBefore)], wake: () => undefined };
+    if (recent[0] && isBefore(item, recent[0])) return undefined;
+    const next = recent.filter((other) => isBefore(item, other));
+    const seat: Seat<Item> = { unread: [item, ...next], wake: () => undefined };
     seats.add(seat);
     return seat;
   }
@@ -132,6 +158,7 @@ export function sharedFeeds<Item extends FeedItem>({
       feed.seats.delete(seat);
       if (feed.seats.size === 0) {
         forget(key, feed);
+        clearTimeout(feed.deadline);
         feed.leave();
       }
     }
@@ -157,6 +184,7 @@ export function sharedFeeds<Item extends FeedItem>({
             if (seat) {
               signal.removeEventListener('abort', leave);
               if (!isLent) abandon(stream);
+              awaitItem(key, feed, item);
               yield* read(key, feed, seat, signal);
               return;
             }
@@ -169,6 +197,10 @@ export function sharedFeeds<Item extends FeedItem>({
       }
     },
   };
+}
+
+function isBefore(one: FeedItem, other: FeedItem): boolean {
+  return compareEventIds(one.eventId, other.eventId) < 0;
 }
 
 /** Whoever leaves waits for nobody, and is not told that its stream was broken, too. */
