@@ -120,3 +120,19 @@ test('a server that stops tells its streams, and ends when they have', async (t)
   await reading;
   t.is(received, 1);
 });
+
+test('a peer that says nothing any more ends the streams to it, and is found again', async (t) => {
+  const handler = async function* () {
+    yield {};
+    await new Promise(() => undefined);
+  };
+  const { session, hold } = await serving(t, { watchSession: handler }, { overLine: true });
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  t.like(await stream.next(), { done: false });
+  hold();
+  await t.throwsAsync(stream.next(), { message: 'it is not available' });
+
+  const another = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  t.like(await another.next(), { done: false });
+  await another.return?.();
+});

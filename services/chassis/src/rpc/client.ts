@@ -30,6 +30,11 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    */
   address: () => string;
   callers: Callers;
+  /**
+   * How long a peer may be silent, though asked and though calls of it are open, before its connection is given up: it is frozen,
+   * or a network has lost the connection. Default 40,000.
+   */
+  silenceTimeoutMs?: number;
 }
 
 /** A client that is a part: it connects on `start`, and its `calls` are there from then on. */
@@ -42,7 +47,7 @@ const defaultTimeoutMs = 5_000;
 export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
-  const { definition, unit, address, callers } = options;
+  const { definition, unit, address, callers, silenceTimeoutMs = 40_000 } = options;
   let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
   let calls: RpcClient<Definition> | undefined;
@@ -71,6 +76,9 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       // A peer that comes back is found again within a second rather than after grpc-js's two minutes.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1_000,
+      // Streams have no deadline, and nothing else would ever end one whose peer says nothing any more.
+      'grpc.keepalive_time_ms': silenceTimeoutMs / 2,
+      'grpc.keepalive_timeout_ms': silenceTimeoutMs / 2,
     });
     return createClientFactory()
       .use(errorDetailsClientMiddleware)

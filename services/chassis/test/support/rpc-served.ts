@@ -10,6 +10,7 @@ import {
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { tcpLine } from './tcp-line.ts';
 
 /** Who asks. */
 export const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
@@ -17,8 +18,11 @@ const log = pino({ level: 'silent' });
 
 type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
 
-/** A server of the mesh with these handlers, and a client of each of its services over a connection of its own. */
-export async function serving(t: ExecutionContext, handlers: Handlers) {
+/**
+ * A server of the mesh with these handlers, and a client of each of its services over a connection of its own.
+ * @param overLine Makes the clients' connections go over a line that the test can hold, and that they give up after a second.
+ */
+export async function serving(t: ExecutionContext, handlers: Handlers, { overLine = false } = {}) {
   const callers = createCallers(randomBytes(32));
   let address = '';
   const unused = () => Promise.reject(new Error('not part of this test'));
@@ -43,13 +47,17 @@ export async function serving(t: ExecutionContext, handlers: Handlers) {
     },
   });
   await server.start();
-  const evaluation = rpcClient({
-    definition: EvaluationServiceDefinition,
+  const line = overLine
+    ? await tcpLine({ host: '127.0.0.1', port: Number(new URL(`tcp://${address}`).port) })
+    : undefined;
+  const to = {
     unit: 'it',
-    address: () => address,
+    address: () => (line ? `127.0.0.1:${line.port}` : address),
     callers,
-  });
-  const session = rpcClient({ definition: SessionServiceDefinition, unit: 'it', address: () => address, callers });
+    ...(line && { silenceTimeoutMs: 1_000 }),
+  };
+  const evaluation = rpcClient({ definition: EvaluationServiceDefinition, ...to });
+  const session = rpcClient({ definition: SessionServiceDefinition, ...to });
   await evaluation.start();
   await session.start();
   let stopped: Promise<void> | undefined;
@@ -61,6 +69,7 @@ export async function serving(t: ExecutionContext, handlers: Handlers) {
     await evaluation.stop();
     await session.stop();
     await stop();
+    await line?.close();
   });
-  return { evaluation: evaluation.calls, session: session.calls, address, stop };
+  return { evaluation: evaluation.calls, session: session.calls, address, stop, hold: () => line?.hold() };
 }
