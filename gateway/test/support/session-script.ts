@@ -66,7 +66,7 @@ export function sessionScript(): SessionScript {
       watchSession: (request, { caller, signal, draining }) =>
         stream(request, caller, AbortSignal.any([signal, draining])),
       async *followSession(requests, { caller, signal, draining }) {
-        const { request, left } = await followed(requests);
+        const { request, left } = await followed(requests, draining);
         yield* stream(request, caller, AbortSignal.any([signal, draining, left]));
       },
     },

@@ -18,8 +18,8 @@ type Session = RpcClient<typeof SessionServiceDefinition>;
 /** A stream of which nothing ends but by those who follow it. */
 function endless() {
   const streams = { open: 0, cancelled: 0 };
-  const handler: Handler = async function* (requests, { signal }) {
-    const { left } = await followed(requests);
+  const handler: Handler = async function* (requests, { signal, draining }) {
+    const { left } = await followed(requests, draining);
     streams.open += 1;
     try {
       yield {};
@@ -84,11 +84,66 @@ test('whoever stops reading leaves, too', async (t) => {
   t.is(streams.cancelled, 0);
 });
 
+test('whoever leaves while busy with a response is gone at once', async (t) => {
+  const { streams, handler } = endless();
+  const { session } = await serving(t, { followSession: handler });
+  const leaving = new AbortController();
+  const responses = followSession(session, 1, leaving.signal);
+  await responses.next(); // and no other is asked for
+  t.is(streams.open, 1);
+  leaving.abort();
+  await eventually('the stream is over', () => streams.open === 0);
+  t.deepEqual([streams.cancelled, await responses.next()], [0, { done: true, value: undefined }]);
+});
+
+test('whoever leaves a server that has more to send than it may is gone, too', async (t) => {
+  let open = 0;
+  const { session } = await serving(t, {
+    async *followSession(requests, { draining }) {
+      const { left } = await followed(requests, draining);
+      open += 1;
+      try {
+        const event = { eventId: 'x'.repeat(100_000), sessionId: 1, occurredAt: undefined, kind: undefined };
+        while (!left.aborted) yield { event };
+      } finally {
+        open -= 1;
+      }
+    },
+  });
+  const leaving = new AbortController();
+  const responses = followSession(session, 1, leaving.signal);
+  await responses.next();
+  leaving.abort();
+  await eventually('the stream is over', () => open === 0);
+  t.pass();
+});
+
+test('a server that stops does not wait for what was to be followed', async (t) => {
+  const gate = createGate();
+  const { session, stop } = await serving(t, {
+    async *followSession(requests, { draining }) {
+      gate.open();
+      await followed(requests, draining);
+    },
+  });
+  const silent = session.followSession(
+    (async function* (): AsyncGenerator<FollowSessionRequest> {
+      await new Promise(() => undefined);
+    })(),
+    { caller },
+  );
+  const ended = count(silent);
+  await gate.pass();
+  const stopped = stop();
+  await t.throwsAsync(ended, { message: 'it is not available' });
+  await stopped;
+});
+
 test('nobody waits for a server that does not let go', async (t) => {
   const gate = createGate();
   const { session } = await serving(t, {
-    async *followSession(requests) {
-      await followed(requests);
+    async *followSession(requests, { draining }) {
+      await followed(requests, draining);
       yield {};
       await gate.pass();
     },
@@ -101,8 +156,8 @@ test('nobody waits for a server that does not let go', async (t) => {
 test('the end and the errors of a stream reach who follows it', async (t) => {
   let isWhole = true;
   const { session } = await serving(t, {
-    async *followSession(requests) {
-      const { request } = await followed(requests);
+    async *followSession(requests, { draining }) {
+      const { request } = await followed(requests, draining);
       yield {};
       yield {};
       if (!isWhole) throw new Error(`${request.sessionId} broke`);
@@ -124,8 +179,8 @@ test('nothing is asked for when the signal is aborted already', async (t) => {
 
 test('a stream that is left before it said what to follow is refused', async (t) => {
   const { session } = await serving(t, {
-    async *followSession(requests) {
-      await followed(requests);
+    async *followSession(requests, { draining }) {
+      await followed(requests, draining);
       yield {};
     },
   });

@@ -1,6 +1,6 @@
 import { followed } from '@parley/chassis/rpc/follow';
 import type { MeshContext } from '@parley/chassis/rpc/server';
-import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import type { SessionEvent, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import type { App } from './app.ts';
 import { messageOf } from './session-event.ts';
 
@@ -9,13 +9,13 @@ export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> 
   return {
     async *watchSession({ sessionId, after }, { caller, signal, draining }) {
       const until = AbortSignal.any([signal, draining]);
-      for await (const event of app.watchSession(caller, { sessionId, after }, until)) yield { event };
+      yield* responses(app.watchSession(caller, { sessionId, after }, until), until);
     },
 
     async *followSession(requests, { caller, signal, draining }) {
-      const { request, left } = await followed(requests);
+      const { request, left } = await followed(requests, draining);
       const until = AbortSignal.any([signal, draining, left]);
-      for await (const event of app.watchSession(caller, request, until)) yield { event };
+      yield* responses(app.watchSession(caller, request, until), until);
     },
 
     async resolveSessions({ sessionIds }, { caller }) {
@@ -33,4 +33,12 @@ export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> 
       };
     },
   };
+}
+
+/** Events until nobody wants them any more, also in the middle of a long replay. */
+async function* responses(events: AsyncIterable<SessionEvent>, until: AbortSignal) {
+  for await (const event of events) {
+    if (until.aborted) return;
+    yield { event };
+  }
 }

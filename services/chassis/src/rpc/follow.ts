@@ -1,4 +1,5 @@
-import { badRequest } from '../errors.ts';
+import { aborted } from 'node:util';
+import { badRequest, unavailable } from '../errors.ts';
 
 /** How long a server may take to end a stream that was left, before the call is cancelled. */
 const endTimeoutMs = 5_000;
@@ -24,7 +25,17 @@ export async function* follow<Request, Response>(
   const responses = open(requests(), { signal: cut.signal })[Symbol.asyncIterator]();
   let isOver = false;
   let wake: () => void = () => undefined;
-  const leave = () => wake();
+  const end = () => {
+    left.resolve();
+    if (isOver) return;
+    isOver = true;
+    void endOf(responses, cut);
+  };
+  // At once, also while whoever reads is still busy with a response.
+  const leave = () => {
+    wake();
+    end();
+  };
   signal.addEventListener('abort', leave, { once: true });
 
   /** The next response; undefined when the reader leaves before it comes. */
@@ -50,8 +61,7 @@ export async function* follow<Request, Response>(
     throw error;
   } finally {
     signal.removeEventListener('abort', leave);
-    left.resolve();
-    if (!isOver) void endOf(responses, cut);
+    end();
   }
 }
 
@@ -70,13 +80,17 @@ async function endOf(responses: AsyncIterator<unknown>, cut: AbortController): P
 
 /**
  * At the server of such a method: the one request, and a signal that aborts when the reader has left.
- * @throws DomainError `badRequest` when the requests end before there is one.
+ * @param draining Nobody waits for the request beyond it.
+ * @throws DomainError `badRequest` when the requests end before there is one, `unavailable` when the server stops.
  */
 export async function followed<Request>(
   requests: AsyncIterable<Request>,
+  draining: AbortSignal,
 ): Promise<{ request: Request; left: AbortSignal }> {
   const iterator = requests[Symbol.asyncIterator]();
-  const first = await iterator.next();
+  const stopping = aborted(draining, requests).then(() => undefined);
+  const first = await Promise.race([iterator.next(), stopping]);
+  if (!first) throw unavailable('This server is stopping');
   if (first.done) throw badRequest('The stream was left before it said what to follow');
   const left = new AbortController();
   const wait = async () => {

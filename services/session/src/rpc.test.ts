@@ -1,0 +1,47 @@
+import type { MeshCall } from '@parley/chassis/rpc/server';
+import type { FollowSessionRequest, SessionEvent } from '@parley/protos/parley/session/v1/session';
+import test from 'ava';
+import type { App } from './app.ts';
+import { sessionRpc } from './rpc.ts';
+
+const signal = () => new AbortController().signal;
+const event: SessionEvent = { eventId: '1-1', sessionId: 7, occurredAt: undefined, kind: undefined };
+
+/** Streams of a replay that is far from its end and, between two reads of the database, looks at no signal. */
+function replaying() {
+  const replay = { shown: 0, isOver: false };
+  const app: Partial<App> = {
+    async *watchSession() {
+      try {
+        for (; replay.shown < 10_000; replay.shown += 1) yield event;
+      } finally {
+        replay.isOver = true;
+      }
+    },
+  };
+  return { replay, rpc: sessionRpc(app as App) };
+}
+
+const callOf = (draining: AbortSignal) => ({ signal: signal(), draining }) as MeshCall;
+
+test('whoever leaves in the middle of a replay is shown nothing more of it', async (t) => {
+  const { replay, rpc } = replaying();
+  const leaving = Promise.withResolvers<void>();
+  async function* requests(): AsyncGenerator<FollowSessionRequest> {
+    yield { sessionId: 7, after: '0' };
+    await leaving.promise;
+  }
+  for await (const _ of rpc.followSession(requests(), callOf(signal()))) {
+    if (replay.shown === 3) leaving.resolve();
+  }
+  t.true(replay.isOver && replay.shown < 10_000);
+});
+
+test('a replica that stops goes on with no replay', async (t) => {
+  const { replay, rpc } = replaying();
+  const draining = new AbortController();
+  for await (const _ of rpc.watchSession({ sessionId: 7, after: '0' }, callOf(draining.signal))) {
+    if (replay.shown === 3) draining.abort();
+  }
+  t.deepEqual(replay, { shown: 4, isOver: true });
+});
