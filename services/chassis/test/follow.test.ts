@@ -124,12 +124,15 @@ test('a server that stops does not wait for what was to be followed', async (t) 
     async *followSession(requests, { draining }) {
       gate.open();
       await followed(requests, draining);
+      yield {};
     },
   });
   const silent = session.followSession(
-    (async function* (): AsyncGenerator<FollowSessionRequest> {
-      await new Promise(() => undefined);
-    })(),
+    {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise<IteratorResult<FollowSessionRequest>>(() => undefined),
+      }),
+    },
     { caller },
   );
   const ended = count(silent);
