@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
-import { countTests, withoutPassed } from './ava-report.ts';
+import { countTests, loggedLines, withoutPassed } from './ava-report.ts';
 
 /** What ava reports of test files with these bodies. */
 async function reportOf(t: ExecutionContext, bodies: string[]): Promise<string> {
@@ -46,4 +46,13 @@ test('what is shown of a report keeps the failures and drops what passed', async
   t.regex(shown, /✘ \[fail\]: bad/);
   t.regex(shown, /Difference/);
   t.notRegex(shown, /✔/);
+});
+
+test('all that tests have logged is found, also once what passed is dropped', async (t) => {
+  const bodies = [
+    "test('one', (t) => { t.log('1 s'); t.log('2 s'); t.pass(); }); test('two', (t) => { t.log('3 s'); t.pass(); });",
+  ];
+  const report = await reportOf(t, bodies);
+  t.deepEqual(loggedLines(report), ['ℹ 1 s', 'ℹ 2 s', 'ℹ 3 s']);
+  t.deepEqual(loggedLines(withoutPassed(report)), loggedLines(report));
 });

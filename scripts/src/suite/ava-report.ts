@@ -31,3 +31,11 @@ export function withoutPassed(report: string): string {
     .join('\n')
     .trim();
 }
+
+/** What tests said with `t.log`, in the order of the report. */
+export function loggedLines(report: string): string[] {
+  return report
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('ℹ '));
+}

@@ -1,3 +1,4 @@
+import { loggedLines } from './ava-report.ts';
 import { type Step, tests } from './steps.ts';
 import type { Workspace } from './workspaces.ts';
 
@@ -32,11 +33,10 @@ export function faultTests(workspace: Workspace, { root, installed, full }: Faul
     async run() {
       await installed;
       const outcome = await step.run();
-      const figures = outcome.output.split('\n').filter((line) => /^\s+ℹ /u.test(line));
       return {
         ...outcome,
         engines: 'PostgreSQL, Redis, Kafka, eight processes',
-        ...(full && { notes: figures.map((line) => line.trim()) }),
+        ...(full && { notes: loggedLines(outcome.output) }),
       };
     },
   };
