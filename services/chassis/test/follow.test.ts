@@ -115,7 +115,7 @@ test('whoever leaves a server that has more to send than it may is gone, too', a
   await responses.next();
   leaving.abort();
   await eventually('the stream is over', () => open === 0);
-  t.pass();
+  t.deepEqual(await responses.next(), { done: true, value: undefined });
 });
 
 test('a server that stops does not wait for what was to be followed', async (t) => {
