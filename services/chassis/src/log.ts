@@ -48,6 +48,8 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       '*.password',
     ],
   };
-  const toFile = file && pino.destination({ dest: file, mkdir: true, mode: 0o600, sync: true });
-  return pino(options, toFile || standardOutput());
+  return pino(
+    options,
+    file ? pino.destination({ dest: file, mkdir: true, mode: 0o600, sync: true }) : standardOutput(),
+  );
 }
