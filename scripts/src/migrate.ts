@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { schemas } from '@parley/local/schemas';
+import { migrateAll } from '@parley/mesh/migrate-all';
 import { listMigrations } from './migrate/list-migrations.ts';
-import { migrateAll } from './migrate/migrate-all.ts';
 
 const usage = `Brings the database of every service to the newest schema, and says what it did.
 

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import type { EngineName } from './servers/engine.ts';
-import { down, engines, type FleetOptions, reset, type Server, settingsOf, status, up } from './servers/fleet.ts';
-import { foldersOf } from './servers/folders.ts';
-import { exportLines, statusTable } from './servers/report.ts';
-import { ensureTool, tools } from './servers/tools.ts';
+import type { EngineName } from '@parley/servers/engine';
+import { down, engines, type FleetOptions, reset, type Server, settingsOf, status, up } from '@parley/servers/fleet';
+import { foldersOf } from '@parley/servers/folders';
+import { exportLines, statusTable } from '@parley/servers/report';
+import { ensureTool, tools } from '@parley/servers/tools';
 
 const names = engines.map(({ name }) => name);
 

@@ -19,7 +19,7 @@ Checks the whole checkout and runs all tests; its last line is "N passed, M fail
 
 const ci = Boolean(process.env.CI);
 /** The workspaces whose tests ask for Redis, Kafka or installed servers. */
-const needsServers = new Set(['chassis', 'scripts']);
+const needsServers = new Set(['chassis', 'scripts', 'servers', 'mesh', 'bench']);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

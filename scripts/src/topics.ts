@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { topics } from '@parley/local/topics';
-import { topicsCommand } from './topics/topics-command.ts';
+import { topicsCommand } from '@parley/mesh/topics-command';
 
 const usage = `Makes the Kafka topics of all events, each with its dead-letter topic, and says what it did.
 

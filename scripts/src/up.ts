@@ -22,7 +22,7 @@ const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
 if (values.help) {
   process.stdout.write(usage);
 } else if (values.mesh) {
-  const { upMesh } = await import('./mesh/up-mesh.ts');
+  const { upMesh } = await import('./up/up-mesh.ts');
   process.exitCode = await upMesh(process.env, { dataFolder, showLogs: values.logs });
 } else {
   const { upOneProcess } = await import('./up/up-one-process.ts');

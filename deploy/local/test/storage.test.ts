@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readObject } from '@parley/chassis/object-store/object-store';
 import { databaseSnapshot } from '@parley/chassis/testing/test-database';
+import { testEnvironment } from '@parley/stories/mesh';
 import test from 'ava';
 import { localMesh } from '../src/mesh.ts';
-import { testEnvironment } from './support/mesh.ts';
 
 process.env.LOG_LEVEL ??= 'fatal';
 const key = 'tenants/1/uploads/a';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { topicsCommand } from '@parley/mesh/topics-command';
+import { startServers } from '@parley/servers/start-servers';
+import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
-import { startServers } from '../servers/start-servers.ts';
-import { serverTest } from '../servers/testing/server-test.ts';
-import { topicsCommand } from '../topics/topics-command.ts';
 import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';
 
 function terminal() {

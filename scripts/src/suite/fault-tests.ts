@@ -10,14 +10,14 @@ export interface FaultTestsOptions {
   full: boolean;
 }
 
-const isFaultTest = (file: string) => file.startsWith('src/faults/');
+const isFaultTest = (file: string) => file.startsWith('test/faults/');
 const fullTimeoutMs = 60 * 60_000;
 
 /** The workspaces with the fault tests in one of their own, `faults`: each file starts a mesh, so that they run one by one. */
 export function withFaultsApart(workspaces: Workspace[]): { others: Workspace[]; faults: Workspace | undefined } {
   const split = (each: Workspace, wanted: boolean): Workspace => ({
     ...each,
-    files: each.files.filter((file) => (each.name === 'scripts' && isFaultTest(file)) === wanted),
+    files: each.files.filter((file) => (each.name === 'stories' && isFaultTest(file)) === wanted),
   });
   const [faults] = workspaces.map((each) => split(each, true)).filter(({ files }) => files.length > 0);
   const others = workspaces.map((each) => split(each, false)).filter(({ files }) => files.length > 0);

@@ -1,8 +1,8 @@
 import { globSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@parley/chassis/testing/eventually';
-import { emptyFolder } from '../servers/testing/folder.ts';
-import { serverTest } from '../servers/testing/server-test.ts';
+import { emptyFolder } from '@parley/servers/testing/folder';
+import { serverTest } from '@parley/servers/testing/server-test';
 import { startChild } from '../testing/child.ts';
 import { processesOf } from './testing/processes.ts';
 

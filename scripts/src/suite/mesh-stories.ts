@@ -3,17 +3,14 @@ import { join } from 'node:path';
 import type { Workspace } from './workspaces.ts';
 
 /** The workspace that has the stories. */
-export const storyFolder = 'deploy/local';
+export const storyFolder = 'deploy/stories';
 
 /** Files that stay in one process, and why. Every other one is told on the mesh as well, new ones too. */
 export const inOneProcess: Record<string, string> = {
-  'test/addresses.test.ts': 'what is in the data folder of one process',
   'test/clean-stop.test.ts': 'stops one process and starts the next on its data folder',
   'test/death-in-turns.test.ts': 'kills one process among its turns',
   'test/invariants.test.ts': 'the checker of invariants, on rows of its own making',
-  'test/storage.test.ts': 'the file engine, which the mesh has S3 for',
   'test/sudden-death.test.ts': 'kills one process and starts the next on its data folder',
-  'test/units-alone.test.ts': 'starts units without any mesh',
 };
 
 export interface MeshStories {
@@ -29,7 +26,7 @@ export interface MeshStories {
 
 /** Which of a workspace's files are told on the mesh, and how it is to be configured for them. */
 export function meshStories(root: string, { folder, files }: Workspace): MeshStories {
-  const told = files.filter((file) => file.startsWith('test/') && !Object.hasOwn(inOneProcess, file));
+  const told = files.filter((file) => /^test\/[^/]+$/u.test(file) && !Object.hasOwn(inOneProcess, file));
   const kindOf = (file: string) => {
     const text = readFileSync(join(root, folder, file), 'utf8');
     if (text.includes('observedMesh(')) return 'observed';

@@ -1,4 +1,4 @@
-import { type RunningServers, startServers } from '../servers/start-servers.ts';
+import { type RunningServers, startServers } from '@parley/servers/start-servers';
 import type { Outcome, Step } from './steps.ts';
 
 /** Servers of the run's own, for the tests that want a real PostgreSQL, Redis, Kafka or S3. */

@@ -121,7 +121,7 @@ const engineNames: Record<string, string> = {
 /** On which engines the tests of a folder run with these settings; undefined where they use none. */
 export function enginesOf(folder: string, settings: Record<string, string>): string | undefined {
   const real = Object.entries(engineNames).flatMap(([setting, name]) => (settings[setting] ? [name] : []));
-  if (folder === 'deploy/local') return 'small engines, one process';
+  if (folder === 'deploy/stories') return 'small engines, one process';
   const small = folder.startsWith('services/') ? ['small engines'] : [];
   return [...small, ...new Set(real)].join(', ') || undefined;
 }

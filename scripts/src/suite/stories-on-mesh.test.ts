@@ -1,7 +1,7 @@
+import type { EngineName } from '@parley/servers/engine';
+import type { RunningServers } from '@parley/servers/start-servers';
 import test from 'ava';
 import { root } from '../root.ts';
-import type { EngineName } from '../servers/engine.ts';
-import type { RunningServers } from '../servers/start-servers.ts';
 import { storyFolder } from './mesh-stories.ts';
 import { storiesOnMesh } from './stories-on-mesh.ts';
 

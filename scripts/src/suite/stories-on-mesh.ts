@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EngineName } from '../servers/engine.ts';
-import { engines } from '../servers/fleet.ts';
-import { type RunningServers, startServers } from '../servers/start-servers.ts';
+import type { EngineName } from '@parley/servers/engine';
+import { engines } from '@parley/servers/fleet';
+import { type RunningServers, startServers } from '@parley/servers/start-servers';
+import { observedSettings, scriptedModelSettings, startStoryMesh, storySettings } from '@parley/stories/story-mesh';
 import { inOneProcess, type MeshStories, meshStories } from './mesh-stories.ts';
 import { leftOut, type Outcome, type Step, tests } from './steps.ts';
-import { observedSettings, scriptedModelSettings, startStoryMesh, storySettings } from './story-mesh.ts';
 import type { Workspace } from './workspaces.ts';
 
 export interface StoriesOnMeshOptions {

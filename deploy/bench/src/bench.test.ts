@@ -1,0 +1,57 @@
+import { startChild } from '@parley/scripts/testing/child';
+import type { EngineName } from '@parley/servers/engine';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test from 'ava';
+import { median, quantile } from './statistics.ts';
+import { table } from './table.ts';
+
+test('quantiles are values that were measured', (t) => {
+  const values = [5, 1, 4, 2, 3];
+
+  t.is(median(values), 3);
+  t.is(quantile(values, 0.99), 5);
+  t.is(quantile(values, 0), 1);
+  t.is(quantile([7], 0.99), 7);
+  t.throws(() => median([]), { instanceOf: RangeError });
+});
+
+test('the table says which figures fall short', (t) => {
+  const figures = [
+    { name: 'quick', value: 1.04, unit: 'ms', goal: 6 },
+    { name: 'slow', value: 10.06, unit: 's', goal: 10 },
+    { name: 'told', value: 583.4, unit: 'MB' },
+    { name: 'tiny', value: 0.0123, unit: 'ms', goal: 0.3 },
+    { name: 'more', value: 1.458, unit: '×', atLeast: 1.5 },
+  ] as const;
+
+  t.deepEqual(table(figures).split('\n'), [
+    '       measured     goal  within',
+    'quick    1.0 ms     6 ms     yes',
+    'slow     10.1 s     10 s      NO',
+    'told     583 MB',
+    'tiny   0.012 ms   0.3 ms     yes',
+    'more     1.46 ×  ≥ 1.5 ×      NO',
+    '',
+  ]);
+});
+
+for (const part of ['logins', 'gateway', 'mesh'] as const) {
+  const engines: EngineName[] = part === 'mesh' ? ['postgres', 'redis', 'kafka'] : [];
+  serverTest(engines, `the bench of ${part} measures all that it names`, async (t) => {
+    t.timeout(300_000); // a whole mesh starts
+    const child = startChild(t, 'bench', { args: ['--only', part, '--short', '--rounds', '1', '--json'] });
+
+    t.is(await child.ended, 0, child.stderr);
+    const { figures, leftOut } = JSON.parse(child.stdout);
+    t.deepEqual(leftOut, []);
+    t.true(figures.length > 9);
+    for (const { name, value } of figures) t.true(Number.isFinite(value), `${name}: ${value}`);
+  });
+}
+
+test('a part that the bench does not know is refused before anything is measured', async (t) => {
+  const child = startChild(t, 'bench', { args: ['--only', 'everything'] });
+
+  t.is(await child.ended, 2);
+  t.regex(child.stderr, /one of local, logins, gateway, mesh/u);
+});

@@ -1,0 +1,49 @@
+import type { EngineName } from '@parley/servers/engine';
+import { down, type FleetOptions, type Server, settingsOf, status, up } from '@parley/servers/fleet';
+
+export interface MeshServers {
+  /** What units are configured with. */
+  env: Record<string, string>;
+  /** Which server does what, for the banner. */
+  shown: [string, string][];
+  /** Stops those that were not up before. */
+  stop(): Promise<void>;
+}
+
+/** Without S3 nobody can keep a file, and all else works. */
+const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
+
+/**
+ * Starts the servers that the mesh stands on and that are not up or configured already. Those that it starts end with this
+ * process, however that ends: none is left by a kill.
+ * @throws Error that says which of the needed ones this machine cannot have, and why; then none is left that was started.
+ */
+export async function startMeshServers(options: FleetOptions): Promise<MeshServers> {
+  const before = await status(options);
+  const ranBefore = new Set(before.flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : [])));
+  const ours: EngineName[] = options.only.filter((name) => !ranBefore.has(name));
+
+  async function stop(): Promise<void> {
+    if (ours.length === 0) return;
+    await down({ ...options, only: ours, signal: new AbortController().signal });
+  }
+
+  try {
+    const servers = await up({ ...options, endWithParent: true });
+    const absent = servers.flatMap((server) =>
+      'reason' in server && needed.includes(server.engine.name) ? [`${server.engine.title}: ${server.reason}`] : [],
+    );
+    if (absent.length > 0) throw new Error(`The mesh needs these servers:\n  ${absent.join('\n  ')}`);
+    return { env: settingsOf(servers, options.env), shown: servers.map((server) => describe(server, ranBefore)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function describe({ engine, ...server }: Server, ranBefore: Set<EngineName>): [string, string] {
+  if ('reason' in server) return [engine.title, `left out, ${server.reason}`];
+  if (server.state !== 'up') return [engine.title, engine.setting];
+  const goesOn = ranBefore.has(engine.name) ? ', was up before and stays' : '';
+  return [engine.title, `127.0.0.1:${server.place.ports.main}${goesOn}`];
+}

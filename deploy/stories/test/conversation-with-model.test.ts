@@ -1,0 +1,117 @@
+import { createGate } from '@parley/chassis/testing/gate';
+import test from 'ava';
+import { converse, endSession, evaluated, evaluationWithinMs, readSession, sendMessage } from '../src/conversation.ts';
+import { sharedMesh } from '../src/mesh.ts';
+import { judgement, sharedModel } from '../src/scripted-model.ts';
+
+const model = sharedModel(test);
+const mesh = sharedMesh(test, async () => (await model()).env);
+
+test('a slow model is heard word by word while it speaks, and its whole reply is kept', async (t) => {
+  const ada = await (await mesh()).person();
+  const beforeDelta = createGate();
+  (await model()).answer('Say it slowly.', { text: ['Slow', 'ly it', ' comes.'], beforeDelta });
+  const { sessionId, events } = await converse(t, ada);
+  await sendMessage(ada, sessionId, 'Say it slowly.', 'slow');
+
+  for (const heard of ['Slow', 'Slowly it', 'Slowly it comes.']) {
+    beforeDelta.release();
+    await events.until(`"${heard}"`, ({ chunks }) => chunks.map(({ text }) => text).join('') === heard);
+  }
+  const [reply] = await events.turns(1);
+  t.like(reply, { __typename: 'AiResponseEvent', clientTurnId: 'slow', text: 'Slowly it comes.', interrupted: false });
+
+  await endSession(ada, sessionId);
+  const evaluation = await evaluated(ada, sessionId, evaluationWithinMs);
+  t.like(evaluation, judgement);
+  t.deepEqual(
+    evaluation.transcript.map(({ text }) => text),
+    ['Say it slowly.', 'Slowly it comes.'],
+  );
+});
+
+test('whoever subscribes in the middle of a reply hears the rest, from that moment on', async (t) => {
+  const ada = await (await mesh()).person();
+  const words = Array.from({ length: 60 }, (_, n) => `word${n} `);
+  const beforeDelta = createGate();
+  (await model()).answer('Count for me.', { text: words, beforeDelta });
+  const { sessionId, events } = await converse(t, ada);
+  await sendMessage(ada, sessionId, 'Count for me.');
+  beforeDelta.release(2);
+  await events.until('two words', () => events.streamed(0) === 'word0 word1 ');
+
+  const late = ada.subscribe(sessionId);
+  t.teardown(() => late.close());
+  for (let heard = 0; late.all.length === 0 && heard < 50; heard++) {
+    const before = events.chunks.length;
+    beforeDelta.release();
+    await events.until('one more word', ({ chunks }) => chunks.length > before);
+  }
+  beforeDelta.open();
+  const [reply] = await late.turns(1);
+  await events.turns(1);
+  t.false(late.streamed(0).includes('word0 '));
+  t.deepEqual(late.all, events.all.slice(-late.all.length));
+  t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
+});
+
+test('a stream whose packets part characters of several bytes arrives whole', async (t) => {
+  const ada = await (await mesh()).person();
+  const text = 'Grüße — 世界 👩‍🚀 and a last ascii word.';
+  (await model()).answer('Speak in pieces.', { text, deltas: 'character', packets: 'split-utf8' });
+  const { sessionId, events } = await converse(t, ada);
+  await sendMessage(ada, sessionId, 'Speak in pieces.');
+  const [reply] = await events.turns(1);
+  t.is(reply?.__typename === 'AiResponseEvent' && reply.text, text);
+  t.is(events.streamed(0), text);
+  t.true(events.chunks.every(({ text: chunk }) => chunk.isWellFormed() && !chunk.includes('\uFFFD')));
+  t.is((await readSession(ada, sessionId)).messages[1]?.text, text);
+});
+
+for (const ending of ['cut', 'error-event', 'malformed'] as const) {
+  test(`a stream that breaks after chunks (${ending}) fails its turn, and the next message is answered`, async (t) => {
+    const ada = await (await mesh()).person();
+    const asked = `Break by ${ending}.`;
+    (await model()).answer(asked, { text: ['Half of ', 'a reply'], ending });
+    const { sessionId, events } = await converse(t, ada);
+    await sendMessage(ada, sessionId, asked, 'broken');
+    const [failed] = await events.turns(1);
+    t.like(failed, { __typename: 'TurnFailedEvent', code: 'MODEL_FAILED', clientTurnId: 'broken', turnIndex: 0 });
+    t.is(events.streamed(0), 'Half of a reply');
+    t.is((await model()).requestsFor(asked).length, 1, 'what was begun was asked for again');
+
+    await sendMessage(ada, sessionId, 'And now?');
+    const [, reply] = await events.turns(2);
+    t.like(reply, { __typename: 'AiResponseEvent', turnIndex: 1 });
+    t.deepEqual(
+      (await readSession(ada, sessionId)).messages.map(({ role, turnIndex }) => `${turnIndex} ${role}`),
+      ['0 USER', '1 USER', '2 MODEL'],
+    );
+  });
+}
+
+test('a model that answers no request fails the turn before any chunk, and tells nobody why', async (t) => {
+  const ada = await (await mesh()).person();
+  (await model()).answer('Are you there?', { status: 503, body: 'upstream-secret at 10.1.2.3' });
+  const { sessionId, events } = await converse(t, ada);
+  await sendMessage(ada, sessionId, 'Are you there?', 'unanswered');
+  const [failed] = await events.turns(1);
+  t.like(failed, { __typename: 'TurnFailedEvent', code: 'MODEL_UNAVAILABLE', clientTurnId: 'unanswered' });
+  t.deepEqual(events.chunks, []);
+  t.notRegex(JSON.stringify(events.all), /upstream-secret|10\.1\.2\.3/);
+});
+
+test('a judge that cannot keep to the schema is asked three times, then the offline one judges', async (t) => {
+  const ada = await (await mesh()).person();
+  (await model()).judge('Judge me badly.', { json: { score: 'high' } });
+  const { sessionId, events } = await converse(t, ada);
+  await sendMessage(ada, sessionId, 'Judge me badly.');
+  await events.turns(1);
+  await endSession(ada, sessionId);
+  const { summary } = await evaluated(ada, sessionId, evaluationWithinMs);
+  t.regex(summary, /offline/i);
+  const asked = (await model()).server.requests.filter(
+    ({ body }) => body.response_format && JSON.stringify(body.messages).includes('Judge me badly.'),
+  );
+  t.is(asked.length, 3);
+});

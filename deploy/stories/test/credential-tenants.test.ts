@@ -1,0 +1,239 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { createClient } from 'graphql-ws';
+import { WebSocket } from 'ws';
+import type { Client } from '../src/client.ts';
+import {
+  converse,
+  createAgent,
+  endSession,
+  evaluated,
+  findEvaluation,
+  follow,
+  sendMessage,
+  startSession,
+} from '../src/conversation.ts';
+import { idsOf, outcome, profile, sharedCredentialMesh } from '../src/credentials.ts';
+import { closesWithinASecond, withinASecond } from '../src/within-a-second.ts';
+
+const mesh = sharedCredentialMesh(test);
+const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
+const suspended = 'FORBIDDEN TENANT_SUSPENDED';
+
+/** The code with which a socket of an API key is closed, once it is. */
+function apiKeySocket(url: string, key: string) {
+  let closed: number | undefined;
+  let connected = false;
+  const client = createClient({
+    url: url.replace(/^http/, 'ws'),
+    connectionParams: { 'x-app-platform': 'customer', 'x-api-key': key },
+    webSocketImpl: WebSocket,
+    lazy: false,
+    retryAttempts: 0,
+    onNonLazyError: () => undefined,
+    on: {
+      connected: () => {
+        connected = true;
+      },
+      closed: (event) => {
+        closed = (event as { code: number }).code;
+      },
+    },
+  });
+  return {
+    closed: () => closed,
+    connected: () => connected,
+    dispose: async () => client.dispose(),
+  };
+}
+
+async function apiKeyOf(client: Client): Promise<string> {
+  return (await client.query<{ generateApiKey: { key: string } }>('mutation { generateApiKey { key } }')).generateApiKey
+    .key;
+}
+
+test('a replaced API key ends its sockets and opens none, on either gateway', async (t) => {
+  const { person, url, secondUrl } = await mesh();
+  const ada = await person();
+  const key = await apiKeyOf(ada);
+  const sockets = [url, secondUrl].map((at) => apiKeySocket(at, key));
+  t.teardown(() => Promise.all(sockets.map((socket) => socket.dispose())));
+  await eventually('both are open', () => sockets.every((socket) => socket.connected()));
+  const next = await apiKeyOf(ada);
+  await withinASecond()('both are closed', () => sockets.every((socket) => socket.closed() === 4403));
+  for (const at of [url, secondUrl]) {
+    const late = apiKeySocket(at, key);
+    t.is(await eventually('the old key opens nothing', late.closed), 4403);
+    const fresh = apiKeySocket(at, next);
+    await eventually('the new one does', fresh.connected);
+    await fresh.dispose();
+  }
+});
+
+test("a session token does its session's operations and no others, whatever else is there", async (t) => {
+  const { person, withSessionToken } = await mesh();
+  const ada = await person();
+  const { tenantId } = await idsOf(ada);
+  const agentId = await createAgent(ada);
+  const [own, other] = [await startSession(ada, agentId), await startSession(ada, agentId)];
+  const eve = await person();
+  const foreign = await startSession(eve, await createAgent(eve));
+  const widget = withSessionToken({ tenantId, sessionId: own.id });
+
+  t.is(await outcome(widget, interrupt, { id: own.id }), 'ok');
+  for (const id of [other.id, foreign.id, 999_999, 0, -1, 99999999999, 'abc', `0${own.id}`, `${own.id} `]) {
+    t.is(await outcome(widget, interrupt, { id: String(id) }), 'FORBIDDEN', String(id));
+    const events = widget.subscribe(String(id));
+    t.teardown(() => events.close());
+    const [refused] = await events.until('the refusal', ({ errors }) => errors);
+    t.is(refused?.extensions.code, 'FORBIDDEN', String(id));
+  }
+  for (const query of ['{ agentCount }', profile, 'mutation { deleteTenant }']) {
+    t.is(await outcome(widget, query), 'UNAUTHENTICATED', query);
+  }
+  const mine = follow(t, widget, own.id);
+  await mine.opened();
+
+  const forged = [
+    withSessionToken({ tenantId: (await idsOf(eve)).tenantId, sessionId: own.id }),
+    withSessionToken({ tenantId, sessionId: 999_999 }),
+    withSessionToken({ tenantId: 999_999, sessionId: own.id }),
+    withSessionToken({ tenantId, sessionId: own.id }, { lifetimeMs: -1 }),
+  ];
+  for (const client of forged) {
+    t.like(await client.refusal(interrupt, { id: own.id }), {
+      message: 'Invalid or expired avatar token',
+      extensions: { code: 'UNAUTHENTICATED' },
+    });
+    t.is((await follow(t, client, own.id).until('the refusal', ({ closed }) => closed)).code, 4403);
+  }
+});
+
+test('the end of a session closes what its tokens opened, after the event that says so', async (t) => {
+  const { person, withSessionToken, atSecond } = await mesh();
+  const ada = await person();
+  const { tenantId } = await idsOf(ada);
+  const { id } = await startSession(ada, await createAgent(ada));
+  const widget = withSessionToken({ tenantId, sessionId: id });
+  const sockets = [follow(t, widget, id), follow(t, atSecond(widget), id)];
+  const dashboard = follow(t, ada, id);
+  await Promise.all([...sockets, dashboard].map((events) => events.opened()));
+
+  await endSession(ada, id);
+  await closesWithinASecond(t, sockets);
+  for (const events of sockets) t.like(events.all.at(-1), { __typename: 'SessionStatusEvent', status: 'ENDED' });
+  await dashboard.sessionEnded();
+  t.is(dashboard.closed, undefined);
+  t.like(await widget.refusal(interrupt, { id }), {
+    message: `Session ${id} is not active (status: ENDED)`,
+    extensions: { code: 'BAD_REQUEST' },
+  });
+});
+
+for (const whose of ['its owner', 'the operator'] as const) {
+  test(`a tenant suspended by ${whose} reads, keeps its accounts and ends what runs; nothing else, on either gateway`, async (t) => {
+    const { person, atSecond, people, withSessionToken, url } = await mesh();
+    const ada = await person();
+    const { tenantId } = await idsOf(ada);
+    const key = await apiKeyOf(ada);
+    const { sessionId, events } = await converse(t, ada);
+    const done = await startSession(ada, await createAgent(ada));
+    const widget = withSessionToken({ tenantId, sessionId });
+    const sockets = [follow(t, widget, sessionId), follow(t, atSecond(ada), sessionId)];
+    const keyed = apiKeySocket(url, key);
+    t.teardown(() => keyed.dispose());
+    await Promise.all(sockets.map((each) => each.opened()));
+    await eventually('the key has opened one', keyed.connected);
+    await sendMessage(ada, sessionId, 'Is anybody there?');
+
+    if (whose === 'its owner') await ada.query('mutation { updateTenant(input: { isSuspended: true }) { id } }');
+    else {
+      const row = { suspended_by_operator: true };
+      await people(({ knex }) => knex('tenants').where({ id: tenantId }).update(row));
+    }
+    const within = withinASecond();
+    await closesWithinASecond(t, [events, ...sockets], within);
+    t.is(await within('that of the key is closed', keyed.closed), 4403);
+
+    for (const client of [ada, atSecond(ada)]) {
+      t.is(await outcome(client, 'mutation { generateApiKey { key } }'), suspended);
+      t.is(await outcome(client, 'mutation { upsertAvatarConfig(input: { speakingRate: 1.5 }) { id } }'), suspended);
+      t.is(
+        await outcome(client, `mutation { sendMessage(input: { sessionId: ${sessionId}, text: "hi" }) { id } }`),
+        suspended,
+      );
+      t.is(await outcome(client, 'mutation { deleteAgent(id: 1) }'), suspended);
+      t.is(await outcome(client, '{ agents { id } sessions { id } myTenant { isSuspended } }'), 'ok');
+      t.is(await outcome(client, 'mutation ($id: ID!) { endSession(sessionId: $id) { id } }', { id: done.id }), 'ok');
+      t.is(await outcome(client, 'mutation { changePassword(input: { newPassword: "correct horse battery" }) }'), 'ok');
+      t.is((await follow(t, client, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
+    }
+    t.is(await outcome(widget, interrupt, { id: sessionId }), suspended);
+    t.is((await follow(t, widget, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
+
+    const { session } = await eventually('the running turn has finished', async () => {
+      const read = await ada.query<{ session: { status: string; messages: { role: string }[] } }>(
+        'query ($id: ID!) { session(id: $id) { status messages { role } } }',
+        { id: sessionId },
+      );
+      return read.session.messages.some(({ role }) => role === 'MODEL') && read;
+    });
+    t.is(session.status, 'ACTIVE');
+    await endSession(ada, sessionId);
+    t.is(await findEvaluation(ada, sessionId), null);
+
+    const lift = 'mutation { updateTenant(input: { isSuspended: false }) { isSuspended } }';
+    if (whose === 'its owner') t.deepEqual(await ada.query(lift), { updateTenant: { isSuspended: false } });
+    else {
+      t.is(await outcome(ada, lift), 'FORBIDDEN SUSPENDED_BY_OPERATOR');
+      await people(({ knex }) => knex('tenants').where({ id: tenantId }).update({ suspended_by_operator: false }));
+    }
+    const began = performance.now();
+    await evaluated(ada, sessionId, 20_000);
+    if (whose === 'its owner') t.true(performance.now() - began < 5_000, 'as soon as it was lifted');
+  });
+}
+
+test('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is judged', async (t) => {
+  const { person, atSecond, withSessionToken, sessions, url, secondUrl } = await mesh();
+  const ada = await person();
+  const { tenantId } = await idsOf(ada);
+  const key = await apiKeyOf(ada);
+  const { sessionId } = await converse(t, ada);
+  const quiet = await startSession(ada, await createAgent(ada));
+  const widget = withSessionToken({ tenantId, sessionId });
+  const sockets = [ada, widget].flatMap((client) => [
+    follow(t, client, sessionId),
+    follow(t, atSecond(client), sessionId),
+  ]);
+  const keyed = [url, secondUrl].map((at) => apiKeySocket(at, key));
+  t.teardown(() => Promise.all(keyed.map((socket) => socket.dispose())));
+  await Promise.all(sockets.map((each) => each.opened()));
+  await eventually('the key has opened two', () => keyed.every((socket) => socket.connected()));
+  for (const text of ['one', 'two', 'three']) await sendMessage(ada, sessionId, text);
+
+  await ada.query('mutation { deleteTenant }');
+  const within = withinASecond();
+  t.like(await widget.refusal(interrupt, { id: sessionId }), { message: 'Invalid or expired avatar token' });
+  t.is(await outcome(ada, '{ agents { id } }'), 'FORBIDDEN NO_TENANT');
+  await within(
+    'the other gateway knows',
+    async () => (await outcome(atSecond(widget), interrupt, { id: sessionId })) === 'UNAUTHENTICATED',
+  );
+  await closesWithinASecond(t, sockets, within);
+  await within('those of the key too', () => keyed.every((socket) => socket.closed() === 4403));
+
+  await eventually('its sessions have ended', () =>
+    sessions(tenantId, async ({ knex }) => {
+      const rows = await knex('sessions').whereIn('id', [sessionId, quiet.id]).select('status');
+      return rows.length === 2 && rows.every(({ status }) => status === 'ENDED');
+    }),
+  );
+  await sessions(tenantId, async ({ knex }) => {
+    t.deepEqual(await knex('turns').whereIn('state', ['QUEUED', 'RUNNING']), []);
+    const failed = await knex('turns').where({ state: 'FAILED' }).distinct('failure_code');
+    t.true(failed.every(({ failure_code: code }) => code === 'SESSION_ENDED'));
+    t.deepEqual(await knex('outbox').where({ topic: 'session-ended', tenant_id: tenantId }), []);
+  });
+  t.is(await outcome(ada, 'mutation { createTenant(input: { name: "A new start" }) { id } }'), 'ok');
+});

@@ -1,0 +1,100 @@
+import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller';
+import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
+import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import test from 'ava';
+import { SignJWT } from 'jose';
+import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';
+import { sharedCredentialMesh } from '../src/credentials.ts';
+
+const mesh = sharedCredentialMesh(test);
+const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'test' };
+
+/** Credentials that no port may take, of a unit, and one that it must. */
+async function credentials(meshKey: Uint8Array, unit: string) {
+  const minted = (agoS: number, claims: object = {}) => {
+    const at = Math.floor(Date.now() / 1000) - agoS;
+    const token = new SignJWT({ caller, aud: unit, iat: at, exp: at + 60, ...claims });
+    return token.setProtectedHeader({ alg: 'HS256' }).sign(meshKey);
+  };
+  const other = unit === 'identity' ? 'session' : 'identity';
+  const right = await minted(0);
+  return {
+    right,
+    wrong: {
+      none: undefined,
+      garbage: 'garbage',
+      'of another mesh': await createCallers(Buffer.alloc(32, 7)).mint(caller, unit),
+      'for another unit': await createCallers(meshKey).mint(caller, other),
+      'for nobody': await minted(0, { aud: undefined }),
+      expired: await minted(120),
+      unsigned: `${Buffer.from('{"alg":"none"}').toString('base64url')}.${right.split('.')[1]}.`,
+    },
+  };
+}
+
+test('no subgraph answers a call without a mesh credential of its own', async (t) => {
+  const { addresses, meshKey } = await mesh();
+  const doors = ['identity', 'agent', 'session'].flatMap((unit) =>
+    addresses(unit, 'graph').map((address) => ({ unit, address })),
+  );
+  for (const { unit, address } of doors) {
+    const ask = async (credential: string | undefined, query: string) => {
+      const { status } = await fetch(address, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(credential && { [callerHeader]: credential }) },
+        body: JSON.stringify({ query }),
+      });
+      return status;
+    };
+    const { right, wrong } = await credentials(meshKey, unit);
+    for (const [name, credential] of Object.entries(wrong)) {
+      for (const query of ['{ __typename }', '{ _service { sdl } }'])
+        t.is(await ask(credential, query), 401, `${unit}: ${name}`);
+    }
+    t.is(await ask(right, '{ __typename }'), 200, unit);
+  }
+});
+
+test('no gRPC port answers a call without a mesh credential of its own', async (t) => {
+  const { addresses, meshKey } = await mesh();
+  const channelTo = (address: string) => {
+    const channel = createChannel(address);
+    t.teardown(() => channel.close());
+    return channel;
+  };
+  const calls: Record<string, (channel: Channel, metadata: Metadata) => Promise<unknown>> = {
+    identity: (channel, metadata) =>
+      createClient(IdentityServiceDefinition, channel).getTenant({ tenantId: 1 }, { metadata }),
+    agent: (channel, metadata) => createClient(AgentServiceDefinition, channel).getAgent({ agentId: 1 }, { metadata }),
+    session: (channel, metadata) =>
+      createClient(SessionServiceDefinition, channel).resolveSessions({ sessionIds: [1] }, { metadata }),
+    evaluation: (channel, metadata) =>
+      createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }, { metadata }),
+  };
+  for (const [unit, call] of Object.entries(calls)) {
+    for (const channel of addresses(unit, 'rpc').map(channelTo)) {
+      const { right, wrong } = await credentials(meshKey, unit);
+      for (const [name, credential] of Object.entries(wrong)) {
+        const metadata = Metadata(credential ? { [callerHeader]: credential } : {});
+        await t.throwsAsync(call(channel, metadata), { message: /UNAUTHENTICATED/ }, `${unit}: ${name}`);
+      }
+      const error = await call(channel, Metadata({ [callerHeader]: right })).then(
+        () => '',
+        (refused: unknown) => String(refused),
+      );
+      t.notRegex(error, /UNAUTHENTICATED/, unit);
+    }
+  }
+});
+
+test('a caller that comes from outside is not believed', async (t) => {
+  const { meshKey, person, visitor } = await mesh();
+  const ada = await person();
+  const forged = await createCallers(meshKey).mint({ ...caller, kind: 'user', userId: 1, signInId: 'x' }, 'agent');
+  const nobody = await visitor().send('{ agentCount }', {}, { [callerHeader]: forged });
+  t.is(nobody.errors?.[0]?.extensions.code, 'UNAUTHENTICATED');
+  const own = await ada.send('{ myTenant { id } agentCount }', {}, { [callerHeader]: forged });
+  t.like(own.data, { agentCount: 0 });
+});

@@ -1,0 +1,94 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test, { type ExecutionContext } from 'ava';
+import { createAgent, startSession } from '../../src/conversation.ts';
+import { readRows } from '../../src/invariants/read-rows.ts';
+import { judgement } from '../../src/scripted-model.ts';
+import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import type { HeldTurn } from './held-turns.ts';
+
+/** Short leases are for the short form alone: at full length it is the ordinary ones that have to run out. */
+const shared = sharedFaultMesh(test, {
+  env: fullLength ? {} : { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000' },
+});
+const turnsInFlight = fullLength ? 200 : 40;
+const judgementsInFlight = 5;
+/** Most of what was under way is done again by then, counted from the restart. */
+const goalMs = 60_000;
+
+/** Conversations that have ended, each with a judge who thinks until the gate opens. */
+async function judgesAtWork({ person, ledger, model }: FaultMesh, title: string) {
+  const gate = createGate();
+  const client = await person();
+  const agentId = await createAgent(client);
+  for (let n = 0; n < judgementsInFlight; n += 1) {
+    const { id } = await startSession(client, agentId);
+    const text = await ledger.send(client, id, `Judged after ${title}, ${n}.`);
+    model.judge(text, { beforeHeaders: gate, json: judgement });
+    await eventually('its reply', () => model.requestsFor(text).some(({ state }) => state === 'finished'));
+    await ledger.end(client, id);
+  }
+  const underWay = () => model.server.requests.filter(({ body, state }) => body.response_format && state === 'running');
+  await eventually('the judges are asked', () => underWay().length >= judgementsInFlight);
+  return gate;
+}
+
+/** Those of the turns that have ended by now, with what became of them. */
+async function endsOf({ checker }: FaultMesh, turns: HeldTurn[]) {
+  const rows = await readRows(checker.database);
+  const ids = new Set(turns.map(({ sessionId }) => sessionId));
+  return {
+    ended: rows.turns.filter(({ sessionId, state }) => ids.has(sessionId) && (state === 'DONE' || state === 'FAILED')),
+    replies: new Map(
+      rows.messages.flatMap(({ role, sessionId, text }) => (role === 'MODEL' ? [[sessionId, text] as const] : [])),
+    ),
+  };
+}
+
+/** Kills these replicas at once among turns and judgements under way, and looks at what becomes of all that. */
+async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boolean): Promise<void> {
+  t.timeout(400_000);
+  const mesh = await shared();
+  const gate = await judgesAtWork(mesh, names.join(' and '));
+  const { turns, release } = await mesh.turnsInFlight(turnsInFlight);
+  const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
+  const backMs = await Promise.all(deaths.map(({ back }) => back()));
+  const restarted = performance.now();
+  release();
+  gate.open();
+
+  const enough = async () => (await endsOf(mesh, turns)).ended.length >= turns.length * 0.99;
+  await eventually('99 % are done', enough, { timeoutMs: 2 * goalMs });
+  const tookMs = performance.now() - restarted;
+  for (const { client, sessionId } of turns) await mesh.ledger.end(client, sessionId);
+  t.deepEqual(await mesh.settled({ timeoutMs: 2 * goalMs }), []);
+
+  const { ended, replies } = await endsOf(mesh, turns);
+  const failures = ended.filter(({ state }) => state === 'FAILED');
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  t.log(
+    `${turns.length} turns in flight, ${names.join(', ')} back after ${backMs.map(seconds).join(', ')}; 99 % done ` +
+      `${seconds(tookMs)} later, ${failures.length} recorded failures`,
+  );
+  t.true(tookMs < goalMs);
+  const failed = new Set(failures.map(({ sessionId }) => sessionId));
+  for (const { sessionId, reply } of turns) {
+    if (!failed.has(sessionId)) t.is(replies.get(sessionId), reply);
+  }
+  // A reply that has begun cannot be begun anew elsewhere: what the dead agent was saying is recorded as failed.
+  if (!mayFail) t.is(failures.length, 0);
+  t.true(failures.every(({ failureCode }) => failureCode?.startsWith('MODEL_')));
+}
+
+if (fullLength) {
+  for (const name of ['identity-1', 'agent-1', 'agent-2', 'session-1', 'session-2', 'evaluation-1', 'gateway-1']) {
+    serverTest(meshEngines, `a kill -9 of ${name} among ${turnsInFlight} turns loses and doubles nothing`, (t) =>
+      killAmongTurns(t, [name], name.startsWith('agent')),
+    );
+  }
+}
+
+serverTest(meshEngines, 'a kill -9 of one of each unit at once, among many turns, loses and doubles nothing', (t) =>
+  killAmongTurns(t, ['identity-1', 'agent-1', 'session-1', 'evaluation-1', 'gateway-1'], true),
+);

@@ -1,0 +1,50 @@
+import { startServers } from '@parley/servers/start-servers';
+import { serverTest } from '@parley/servers/testing/server-test';
+import type { ExecutionContext } from 'ava';
+import { Client } from 'pg';
+import { postgresLine } from './postgres-line.ts';
+
+async function connected(t: ExecutionContext, url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  t.teardown(() => client.end().catch(() => undefined));
+  await client.connect();
+  return client;
+}
+
+serverTest(
+  ['postgres'],
+  'a commit is carried out and its answer lost; what is rolled back or read passes',
+  async (t) => {
+    const servers = await startServers({ only: ['postgres'] });
+    t.teardown(() => servers.stop());
+    const url = servers.env.DATABASE_URL ?? '';
+    const line = await postgresLine(url);
+    t.teardown(() => line.close());
+    const direct = await connected(t, url);
+    await direct.query('CREATE TABLE notes (text text)');
+    const add = async (client: Client, text: string, end: string) => {
+      await client.query('BEGIN');
+      await client.query('INSERT INTO notes VALUES ($1)', [text]);
+      await client.query(end);
+    };
+    const texts = async () => (await direct.query('SELECT text FROM notes ORDER BY text')).rows.map(({ text }) => text);
+
+    const first = await connected(t, line.url);
+    await add(first, 'a', 'COMMIT;');
+    line.loseAnswers(1);
+    await add(first, 'b', 'ROLLBACK;');
+    await first.query('BEGIN');
+    await first.query('SELECT $1', ['x'.repeat(100_000)]);
+    await first.query('COMMIT;');
+    t.is(line.lost, 0);
+    await t.throwsAsync(add(first, 'c', 'COMMIT;'), { message: /terminated/ });
+    t.is(line.lost, 1);
+    t.deepEqual(await texts(), ['a', 'c']);
+
+    line.loseAnswers(0);
+    await add(await connected(t, line.url), 'd', 'COMMIT;');
+    t.deepEqual(await texts(), ['a', 'c', 'd']);
+    t.is(line.lost, 1);
+  },
+);

@@ -1,0 +1,161 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test from 'ava';
+import { type Answer, Client } from '../../src/client.ts';
+import { createAgent, endSession, readSession, sendMessage, startSession } from '../../src/conversation.ts';
+import { idsGrow, type SessionEvents } from '../../src/session-events.ts';
+import { during, seconds, traffic } from './events-traffic.ts';
+import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+
+const turnsInFlight = fullLength ? 200 : 20;
+const redisAwayMs = fullLength ? 20_000 : 5_000;
+const postgresAwayMs = fullLength ? 10_000 : 3_000;
+/** Who has lost PostgreSQL works again so long after its return. */
+const backWithinMs = 5_000;
+
+const shared = sharedFaultMesh(test);
+
+const pids = ({ replicas, pid }: FaultMesh) => replicas.map(({ name }) => pid(name));
+const codeOf = ({ errors }: Answer<unknown>) => errors?.[0]?.extensions.code ?? 'OK';
+/** From an address of its own, since one address may try ten times a minute. */
+const login = (client: Client) =>
+  new Client(client.url).send('mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
+    input: { email: client.account?.email, password: client.account?.password },
+  });
+const isRegisterable = (client: Client) => client.send('{ isRegisterable(email: "somebody@example.com") }');
+
+serverTest(
+  meshEngines,
+  'Redis killed and empty among turns: nobody ends, guesses are refused, and nobody misses what lasts',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const redis = mesh.servers.server('redis');
+    const before = pids(mesh);
+    const { turns, release } = await mesh.turnsInFlight(turnsInFlight);
+    const someone = await mesh.person();
+    // One half follows through the outage, the other comes back after it with the last id that it has.
+    const followers: { events: SessionEvents; client: Client; sessionId: number; reply: string }[] = [];
+    t.teardown(() => Promise.all(followers.map(({ events }) => events.close())));
+    for (const { client, sessionId, reply } of turns.slice(0, 20)) {
+      const events = client.subscribe(sessionId, { after: '0', timeoutMs: 60_000 });
+      followers.push({ events, client, sessionId, reply });
+      await events.until('the first words', ({ chunks }) => chunks.length > 0);
+    }
+    const leaving = followers.slice(10);
+    for (const { events } of leaving) events.cut();
+    const degraded = async () =>
+      (await mesh.metric('gateway-1', 'parley_throttle_degraded_total')) +
+      (await mesh.metric('gateway-2', 'parley_throttle_degraded_total'));
+    const degradedBefore = await degraded();
+
+    await redis.kill();
+    redis.clear();
+    const tries = await Promise.all(Array.from({ length: 12 }, () => login(someone)));
+    t.deepEqual([...new Set(tries.map(codeOf))], ['UNAVAILABLE']);
+    // Two gateways count five a minute each, every one for itself.
+    const asked = await Promise.all(Array.from({ length: 12 }, () => isRegisterable(someone)));
+    const answered = asked.filter((answer) => codeOf(answer) === 'OK').length;
+    t.true(answered >= 5 && answered <= 10, `${answered} answered`);
+    t.deepEqual(new Set(asked.map(codeOf)), new Set(['OK', 'TOO_MANY_REQUESTS']));
+    t.true((await degraded()) >= degradedBefore + 24);
+    release();
+    const agentId = await createAgent(someone);
+    await during(redisAwayMs, async () => {
+      const { id } = await startSession(someone, agentId);
+      await sendMessage(someone, id, `Without Redis, in session ${id}`);
+      await endSession(someone, id);
+    });
+
+    await redis.start();
+    const back = performance.now();
+    await eventually('sign-in works again', async () => codeOf(await login(someone)) === 'OK');
+    t.log(`sign-in works ${seconds(performance.now() - back)} after the return of Redis`);
+    for (const { client, sessionId, reply } of turns) {
+      const read = async () => {
+        const [, message] = (await readSession(client, sessionId)).messages;
+        return message?.text === reply;
+      };
+      await eventually(`the reply in session ${sessionId}`, read, { timeoutMs: 60_000 });
+    }
+    for (const { events, client, sessionId, reply } of followers) {
+      const again = leaving.some((each) => each.events === events);
+      const seen = again ? client.subscribe(sessionId, { after: events.lastEventId, timeoutMs: 60_000 }) : events;
+      t.teardown(() => seen.close());
+      await seen.turns(1);
+      t.deepEqual(
+        seen.replies.map(({ text }) => text),
+        [reply],
+      );
+      t.true(idsGrow(again ? [...events.all, ...seen.all] : seen.all));
+      await mesh.ledger.end(client, sessionId);
+      await seen.sessionEnded();
+    }
+    for (const { client, sessionId } of turns.slice(20)) await mesh.ledger.end(client, sessionId);
+    t.deepEqual(await mesh.settled(), []);
+    t.deepEqual(pids(mesh), before);
+  },
+);
+
+const opsUrl = ({ replicas }: FaultMesh, name: string, path: string) =>
+  `http://127.0.0.1:${replicas.find((each) => each.name === name)?.ports.ops}${path}`;
+
+serverTest(
+  meshEngines,
+  'while PostgreSQL is stopped all is refused for now, and what was begun is done or undone',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const postgres = mesh.servers.server('postgres');
+    const before = pids(mesh);
+    const { turns, release } = await mesh.turnsInFlight(turnsInFlight);
+    const talkers = await Promise.all(Array.from({ length: 4 }, () => traffic(mesh)));
+    const { client, sessionIds } = talkers[0] ?? (await traffic(mesh));
+    const over = new AbortController();
+    t.teardown(() => over.abort());
+    const sessionId = await talkers[0]?.talk();
+    const talking = talkers.map(async ({ talk }) => {
+      // The start of a conversation may be refused; its message and its end are asked for until they are taken.
+      while (!over.signal.aborted) await talk().catch(() => undefined);
+    });
+    const withData = mesh.replicas.filter(({ unit }) => unit !== 'gateway').map(({ name }) => name);
+    const whenReady = (ready: boolean) =>
+      Promise.all(
+        withData.map((name) =>
+          eventually(`${name} is ${ready ? '' : 'not '}ready`, async () => (await mesh.isReady(name)) === ready),
+        ),
+      );
+    const codes = new Map<string, number>();
+
+    await postgres.stop();
+    const stopped = performance.now();
+    release();
+    await whenReady(false);
+    for (const { name } of mesh.replicas) t.is((await fetch(opsUrl(mesh, name, '/healthz'))).status, 200);
+    t.is(codeOf(await login(client)), 'UNAVAILABLE');
+    await during(postgresAwayMs - (performance.now() - stopped), async () => {
+      const answers = await Promise.all([
+        client.send('query ($id: ID!) { session(id: $id) { id } }', { id: sessionId }),
+        client.send('{ agentCount }'),
+        client.send('mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }', { sessionId }),
+      ]);
+      for (const code of answers.map(codeOf)) codes.set(code, (codes.get(code) ?? 0) + 1);
+    });
+    t.deepEqual([...codes.keys()], ['UNAVAILABLE']);
+
+    await postgres.start();
+    const back = performance.now();
+    await whenReady(true);
+    await eventually('it is read again', async () => codeOf(await client.send('{ agentCount sessionCount }')) === 'OK');
+    const tookMs = performance.now() - back;
+    t.log(`${codes.get('UNAVAILABLE')} requests refused, all back ${seconds(tookMs)} after the return of PostgreSQL`);
+    t.true(tookMs < backWithinMs);
+    const count = sessionIds.length;
+    await eventually('conversations go on', () => sessionIds.length > count);
+    over.abort();
+    await Promise.all(talking);
+    for (const { client: owner, sessionId: id } of turns) await mesh.ledger.end(owner, id);
+    t.deepEqual(await mesh.settled({ timeoutMs: 120_000 }), []);
+    t.deepEqual(pids(mesh), before);
+  },
+);

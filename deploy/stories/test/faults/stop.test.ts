@@ -1,0 +1,120 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test, { type ExecutionContext } from 'ava';
+import { Client } from '../../src/client.ts';
+import { readSession } from '../../src/conversation.ts';
+import type { SessionEvents } from '../../src/session-events.ts';
+import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import type { HeldTurns } from './held-turns.ts';
+
+const shared = sharedFaultMesh(test);
+const turnsInFlight = fullLength ? 200 : 20;
+/** What a stop may take, whatever is under way. */
+const stopWithinMs = 25_000;
+
+/** Tells a replica to stop. Resolves once it says that it is not ready, which it does while it is still there. */
+async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name: string) {
+  t.true(await isReady(name));
+  let isGone = false;
+  const gone = kill(name, 'SIGTERM').then((death) => {
+    isGone = true;
+    return death;
+  });
+  await eventually('it is not ready', async () => !(await isReady(name)), { timeoutMs: 1_000 });
+  t.false(isGone, 'it is not ready at once, with turns still under way');
+  return { gone };
+}
+
+/** Waits for the replies, all of them whole and none failed, ends the sessions and looks at all there is. */
+async function assertComplete(t: ExecutionContext, mesh: FaultMesh, { turns }: HeldTurns): Promise<void> {
+  for (const { client, sessionId, text, reply } of turns) {
+    const { messages } = await eventually(
+      `the reply in session ${sessionId}`,
+      async () => {
+        const session = await readSession(client, sessionId);
+        return session.messages.length > 1 && session;
+      },
+      { timeoutMs: 60_000 },
+    );
+    t.deepEqual(
+      messages.map((message) => message.text),
+      [text, reply],
+    );
+    await mesh.ledger.end(client, sessionId);
+  }
+  t.deepEqual(await mesh.settled(), []);
+}
+
+async function assertEnded(t: ExecutionContext, gone: ReturnType<FaultMesh['kill']>): Promise<void> {
+  const { how, endedAfterMs, back } = await gone;
+  t.is(how, 'exit code 0');
+  t.true(endedAfterMs < stopWithinMs, `${endedAfterMs} ms`);
+  t.log(`exit code 0 after ${(endedAfterMs / 1000).toFixed(1)} s, back after ${((await back()) / 1000).toFixed(1)} s`);
+}
+
+serverTest(meshEngines, 'a session replica that is told to stop lets its turns end', async (t) => {
+  t.timeout(180_000);
+  const mesh = await shared();
+  const held = await mesh.turnsInFlight(turnsInFlight);
+  t.true((await mesh.metric('session-1', 'parley_session_turns_running')) > 0);
+  const { gone } = await stopping(t, mesh, 'session-1');
+  held.release();
+
+  await assertEnded(t, gone);
+  await assertComplete(t, mesh, held);
+});
+
+serverTest(
+  meshEngines,
+  'turns that do not end in time are handed over, and answered once by another replica',
+  async (t) => {
+    t.timeout(180_000);
+    const mesh = await shared();
+    const held = await mesh.turnsInFlight(turnsInFlight);
+    t.true((await mesh.metric('session-2', 'parley_session_turns_running')) > 0);
+
+    const { gone } = await stopping(t, mesh, 'session-2');
+    await assertEnded(t, gone);
+    held.release();
+    await assertComplete(t, mesh, held);
+  },
+);
+
+serverTest(meshEngines, 'an agent replica that is told to stop says what it has begun to say', async (t) => {
+  t.timeout(180_000);
+  const mesh = await shared();
+  const held = await mesh.turnsInFlight(turnsInFlight);
+  const { gone } = await stopping(t, mesh, 'agent-1');
+  held.release();
+
+  await assertEnded(t, gone);
+  await assertComplete(t, mesh, held);
+});
+
+serverTest(meshEngines, 'a gateway that is told to stop says goodbye, and who comes back misses nothing', async (t) => {
+  t.timeout(180_000);
+  const mesh = await shared();
+  const held = await mesh.turnsInFlight(turnsInFlight);
+  const followers = held.turns.map(({ client, sessionId, reply }) => {
+    const atOne = new Client(mesh.gateways[0] ?? '');
+    atOne.tokens = client.tokens;
+    return { client, sessionId, reply, before: atOne.subscribe(sessionId, { after: '0' }) };
+  });
+  const all: SessionEvents[] = followers.map(({ before }) => before);
+  t.teardown(() => Promise.all(all.map((events) => events.close())));
+  for (const { before } of followers) await before.until('the first words', ({ chunks }) => chunks.length > 0);
+
+  const gone = mesh.kill('gateway-1', 'SIGTERM');
+  for (const { before } of followers) await before.until('the goodbye', ({ closed }) => closed);
+  t.deepEqual([...new Set(followers.map(({ before }) => before.closed?.code))], [1001]);
+  await gone;
+  held.release();
+  for (const { client, sessionId, reply, before } of followers) {
+    const after = client.subscribe(sessionId, { after: before.lastEventId });
+    all.push(after);
+    await after.turns(1);
+    t.is([...before.chunks, ...after.chunks].map((chunk) => chunk.text).join(''), reply);
+  }
+  await assertEnded(t, gone);
+  await assertComplete(t, mesh, held);
+});

@@ -1,0 +1,274 @@
+import test from 'ava';
+import type { Facts } from '../src/invariants/facts.ts';
+import { problemsOf } from '../src/invariants.ts';
+import { createLedger, type Ledger } from '../src/ledger.ts';
+import {
+  endOf,
+  evaluationOf,
+  insertJob,
+  sharedSchemas,
+  type WholeConversation,
+  wholeConversation,
+} from '../src/whole-conversation.ts';
+
+const schemas = sharedSchemas(test);
+const conversation = async () => wholeConversation(await schemas());
+
+test('of a mesh whose data are whole nothing is said', async (t) => {
+  const { facts } = await conversation();
+  t.deepEqual(problemsOf(await facts()), []);
+});
+
+/** Rows as no code of ours would write them, with what the checker says of them. `#` stands for the session's id. */
+const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string[]][] = [
+  [
+    'a message without a reply',
+    (whole) => whole.in('session', ({ knex }) => knex('messages').where({ role: 'MODEL' }).delete()),
+    ['message 0 of session # has 0 replies, 0 failures, turns DONE'],
+  ],
+  [
+    'a reply and a failure for one message',
+    (whole) =>
+      whole.in('session', ({ knex }) =>
+        knex('turns').where({ turn_index: 0 }).update({ state: 'FAILED', failure_code: 'MODEL_FAILED' }),
+      ),
+    ['message 0 of session # has 1 replies, 1 failures, turns FAILED'],
+  ],
+  [
+    'a message without a turn',
+    (whole) => whole.in('session', ({ knex }) => knex('turns').where({ turn_index: 1 }).delete()),
+    ['message 1 of session # has 0 replies, 0 failures, turns '],
+  ],
+  [
+    'a gap in the numbers',
+    (whole) => whole.in('session', ({ knex }) => knex('messages').where({ turn_index: 2 }).update({ turn_index: 3 })),
+    ['session # counts its messages 0,1,3'],
+  ],
+  [
+    'an end that nobody judged',
+    (whole) => whole.in('evaluation', ({ knex }) => knex('evaluations').delete()),
+    ['session # is ENDED and has no evaluation'],
+  ],
+  [
+    'a judgement of a session that goes on',
+    (whole) => whole.in('session', ({ knex }) => knex('sessions').update({ status: 'ACTIVE' })),
+    [
+      'session # is ACTIVE and has 1 evaluations',
+      'session # is ACTIVE, and 1 events tell of its end',
+      'the end of session # was acknowledged, and it is ACTIVE',
+    ],
+  ],
+  [
+    'a judgement that came too late',
+    (whole) =>
+      whole.in('evaluation', ({ knex }) =>
+        knex.raw(`UPDATE evaluations SET generated_at = generated_at + interval '1 hour'`),
+      ),
+    ['session # was judged n ms after its end'],
+  ],
+  [
+    'an event that was not published',
+    ({ database, tenantId, sessionId }) =>
+      database('session').transactShared(({ knex }) =>
+        knex('outbox').insert({
+          tenant_id: tenantId,
+          topic: 'session-ended',
+          type: 'session.ended.v1',
+          key: String(sessionId),
+          data: Buffer.alloc(0),
+        }),
+      ),
+    ['session has not published session-ended of #'],
+  ],
+  [
+    'a job that nobody begins',
+    ({ database, tenantId, sessionId }) => insertJob(database, tenantId, sessionId, { state: 'queued' }),
+    [
+      'evaluation has a queued job evaluation.judge of #',
+      'evaluation has not begun its job evaluation.judge of #, due for n ms',
+    ],
+  ],
+  [
+    'a job whose lease has run out',
+    ({ database, tenantId, sessionId }) =>
+      insertJob(database, tenantId, sessionId, {
+        state: 'running',
+        lease_token: '01890a5d-ac96-774b-bcce-b302099a8057',
+      }),
+    [
+      'evaluation has a running job evaluation.judge of #',
+      'evaluation has a job evaluation.judge of # whose lease ran out n ms ago',
+    ],
+  ],
+  [
+    'a turn that waits and has no job',
+    (whole) =>
+      whole.in('session', async ({ knex }) => {
+        await knex('sessions').update({ status: 'ACTIVE', ended_at: null });
+        await knex('turns').where({ turn_index: 1 }).update({ state: 'QUEUED', failure_code: null });
+      }),
+    [
+      'message 1 of session # has 0 replies, 0 failures, turns QUEUED',
+      'session # is ACTIVE and has 1 evaluations',
+      'session # is ACTIVE, and 1 events tell of its end',
+      'the end of session # was acknowledged, and it is ACTIVE',
+      'turn 1 of session # is QUEUED, and no job is there',
+    ],
+  ],
+  [
+    'an agent of another tenant',
+    async (whole) => {
+      const other = await conversation();
+      await whole.in('session', ({ knex }) => knex('sessions').update({ agent_id: other.agentId }));
+    },
+    ['session # talks to an agent that its tenant does not have'],
+  ],
+  [
+    'an evaluation of another tenant',
+    async (whole) => {
+      const other = await conversation();
+      await whole.in('evaluation', ({ knex }) =>
+        knex('evaluations').insert(evaluationOf(whole.tenantId, other.sessionId)),
+      );
+    },
+    ['an evaluation is of a session that its tenant does not have'],
+  ],
+];
+
+for (const [what, breakIt, expected] of wrongRows) {
+  test(`rows put wrong are found: ${what}`, async (t) => {
+    const whole = await conversation();
+    await breakIt(whole);
+    const found = problemsOf(await whole.facts()).map((problem) =>
+      problem
+        .replaceAll(new RegExp(`(session|of) ${whole.sessionId}\\b`, 'gu'), '$1 #')
+        .replaceAll(/\d+(\.\d+)? ms/gu, 'n ms')
+        .replace(/agent \d+, which/u, 'an agent that')
+        .replace(/of session \d+, which its tenant \d+/u, 'of a session that its tenant'),
+    );
+    t.deepEqual(found.toSorted(), expected.toSorted());
+  });
+}
+
+/** What topics, clients and models tell beside the rows, put wrong. */
+const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) => void, string][] = [
+  [
+    'events still to be taken',
+    ({ topics }) => void Object.assign(topics?.groups[0] ?? {}, { lag: 2 }),
+    'evaluation has still 2 events of session-ended to take',
+  ],
+  [
+    'an event that had no effect',
+    (facts) => void (facts.inbox = []),
+    'evaluation has not taken event event # of session-ended',
+  ],
+  [
+    'two events of one end',
+    ({ topics, inbox }, sessionId, tenantId) => {
+      topics?.events.push({ ...endOf(tenantId, sessionId), id: 'another' });
+      inbox.push({ consumer: 'evaluation', eventId: 'another' });
+    },
+    'session # is ENDED, and 2 events tell of its end',
+  ],
+  [
+    'an end of which no event tells',
+    ({ topics }) => void topics?.events.splice(0),
+    'session # is ENDED, and no event tells of it',
+  ],
+  [
+    'a dead letter',
+    ({ topics }) =>
+      void topics?.letters.push({ topic: 'session-ended', group: 'evaluation', eventId: 'x', reason: 'no' }),
+    'evaluation gave up event x of session-ended: no',
+  ],
+  [
+    'poison that went down well',
+    (facts) => void Object.assign(facts.topics ?? {}, { poison: ['x'] }),
+    'event x is poison and no dead letter',
+  ],
+  [
+    'an acknowledged message that is gone',
+    (facts) =>
+      void facts.messages.splice(
+        facts.messages.findIndex(({ turnIndex }) => turnIndex === 0),
+        1,
+      ),
+    '"USER 0 of #." in session # was acknowledged and is there 0 times',
+  ],
+  [
+    'a refused message that is there',
+    (facts, sessionId) =>
+      told(facts, { sessionId, text: `USER 1 of ${sessionId}.`, outcome: 'refused', code: 'CONFLICT' }),
+    '"USER 1 of #." in session # was refused and is there 1 times',
+  ],
+  [
+    'a reply that no model was asked for',
+    ({ asked }) => void asked?.replies.shift(),
+    'a model was asked 0 times for 1 replies to "USER 0 of #."',
+  ],
+  [
+    'a reply that a model was asked for twice',
+    ({ asked }) => void asked?.replies.push(asked.replies[0] ?? ''),
+    'a model was asked 2 times in 1 attempts at "USER 0 of #."',
+  ],
+  [
+    'a judgement that nobody was asked for',
+    ({ asked }) => void asked?.judgements.pop(),
+    'nobody was asked for the judgement of session #',
+  ],
+  [
+    'a judgement that was asked for twice',
+    ({ asked }) => void asked?.judgements.push(asked.judgements[0] ?? ''),
+    'the judgement of session # was asked for 2 times',
+  ],
+];
+
+function told(facts: Facts, message: Ledger['messages'][number]): void {
+  facts.told = { endedSessions: [], messages: [...(facts.told?.messages ?? []), message] };
+}
+
+for (const [what, breakIt, expected] of wrongWords) {
+  test(`what others tell is held against the rows: ${what}`, async (t) => {
+    const { facts, sessionId, tenantId } = await conversation();
+    const given = await facts();
+    breakIt(given, sessionId, tenantId);
+    const found = problemsOf(given).map((problem) =>
+      problem.replaceAll(new RegExp(`(session|of|event) ${sessionId}\\b`, 'gu'), '$1 #'),
+    );
+    t.true(found.includes(expected), JSON.stringify(found));
+  });
+}
+
+test('work of a suspended tenant may wait, and nobody need judge the sessions of a deleted one', async (t) => {
+  const whole = await conversation();
+  const { database, tenantId, sessionId } = whole;
+  await database('evaluation').transact(tenantId, ({ knex }) => knex('evaluations').delete());
+  await insertJob(database, tenantId, sessionId, { state: 'queued', run_at: new Date(Date.now() + 60_000) });
+  const told = async () => ({ ...(await whole.facts()), topics: undefined, asked: undefined });
+  t.is(problemsOf(await told()).length, 2);
+  const change = (row: object) =>
+    database('identity').transactShared(({ knex }) => knex('tenants').where({ id: tenantId }).update(row));
+
+  await change({ suspended_by_operator: true });
+  t.deepEqual(problemsOf(await told()), []);
+  await change({ suspended_by_operator: false, deleted_at: new Date() });
+  await database('evaluation').transactShared(({ knex }) => knex('jobs').where({ tenant_id: tenantId }).delete());
+  t.deepEqual(problemsOf(await told()), []);
+});
+
+test('a ledger tells apart what was taken, what was refused and what nobody knows', async (t) => {
+  const answers = ['UNAVAILABLE', undefined, 'TOO_MANY_REQUESTS', undefined];
+  const ledger = createLedger();
+  const client = {
+    async send() {
+      const code = answers.shift();
+      return code ? { errors: [{ extensions: { code } }] } : {};
+    },
+  };
+  await ledger.send(client, 1, 'one');
+  t.is(await ledger.send(client, 1, 'two'), 'two (2)');
+  t.deepEqual(
+    ledger.messages.map(({ text, outcome }) => `${text}: ${outcome}`),
+    ['one: unknown', 'one (2): acknowledged', 'two: refused', 'two (2): acknowledged'],
+  );
+});

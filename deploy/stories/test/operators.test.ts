@@ -1,0 +1,39 @@
+import test from 'ava';
+import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
+import { sharedMesh } from '../src/mesh.ts';
+
+const mesh = sharedMesh(test);
+const units = ['gateway', 'identity', 'agent', 'session', 'evaluation'];
+
+for (const unit of units) {
+  test(`${unit} tells operators that it is alive and ready`, async (t) => {
+    const { addresses } = await mesh();
+    for (const ops of addresses(unit, 'ops')) {
+      const [health, ready] = await Promise.all([fetch(`${ops}/healthz`), fetch(`${ops}/readyz`)]);
+      t.is(health.status, 200);
+      t.is(ready.status, 200, await ready.text());
+      t.is((await fetch(`${ops}/anything-else`)).status, 404);
+    }
+  });
+}
+
+test('every unit counts what it does', async (t) => {
+  const { person, addresses } = await mesh();
+  const ada = await person();
+  const { sessionId, events } = await converse(t, ada);
+  await sendMessage(ada, sessionId, 'Count me.');
+  await events.turns(1);
+  await endSession(ada, sessionId);
+  await evaluated(ada, sessionId);
+  const metrics = new Map<string, string>();
+  for (const unit of units) {
+    const replicas = await Promise.all(addresses(unit, 'ops').map((ops) => fetch(`${ops}/metrics`)));
+    const texts = await Promise.all(replicas.map((response) => response.text()));
+    for (const { status } of replicas) t.is(status, 200);
+    for (const text of texts) t.regex(text, /^# HELP /m, unit);
+    metrics.set(unit, texts.join('\n'));
+  }
+  t.regex(metrics.get('gateway') ?? '', /operation="sendMessage"/);
+  t.regex(metrics.get('agent') ?? '', /RunTurn/);
+  for (const [unit, text] of metrics) t.notRegex(text, /Count me|customer-1/, unit);
+});
