@@ -1,0 +1,18 @@
+/**
+ * One run of ava for the tests of all workspaces: a process for each file, as many at once as there are processors, and those
+ * that took longest the last time first.
+ */
+import { observeRun, slowestFirst } from './scripts/lib/ava-run.mjs';
+
+export default {
+  extensions: ['ts'],
+  files: ['{gateway,services/*,deploy/*,scripts}/**/*.test.ts'],
+  timeout: '120s',
+  // Processes start faster than threads do here, and nothing that a test leaves behind reaches the next file.
+  workerThreads: false,
+  // PGlite is WebAssembly: V8's optimising compiler costs more than it saves in a file's life.
+  nodeArguments: ['--liftoff-only'],
+  sortTestFiles: slowestFirst,
+  nonSemVerExperiments: { observeRunsFromConfig: true },
+  observeRun,
+};
