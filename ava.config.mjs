@@ -2,7 +2,7 @@
  * One run of ava for the tests of all workspaces: a process for each file, as many at once as there are processors, and those
  * that took longest the last time first.
  */
-import { observeRun, slowestFirst } from './scripts/lib/ava-run.mjs';
+import { observeRun, slowestFirst } from './scripts/src/suite/ava-run.ts';
 
 export default {
   extensions: ['ts'],

@@ -8,6 +8,8 @@ export interface Command {
   env?: Record<string, string>;
   /** After this long it is killed with all that it started, and counts as failed. */
   timeoutMs: number;
+  /** Hears what it sends by `process.send`. Default: it can send nothing. */
+  onMessage?: (message: unknown) => void;
 }
 
 export interface Ended {
@@ -21,22 +23,24 @@ const running = new Set<number>();
 let isOver = false;
 
 /** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
-export async function run({ command, args, cwd, env = {}, timeoutMs }: Command): Promise<Ended> {
+export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }: Command): Promise<Ended> {
   if (isOver) return { ok: false, stdout: '', output: 'it was interrupted' };
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const child = spawn(command, args, {
     cwd,
     env: { ...plainEnv(), ...env },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
+    serialization: 'advanced',
   });
   let stdout = '';
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  if (onMessage) child.on('message', onMessage);
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
     output += text;
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
   const end = (ok: boolean, problem = '') => resolve({ ok, stdout, output: output + problem });

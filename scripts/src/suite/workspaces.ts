@@ -1,40 +1,58 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, matchesGlob } from 'node:path';
+import { z } from 'zod';
 
-export interface Workspace {
+/** What the tests of a workspace may ask for: real servers, and the meshes that a run starts once for all of them. */
+export const needs = ['postgres', 'redis', 'kafka', 's3', 'meshes'] as const;
+export type Need = (typeof needs)[number];
+
+/** `parley.tests` of a workspace's package.json: all that the runner knows of its tests. */
+const declaration = z.strictObject({
+  /** What they run on where it is there. Default: nothing. */
+  needs: z.array(z.enum(needs)).default([]),
+  /** Whether a file that fails under CI is run once more. Default: true. */
+  again: z.boolean().default(true),
+  /** Those that break something and have a full length, which `--faults` asks for. Patterns below the folder. */
+  faults: z.array(z.string()).default([]),
+  /** Files that run only when one of these paths of the checkout has changed, and with `--faults`. */
+  whenChanged: z.record(z.string(), z.array(z.string())).default({}),
+});
+
+export interface Workspace extends z.infer<typeof declaration> {
   /** `session`. */
   name: string;
   /** `services/session`. */
   folder: string;
-  /** Its test files, by their path below the folder. */
+  /** Its test files, by their path in the checkout. */
   files: string[];
 }
 
-/** The workspaces of the checkout that have tests, those with most files first. */
+/** The workspaces of the checkout that have tests. @throws Error where one declares what nobody knows. */
 export function testedWorkspaces(root: string): Workspace[] {
-  const patterns: string[] = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).workspaces;
-  return globSync(patterns, { cwd: root })
-    .map((folder) => ({ name: basename(folder), folder, files: testFiles(join(root, folder)) }))
-    .filter(({ files }) => files.length > 0)
-    .toSorted((a, b) => b.files.length - a.files.length);
+  const read = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+  const patterns: string[] = read('.').workspaces;
+  return globSync(
+    patterns.map((pattern) => `${pattern}/package.json`),
+    { cwd: root },
+  )
+    .map((file) => dirname(file))
+    .toSorted()
+    .map((folder) => {
+      const { success, data, error } = declaration.safeParse(read(folder).parley?.tests ?? {});
+      if (!success) throw new Error(`${folder}/package.json, parley.tests: ${z.prettifyError(error)}`);
+      const files = globSync('**/*.test.ts', { cwd: join(root, folder), exclude: (name) => name === 'node_modules' });
+      return { ...data, name: basename(folder), folder, files: files.map((file) => join(folder, file)) };
+    })
+    .filter(({ files }) => files.length > 0);
 }
 
-/** Those of a workspace's tests that work on a database, to be run again on a PostgreSQL server; undefined: none. */
-export function onPostgres(root: string, workspace: Workspace): Workspace | undefined {
-  const folder = join(root, workspace.folder);
-  const usesDatabase = (file: string) => {
-    const support = globSync('test/**/*.ts', { cwd: folder, exclude: (name) => name.endsWith('.test.ts') });
-    const marked = support.filter((each) => marks.test(readFileSync(join(folder, each), 'utf8')));
-    const text = readFileSync(join(folder, file), 'utf8');
-    return marks.test(text) || marked.some((each) => text.includes(`/${basename(each)}'`));
-  };
-  const files = workspace.files.filter((file) => file.startsWith('test/') && usesDatabase(file));
-  return files.length > 0 ? { ...workspace, name: `${workspace.name} on PostgreSQL`, files } : undefined;
+export function isFault({ folder, faults }: Workspace, file: string): boolean {
+  return faults.some((pattern) => matchesGlob(file, join(folder, pattern)));
 }
 
-/** How a test gets its database: from the chassis, which takes the server that it is told of. */
-const marks = /testing\/test-schema|\btestDatabaseUrl\b/;
-
-function testFiles(folder: string): string[] {
-  return globSync('**/*.test.ts', { cwd: folder, exclude: (name) => name === 'node_modules' });
+/** Whether nothing has changed that the file is about. @param changed paths of the checkout; undefined: any may have. */
+export function isUnchanged({ folder, whenChanged }: Workspace, file: string, changed: string[] | undefined): boolean {
+  const [, about] = Object.entries(whenChanged).find(([name]) => join(folder, name) === file) ?? [];
+  if (!about || !changed) return false;
+  return !changed.some((path) => about.some((start) => path.startsWith(start)));
 }

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './command.ts';
+
+/** One look at the whole checkout. */
+export interface Check {
+  name: string;
+  /** Run by a shell in the checkout. */
+  command: string;
+}
+
+export interface CheckOutcome {
+  name: string;
+  outcome: 'passed' | 'failed' | 'skipped';
+  /** What a developer needs to see. */
+  output: string;
+  seconds: number;
+}
+
+/** How the output of a check begins that had nothing to look at, before it says why. */
+const leftOut = 'left out: ';
+const timeoutMs = 300_000;
+
+/** The checks are the targets of the root project: Nx runs them from its cache, and `scripts/test` all of them. */
+export function declaredChecks(root: string): Check[] {
+  const { nx }: { nx: { targets: Record<string, { command: string }> } } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  );
+  return Object.entries(nx.targets).map(([name, { command }]) => ({ name, command }));
+}
+
+export async function runCheck(root: string, { name, command }: Check): Promise<CheckOutcome> {
+  const begun = performance.now();
+  const { ok, output } = await run({ command: 'sh', args: ['-c', command], cwd: root, timeoutMs });
+  const seconds = (performance.now() - begun) / 1000;
+  const outcome = !ok ? 'failed' : output.startsWith(leftOut) ? 'skipped' : 'passed';
+  return { name, outcome, output, seconds };
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { root } from '../root.ts';
+import { changedPaths } from './changes.ts';
+import { select } from './select.ts';
+import { testedWorkspaces } from './workspaces.ts';
+
+const all = { only: [], texts: [], faults: false };
+
+/** A git checkout whose `stories` has a fault test about `gateway/`. */
+function checkout(t: ExecutionContext, tests: object = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-select-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  const git = (date: string, ...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
+      cwd: folder,
+      stdio: 'ignore',
+      env: { ...process.env, GIT_COMMITTER_DATE: date, GIT_AUTHOR_DATE: date },
+    });
+  const commit = (date: string) => {
+    git(date, 'add', '-A');
+    git(date, 'commit', '-qm', 'x');
+  };
+  write('package.json', JSON.stringify({ workspaces: ['*'], nx: { targets: { lint: { command: 'true' } } } }));
+  const declared = {
+    needs: ['meshes', 'redis'],
+    faults: ['faults/**'],
+    whenChanged: { 'faults/slow.test.ts': ['gateway/'] },
+  };
+  write('stories/package.json', JSON.stringify({ parley: { tests: { ...declared, ...tests } } }));
+  write('stories/talk.test.ts', '');
+  write('stories/faults/slow.test.ts', '');
+  write('stories/faults/kill.test.ts', '');
+  write('gateway/package.json', '{}');
+  write('gateway/a.test.ts', '');
+  git('2026-01-01T00:00:00Z', 'init', '-q', '-b', 'main');
+  commit('2026-01-01T00:00:00Z');
+  return { folder, write, commit, git };
+}
+
+test('every workspace of this checkout with tests is found, with what it declares and its files', (t) => {
+  const workspaces = testedWorkspaces(root);
+  const stories = workspaces.find(({ name }) => name === 'stories');
+  t.true(stories?.needs.includes('meshes'));
+  for (const { folder, files, whenChanged } of workspaces) {
+    for (const file of [...files, ...Object.keys(whenChanged).map((name) => join(folder, name))]) {
+      t.true(existsSync(join(root, file)), file);
+    }
+  }
+});
+
+test('a workspace that declares what nobody knows is named', (t) => {
+  const { folder } = checkout(t, { needs: ['mongodb'] });
+  t.throws(() => testedWorkspaces(folder), { message: /^stories\/package\.json, parley\.tests: .*needs/su });
+});
+
+test('a run asks for what its files run on, and no more', (t) => {
+  const { folder } = checkout(t);
+  t.deepEqual(select(folder, all).needs, ['redis', 'meshes']);
+  t.deepEqual(select(folder, { ...all, texts: ['gateway/'] }), {
+    checks: [],
+    files: ['gateway/a.test.ts'],
+    workspaces: testedWorkspaces(folder).filter(({ name }) => name === 'gateway'),
+    needs: [],
+    unchanged: [],
+    full: false,
+  });
+  t.deepEqual(select(folder, { ...all, only: ['lint'] }).checks, [{ name: 'lint', command: 'true' }]);
+  t.deepEqual(select(folder, { ...all, only: ['lint'] }).files, []);
+});
+
+test('--faults chooses fault tests alone, at full length, on no shared mesh', (t) => {
+  const { files, needs, full, checks } = select(checkout(t).folder, { ...all, faults: true });
+  t.deepEqual(files.toSorted(), ['stories/faults/kill.test.ts', 'stories/faults/slow.test.ts']);
+  t.deepEqual({ needs, full, checks }, { needs: ['redis'], full: true, checks: [] });
+});
+
+test('a file that is about something runs when that has changed, or when it is asked for', (t) => {
+  const { folder, write, commit, git } = checkout(t);
+  const runs = (options = all) => select(folder, options).files.includes('stories/faults/slow.test.ts');
+  t.true(runs(), 'there is no history to tell');
+
+  write('README.md', 'one');
+  commit('2026-01-03T00:00:00Z');
+  t.deepEqual(changedPaths(folder), ['README.md']);
+  t.false(runs());
+  t.true(runs({ ...all, texts: ['slow'] }));
+  t.true(runs({ ...all, faults: true }));
+
+  write('gateway/b.ts', '');
+  t.true(runs(), 'not committed yet');
+  commit('2026-01-03T01:00:00Z');
+  write('README.md', 'two');
+  commit('2026-01-03T02:00:00Z');
+  t.true(runs(), 'on main, within a day of its last commit');
+
+  git('2026-01-05T00:00:00Z', 'checkout', '-qb', 'branch');
+  write('README.md', 'three');
+  commit('2026-01-05T00:00:00Z');
+  t.deepEqual(changedPaths(folder), ['README.md'], 'since the branch left main');
+  t.false(runs());
+});

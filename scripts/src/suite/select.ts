@@ -1,0 +1,54 @@
+import { changedPaths } from './changes.ts';
+import { type Check, declaredChecks } from './checks.ts';
+import { isFault, isUnchanged, type Need, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
+
+/** What one run does. */
+export interface Selection {
+  checks: Check[];
+  /** Test files, by their path in the checkout. */
+  files: string[];
+  /** Those that have tests among the files. */
+  workspaces: Workspace[];
+  /** What these tests run on. */
+  needs: Need[];
+  /** Files that would run had anything changed that they are about. */
+  unchanged: string[];
+  /** Whether fault tests take their full length. */
+  full: boolean;
+}
+
+export interface SelectOptions {
+  /** Names of checks and workspaces; none: all. */
+  only: string[];
+  /** Parts of the paths of files; with any, no check is run. */
+  texts: string[];
+  /** Fault tests alone. */
+  faults: boolean;
+}
+
+export function select(root: string, { only, texts, faults }: SelectOptions): Selection {
+  const isChosen = (name: string) => only.length === 0 || only.includes(name);
+  const checks = texts.length > 0 || faults ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));
+  const isWanted = (workspace: Workspace) => (file: string) =>
+    faults === (faults && isFault(workspace, file)) &&
+    (texts.length === 0 || texts.some((text) => file.includes(text)));
+  const wanted = testedWorkspaces(root)
+    .filter(({ name }) => isChosen(name))
+    .map((workspace) => ({ ...workspace, files: workspace.files.filter(isWanted(workspace)) }));
+  // Who asks for a file by its name gets it.
+  const changed = faults || texts.length > 0 ? undefined : changedPaths(root);
+  const unchanged = wanted.flatMap((each) => each.files.filter((file) => isUnchanged(each, file, changed)));
+  const workspaces = wanted
+    .map((each) => ({ ...each, files: each.files.filter((file) => !unchanged.includes(file)) }))
+    .filter(({ files }) => files.length > 0);
+  const asked = new Set(workspaces.flatMap((each) => each.needs));
+  return {
+    checks,
+    files: workspaces.flatMap(({ files }) => files),
+    workspaces,
+    // Fault tests start what they break.
+    needs: needs.filter((need) => asked.has(need) && !(faults && need === 'meshes')),
+    unchanged,
+    full: faults,
+  };
+}

@@ -1,0 +1,176 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { root } from '../root.ts';
+import { readTimes } from './ava-run.ts';
+import { select } from './select.ts';
+import { runSuite, type SuiteOptions } from './suite.ts';
+
+// One after the other: each starts ava, which takes both processors.
+
+/** A checkout of its own: test files by their path, in the workspaces `one` and `two`, and one check. */
+function checkout(t: ExecutionContext, files: Record<string, string>, { check = 'true', timeout = '60s' } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-suite-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  for (const name of ['.bin', 'ava']) {
+    mkdirSync(join(folder, 'node_modules'), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  write('package.json', JSON.stringify({ workspaces: ['*'], nx: { targets: { look: { command: check } } } }));
+  const observe = JSON.stringify(join(import.meta.dirname, 'ava-run.ts'));
+  write(
+    'ava.config.mjs',
+    `import { observeRun } from ${observe};
+     const nonSemVerExperiments = { observeRunsFromConfig: true };
+     export default { extensions: ['ts'], workerThreads: false, timeout: '${timeout}', nonSemVerExperiments, observeRun };`,
+  );
+  write('one/package.json', '{ "type": "module" }');
+  write('two/package.json', JSON.stringify({ type: 'module', parley: { tests: { again: false } } }));
+  for (const [path, body] of Object.entries(files)) write(path, `import test from 'ava';\n${body}`);
+
+  return {
+    folder,
+    async run(options: Partial<SuiteOptions> = {}) {
+      const said: string[] = [];
+      const isGreen = await runSuite(select(folder, { only: [], texts: [], faults: false }), {
+        root: folder,
+        ci: true,
+        signal: new AbortController().signal,
+        say: (line) => said.push(line),
+        ...options,
+      });
+      return { isGreen, said: said.join('\n'), last: said.slice(-2) };
+    },
+  };
+}
+
+/** Fails as often as asked, then passes. */
+const failing = (times: number) => `
+  import { appendFileSync, readFileSync } from 'node:fs';
+  const file = import.meta.filename + '.count';
+  test('it is there the next time', (t) => {
+    appendFileSync(file, 'x');
+    t.true(readFileSync(file, 'utf8').length > ${times}, 'the first failure');
+  });`;
+
+test.serial(
+  'tests and checks that pass are counted, skipped ones apart, and how long files took is kept',
+  async (t) => {
+    const { run, folder } = checkout(t, {
+      'one/a.test.ts': "test('one', (t) => t.pass()); test.skip('two', (t) => t.pass()); test.todo('three');",
+      'two/b.test.ts': "test('four', (t) => t.pass()); test.failing('five', (t) => t.fail());",
+    });
+    const { isGreen, said, last } = await run();
+    t.true(isGreen, said);
+    t.deepEqual(last, ['0 unsteady', '3 passed, 0 failed']);
+    t.regex(said, /^3 skipped$/mu);
+    t.deepEqual(Object.keys(readTimes(folder)).toSorted(), ['one/a.test.ts', 'two/b.test.ts']);
+  },
+);
+
+test.serial('whatever goes wrong is a failure, and what ava says of it is shown', async (t) => {
+  const { run } = checkout(
+    t,
+    {
+      'two/throws.test.ts': "throw new Error('at import');",
+      'two/none.test.ts': '',
+      'two/hook.test.ts': "test.before(() => { throw new Error('in a hook'); }); test('never', (t) => t.pass());",
+      'two/exits.test.ts': "test('leaves', () => process.exit(0));",
+      'two/bad.test.ts': "test('good', (t) => t.pass()); test('bad', (t) => t.is(1, 2));",
+    },
+    { check: 'echo the check has an opinion; false' },
+  );
+  const { isGreen, said, last } = await run();
+  t.false(isGreen);
+  t.is(last[1], '1 passed, 6 failed', said);
+  for (const shown of ['the check has an opinion', 'at import', 'in a hook', 'Difference']) {
+    t.true(said.includes(shown), `${shown} in\n${said}`);
+  }
+  t.notRegex(said, /✔ bad › good/u);
+});
+
+test.serial('a test that hangs has failed, and is named', async (t) => {
+  const { run } = checkout(
+    t,
+    {
+      'two/a.test.ts':
+        "test('hangs', () => new Promise(() => setInterval(() => {}, 1000))); test('b', (t) => t.pass());",
+    },
+    { timeout: '3s' },
+  );
+  const { said, last } = await run();
+  t.is(last[1], '2 passed, 1 failed');
+  t.regex(said, /◌ .*hangs/u);
+});
+
+test.serial(
+  'a file that fails under CI is run once more and counted as unsteady; what it said at first is shown',
+  async (t) => {
+    const { run } = checkout(t, { 'one/a.test.ts': failing(1), 'one/b.test.ts': "test('b', (t) => t.pass());" });
+    const { isGreen, said, last } = await run();
+    t.true(isGreen, said);
+    t.deepEqual(last, ['1 unsteady', '3 passed, 0 failed']);
+    t.regex(said, /the first failure/u);
+    t.regex(said, /one\/a\.test\.ts failed at first, and passed/u);
+  },
+);
+
+test.serial('a file that fails twice has failed, and one whose workspace says so is not run again', async (t) => {
+  const { run } = checkout(t, { 'one/a.test.ts': failing(2), 'two/b.test.ts': failing(1) });
+  const { isGreen, last } = await run();
+  t.false(isGreen);
+  t.deepEqual(last, ['0 unsteady', '1 passed, 2 failed']);
+});
+
+test.serial('more than two unsteady files fail the run', async (t) => {
+  const { run } = checkout(t, Object.fromEntries([1, 2, 3].map((n) => [`one/${n}.test.ts`, failing(1)])));
+  const { isGreen, last } = await run();
+  t.false(isGreen);
+  t.deepEqual(last, ['3 unsteady', '4 passed, 1 failed']);
+});
+
+test.serial('for a person at work a failure is a failure at once', async (t) => {
+  const { run } = checkout(t, { 'one/a.test.ts': failing(1) });
+  const { isGreen, last } = await run({ ci: false });
+  t.false(isGreen);
+  t.is(last[1], '1 passed, 1 failed');
+});
+
+/** Engines that are there at once, but for those that this machine cannot have. */
+const engines =
+  (missing: string[], problems: string[] = []) =>
+  async () => ({
+    env: {},
+    missing,
+    notes: [],
+    stop: async () => problems,
+  });
+
+test.serial('without an engine a person goes on, and CI fails', async (t) => {
+  const { run } = checkout(t, { 'one/a.test.ts': "test('a', (t) => t.pass());" });
+  const start = engines(['kafka: there is no Java']);
+  const person = await run({ ci: false, start });
+  t.true(person.isGreen);
+  t.regex(person.said, /left out: kafka: there is no Java/u);
+  const ci = await run({ start });
+  t.false(ci.isGreen);
+  t.is(ci.last[1], '2 passed, 1 failed');
+});
+
+test.serial('engines that do not start, and meshes that were not well at the end, fail a run', async (t) => {
+  const { run } = checkout(t, { 'one/a.test.ts': "test('a', (t) => t.pass());" });
+  const none = await run({ start: () => Promise.reject(new Error('the disk is full')) });
+  t.false(none.isGreen);
+  t.regex(none.said, /the disk is full/u);
+  t.is(none.last[1], '1 passed, 1 failed', 'no test ran');
+
+  const unwell = await run({ start: engines([], ['agent-2 has ended (SIGSEGV)']) });
+  t.false(unwell.isGreen);
+  t.regex(unwell.said, /✘ meshes\n {4}agent-2 has ended/u);
+  t.is(unwell.last[1], '2 passed, 1 failed');
+});

@@ -1,0 +1,175 @@
+import { availableParallelism } from 'node:os';
+import { type AvaOutcome, type FileOutcome, runAva } from './ava.ts';
+import { type Check, runCheck } from './checks.ts';
+import { type Engines, startEngines } from './engines.ts';
+import type { Selection } from './select.ts';
+import type { Workspace } from './workspaces.ts';
+
+export interface SuiteOptions {
+  root: string;
+  /** Whether a machine that cannot have an engine fails, and a file that fails is run once more. */
+  ci: boolean;
+  /** Cuts it short. */
+  signal: AbortSignal;
+  say(line: string): void;
+  /** Default: starts what is needed. */
+  start?: typeof startEngines;
+}
+
+/** More files than that which pass only when they are run again are no accident. */
+const mostUnsteady = 2;
+const minute = 60_000;
+
+interface Totals {
+  passed: number;
+  failed: number;
+  skipped: number;
+  unsteady: number;
+}
+
+/** Runs the checks while engines start, then the tests, and tells how it went. @returns whether nothing failed. */
+export async function runSuite(selection: Selection, options: SuiteOptions): Promise<boolean> {
+  const { say, signal, ci } = options;
+  const totals: Totals = { passed: 0, failed: 0, skipped: 0, unsteady: 0 };
+  const fail = (what: string, output: string) => {
+    totals.failed += 1;
+    say(`✘ ${what}\n${indented(output)}`);
+  };
+
+  const [engines] = await Promise.all([
+    engineStart(selection, options, totals, fail),
+    runChecks(selection.checks, options, totals),
+  ]);
+  if (selection.files.length > 0 && engines && !signal.aborted) await runTests(selection, engines, options, totals);
+  for (const problem of (await engines?.stop()) ?? []) fail('meshes', problem);
+  if (signal.aborted) return false;
+
+  if (totals.unsteady > mostUnsteady)
+    fail('unsteady tests', `more than ${mostUnsteady} files passed only when run again`);
+  if (totals.skipped > 0) say(`${totals.skipped} skipped`);
+  if (ci) say(`${totals.unsteady} unsteady`);
+  say(`${totals.passed} passed, ${totals.failed} failed`);
+  return totals.failed === 0 && totals.passed > 0;
+}
+
+type Fail = (what: string, output: string) => void;
+
+async function engineStart(
+  { needs }: Selection,
+  { ci, signal, say, start = startEngines }: SuiteOptions,
+  totals: Totals,
+  fail: Fail,
+): Promise<Engines | undefined> {
+  const begun = performance.now();
+  try {
+    const engines = await start({ needs, signal, say: (line) => say(`  ${line}`) });
+    if (needs.length > 0) {
+      say(`✔ engines (${[...needs].join(', ')}): ${seconds(performance.now() - begun)}`);
+      totals.passed += 1;
+    }
+    for (const note of engines.notes) say(`    ${note}`);
+    for (const reason of engines.missing) {
+      if (ci) fail('engines', `CI has every engine, and this machine cannot have ${reason}`);
+      else say(`- what needs it is left out: ${reason}`);
+    }
+    return engines;
+  } catch (error) {
+    if (!signal.aborted) fail('engines', error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+/** Two at a time, in the order in which they are declared. */
+async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, totals: Totals): Promise<void> {
+  const queue = checks.values();
+  const lane = async () => {
+    for (const check of queue) {
+      if (signal.aborted) return;
+      const { name, outcome, output, seconds: took } = await runCheck(root, check);
+      totals[outcome] += 1;
+      say(`${{ passed: '✔', failed: '✘', skipped: '-' }[outcome]} ${name}: ${took.toFixed(1)} s`);
+      if (outcome !== 'passed') say(indented(output));
+    }
+  };
+  await Promise.all([lane(), lane()]);
+}
+
+async function runTests(selection: Selection, { env }: Engines, options: SuiteOptions, totals: Totals): Promise<void> {
+  const { files, workspaces, full, unchanged } = selection;
+  const { root, say, ci, signal } = options;
+  for (const file of unchanged) say(`- ${file}: nothing that it is about has changed`);
+  const begun = performance.now();
+  const settings = { ...env, ...(full && { PARLEY_FAULTS: 'full' }) };
+  const concurrency = full ? 1 : availableParallelism();
+  const timeoutMs = full ? 90 * minute : 40 * minute;
+  const progress = reporter(workspaces, say);
+  const first = await runAva({ root, files, env: settings, concurrency, timeoutMs, onFile: progress.onFile });
+  if (signal.aborted) return;
+  const outcomes = new Map(first.files);
+  const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
+  if (failed.length > 0 || first.failed > 0) say(indented(first.report));
+
+  // A file that fails on a machine with neighbours is run once more, by itself; what it said at first stands above.
+  const mayRunAgain = (file: string) => workspaces.some(({ again, files: own }) => again && own.includes(file));
+  for (const file of ci && first.failed === 0 ? failed.filter(mayRunAgain) : []) {
+    const second: AvaOutcome = await runAva({
+      root,
+      files: [file],
+      env: settings,
+      concurrency: 1,
+      timeoutMs,
+      onFile() {},
+    });
+    const outcome = second.files.get(file);
+    if (outcome && outcome.failed === 0 && second.failed === 0) {
+      totals.unsteady += 1;
+      outcomes.set(file, outcome);
+      say(`- ${file} failed at first, and passed when it was run again`);
+    } else say(`✘ ${file} failed again\n${indented(second.report)}`);
+  }
+
+  for (const outcome of outcomes.values()) add(totals, outcome);
+  totals.failed += first.failed;
+  for (const { name, files: own } of workspaces) {
+    const of = own.flatMap((file) => outcomes.get(file) ?? []);
+    const sum = of.reduce(add, { passed: 0, failed: 0, skipped: 0 });
+    const took = of.reduce((all, each) => all + each.seconds, 0);
+    const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : '';
+    say(
+      `${sum.failed > 0 ? '✘' : '✔'} ${name}: ${sum.passed} passed, ${sum.failed} failed${skipped}, ${took.toFixed(1)} s of processes`,
+    );
+    if (full) for (const { logs } of of) for (const line of logs) say(`    ${line}`);
+  }
+  say(`  tests: ${seconds(performance.now() - begun)}`);
+}
+
+/** Says now and then how far a run is, so that a person sees it go on. */
+function reporter(workspaces: Workspace[], say: (line: string) => void) {
+  const all = workspaces.reduce((sum, { files }) => sum + files.length, 0);
+  const every = Math.max(1, Math.ceil(all / 10));
+  let done = 0;
+  return {
+    onFile(file: string, { failed }: FileOutcome) {
+      done += 1;
+      if (failed > 0) say(`✘ ${file}`);
+      if (done % every === 0 || done === all) say(`  ${done} of ${all} test files`);
+    },
+  };
+}
+
+type Counts = Pick<Totals, 'passed' | 'failed' | 'skipped'>;
+
+function add<Sum extends Counts>(sum: Sum, { passed, failed, skipped }: Counts): Sum {
+  sum.passed += passed;
+  sum.failed += failed;
+  sum.skipped += skipped;
+  return sum;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function indented(text: string): string {
+  return text.trimEnd().replaceAll(/^/gm, '    ');
+}
