@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type DescMethod, fromJsonString } from '@bufbuild/protobuf';
 import { type Caller, createCallers } from '@parley/chassis/caller';
 import type { Environment } from '@parley/chassis/config';
 import { DomainError, invalid } from '@parley/chassis/errors';
@@ -10,10 +11,8 @@ import { createMetrics } from '@parley/chassis/metrics';
 import { type MeshContext, rpcServer } from '@parley/chassis/rpc/server';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
-import { root } from '../root.ts';
-import { loadCatalogue } from './catalogue.ts';
-import { rpcCommand } from './command.ts';
-import { requestFromJson } from './json-request.ts';
+import { rpcCommand, type Typed } from './command.ts';
+import { nameOf, readMethods } from './methods.ts';
 
 const meshKey = randomBytes(32);
 
@@ -24,34 +23,33 @@ function folder(t: ExecutionContext): string {
   return path;
 }
 
-interface Typing {
+interface Typing extends Omit<Typed, 'positionals' | 'numbers'> {
   env?: Environment;
-  dataFolder?: string;
-  input?: string;
+  /** `tenant`, `user`, `session` and `timeout-ms`. */
+  numbers?: Environment;
   /** Sees each piece of output as it comes, and may have seen enough. */
   onOutput?: (text: string, enough: () => void) => void;
 }
 
 /** What somebody sees who types `scripts/rpc …`. */
-async function typed(t: ExecutionContext, args: string[], { env = {}, dataFolder, input = '', onOutput }: Typing = {}) {
+async function typed(
+  t: ExecutionContext,
+  positionals: string[],
+  { env, numbers = {}, onOutput, ...rest }: Typing = {},
+) {
   const enough = new AbortController();
   const seen = { stdout: '', stderr: '' };
-  const code = await rpcCommand(args, {
-    env,
-    protos: join(root, 'protos'),
-    dataFolder: dataFolder ?? folder(t),
-    terminal: {
-      stdout: {
-        write(text) {
-          seen.stdout += text;
-          onOutput?.(text, () => enough.abort());
-        },
+  const terminal = {
+    stdout: {
+      write(text: string) {
+        seen.stdout += text;
+        onOutput?.(text, () => enough.abort());
       },
-      stderr: { write: (text) => (seen.stderr += text) },
-      readInput: async () => input,
     },
-    signal: enough.signal,
-  });
+    stderr: { write: (text: string) => (seen.stderr += text) },
+  };
+  const around = { PARLEY_DATA_DIR: folder(t), ...env };
+  const code = await rpcCommand({ positionals, numbers, ...rest }, around, terminal, enough.signal);
   return { code, ...seen };
 }
 
@@ -81,12 +79,14 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
   return { address, env: { MESH_KEY: meshKey.toString('base64'), SESSION_RPC_URL: address } };
 }
 
-test('without arguments all units and methods are listed with what their protos say', async (t) => {
+const getTranscript = ['session', 'GetTranscript'];
+
+test('without arguments all methods of all units are listed with what their protos say', async (t) => {
   const { code, stdout } = await typed(t, []);
   t.is(code, 0);
-  for (const unit of ['agent', 'evaluation', 'identity', 'session']) t.regex(stdout, new RegExp(`^${unit}$`, 'm'));
-  t.regex(stdout, /^ {2}GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {6}All that was said/m);
-  t.regex(stdout, /^ {2}WatchSession\(WatchSessionRequest\): stream of WatchSessionResponse$/m);
+  for (const unit of ['agent', 'evaluation', 'identity', 'session']) t.regex(stdout, new RegExp(`^${unit} `, 'm'));
+  t.regex(stdout, /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All that was said/m);
+  t.regex(stdout, /^session WatchSession\(WatchSessionRequest\): stream of WatchSessionResponse$/m);
 
   const one = await typed(t, ['session']);
   t.regex(one.stdout, /GetTranscript/);
@@ -94,27 +94,29 @@ test('without arguments all units and methods are listed with what their protos 
 });
 
 test('every method has an example that it would take', async (t) => {
-  const catalogue = loadCatalogue(join(root, 'protos'));
-  for (const { unit, methods } of catalogue) {
-    for (const { name, request } of methods) {
-      const { code, stdout } = await typed(t, [unit, name, '--example']);
-      t.is(code, 0);
-      t.notThrows(() => requestFromJson(request, stdout), `${unit} ${name}`);
-    }
+  for (const method of readMethods()) {
+    const words = nameOf(method).split(' ');
+    const { code, stdout } = await typed(t, words, { example: true });
+    t.is(code, 0);
+    t.notThrows(() => fromJsonString(method.input, stdout), words.join(' '));
+    t.deepEqual(Object.keys(JSON.parse(stdout)).length, membersOf(method), words.join(' '));
   }
-  t.is((await typed(t, ['session', 'getTranscript', '--example'])).stdout, '{\n  "sessionId": 1\n}\n');
+  t.is((await typed(t, getTranscript, { example: true })).stdout, '{\n  "sessionId": 1\n}\n');
 });
 
-test('an answer is JSON with text for int64 and RFC 3339 for times', async (t) => {
+/** Of fields that exclude each other one counts. */
+function membersOf({ input }: DescMethod): number {
+  return input.members.length;
+}
+
+test('an answer is JSON with text for int64 and RFC 3339 for times, and shows zeros', async (t) => {
   const at = new Date(Date.UTC(2026, 0, 31, 12, 0, 0, 250));
   const { env } = await sessionServer(t, {
     getTranscript: async ({ sessionId }) => ({
       messages: [{ id: 1, sessionId, role: 'USER', text: 'été', costUsdE8: 2n ** 60n, createdAt: at }],
     }),
   });
-  const { code, stdout, stderr } = await typed(t, ['session', 'GetTranscript', '{"sessionId": 5}', '--tenant', '7'], {
-    env,
-  });
+  const { code, stdout, stderr } = await typed(t, [...getTranscript, '{"sessionId": 5}'], { env });
   t.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   t.like(JSON.parse(stdout).messages[0], {
     sessionId: 5,
@@ -125,16 +127,18 @@ test('an answer is JSON with text for int64 and RFC 3339 for times', async (t) =
   });
 });
 
-test('the request may come from the standard input', async (t) => {
-  const asked: number[] = [];
+test('a request arrives as it was typed, names as in the proto and numbers as text included', async (t) => {
+  const asked: unknown[] = [];
   const { env } = await sessionServer(t, {
     getTranscript: async ({ sessionId }) => {
       asked.push(sessionId);
       return { messages: [] };
     },
   });
-  await typed(t, ['session', 'GetTranscript', '-'], { env, input: '{"session_id": 9}\n' });
-  t.deepEqual(asked, [9]);
+  for (const json of ['{"session_id": 9}', '{"sessionId": "8"}', '{"sessionId": null}']) {
+    t.is((await typed(t, [...getTranscript, json], { env })).code, 0);
+  }
+  t.deepEqual(asked, [9, 8, 0]);
 });
 
 test('the caller is whom the options name', async (t) => {
@@ -145,15 +149,18 @@ test('the caller is whom the options name', async (t) => {
       return { messages: [] };
     },
   });
-  const cases: [string[], Partial<Caller>][] = [
-    [[], { kind: 'service', tenantId: null, service: 'scripts/rpc' }],
-    [['--tenant', '7'], { kind: 'service', tenantId: 7, service: 'scripts/rpc' }],
-    [['--tenant', '7', '--user', '3'], { kind: 'user', tenantId: 7, userId: 3, displayName: 'scripts/rpc' }],
-    [['--kind', 'user', '--user', '3'], { kind: 'user', tenantId: null, userId: 3, displayName: 'scripts/rpc' }],
-    [['--tenant', '7', '--session', '4'], { kind: 'session', tenantId: 7, sessionId: 4 }],
-    [['--tenant', '7', '--kind', 'apiKey'], { kind: 'apiKey', tenantId: 7 }],
+  const cases: [Typing, Partial<Caller>][] = [
+    [{}, { kind: 'service', tenantId: null, service: 'scripts/rpc' }],
+    [{ numbers: { tenant: '7' } }, { kind: 'service', tenantId: 7, service: 'scripts/rpc' }],
+    [{ numbers: { tenant: '7', user: '3' } }, { kind: 'user', tenantId: 7, userId: 3, displayName: 'scripts/rpc' }],
+    [{ numbers: { user: '3' } }, { kind: 'user', tenantId: null, userId: 3, displayName: 'scripts/rpc' }],
+    [{ numbers: { tenant: '7', session: '4' } }, { kind: 'session', tenantId: 7, sessionId: 4 }],
+    [
+      { numbers: { tenant: '7' }, apiKey: true },
+      { kind: 'apiKey', tenantId: 7 },
+    ],
   ];
-  for (const [options] of cases) t.is((await typed(t, ['session', 'GetTranscript', ...options], { env })).code, 0);
+  for (const [typing] of cases) t.is((await typed(t, getTranscript, { env, ...typing })).code, 0);
   t.deepEqual(
     callers.map(({ requestId: _requestId, ...caller }) => caller),
     cases.map(([, caller]) => caller as Omit<Caller, 'requestId'>),
@@ -204,7 +211,7 @@ test('a refusal tells code, message, reason and fields', async (t) => {
   });
   const failure = async (sessionId: number) => {
     const request = JSON.stringify({ sessionId });
-    const { code, stdout, stderr } = await typed(t, ['session', 'GetTranscript', request, '--tenant', '1'], { env });
+    const { code, stdout, stderr } = await typed(t, [...getTranscript, request], { env });
     t.deepEqual({ code, stdout }, { code: 1, stdout: '' });
     const { requestId, ...told } = JSON.parse(stderr);
     t.regex(requestId, /^[0-9a-f-]{36}$/);
@@ -223,69 +230,78 @@ test('a call that takes longer than it may is told as that', async (t) => {
       return { messages: [] };
     },
   });
-  const { code, stderr } = await typed(t, ['session', 'GetTranscript', '--timeout-ms', '50'], { env });
+  const { code, stderr } = await typed(t, getTranscript, { env, numbers: { 'timeout-ms': '50' } });
   t.is(code, 1);
   t.is(JSON.parse(stderr).code, 'DEADLINE_EXCEEDED');
 });
 
+test('who has seen enough of one answer gets none, and exit code 130', async (t) => {
+  const enough = new AbortController();
+  const { env } = await sessionServer(t, {
+    getTranscript: async (_request, { signal }) => {
+      enough.abort();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { messages: [] };
+    },
+  });
+  const terminal = { stdout: { write: () => t.fail() }, stderr: { write: () => t.fail() } };
+  t.is(await rpcCommand({ positionals: getTranscript, numbers: {} }, env, terminal, enough.signal), 130);
+});
+
 test('a unit that is not there, and one of another mesh, are told apart', async (t) => {
   const { address } = await sessionServer(t, {});
-  const own = { MESH_KEY: randomBytes(32).toString('base64') };
-  const foreign = await typed(t, ['session', 'GetTranscript', '--address', address], { env: own });
-  t.like(
-    { ...foreign, code: JSON.parse(foreign.stderr).code, exit: foreign.code },
-    { code: 'UNAUTHENTICATED', exit: 1 },
-  );
-  const absent = await typed(t, ['session', 'GetTranscript', '--address', '127.0.0.1:1'], { env: own });
+  const MESH_KEY = randomBytes(32).toString('base64');
+  const foreign = await typed(t, getTranscript, { env: { MESH_KEY, SESSION_RPC_URL: address } });
+  t.like({ code: JSON.parse(foreign.stderr).code, exit: foreign.code }, { code: 'UNAUTHENTICATED', exit: 1 });
+  const absent = await typed(t, getTranscript, { env: { MESH_KEY, SESSION_RPC_URL: '127.0.0.1:1' } });
   t.like({ code: JSON.parse(absent.stderr).code, exit: absent.code }, { code: 'UNAVAILABLE', exit: 1 });
+  for (const { stderr } of [foreign, absent]) t.false(stderr.includes(MESH_KEY));
 });
 
 test('a running mesh is found by its data folder, and settings go before it', async (t) => {
   const { address, env } = await sessionServer(t, {});
-  const dataFolder = folder(t);
-  const others = { OPERATOR_KEY: 'x', SECRETS_KEYS: 'x', AVATAR_TOKEN_KEYS: 'x' };
-  writeFileSync(join(dataFolder, 'keys.json'), JSON.stringify({ MESH_KEY: env.MESH_KEY, ...others }));
-  writeFileSync(join(dataFolder, 'addresses.json'), JSON.stringify({ session: { rpc: address } }));
+  const PARLEY_DATA_DIR = folder(t);
+  writeFileSync(join(PARLEY_DATA_DIR, 'keys.json'), JSON.stringify({ MESH_KEY: env.MESH_KEY, OPERATOR_KEY: 'x' }));
+  writeFileSync(join(PARLEY_DATA_DIR, 'addresses.json'), JSON.stringify({ session: { rpc: address } }));
 
-  t.is((await typed(t, ['session', 'GetTranscript'], { dataFolder })).code, 0);
-  const elsewhere = { SESSION_RPC_URL: '127.0.0.1:1' };
-  t.is((await typed(t, ['session', 'GetTranscript'], { dataFolder, env: elsewhere })).code, 1);
-  const foreign = { MESH_KEY: randomBytes(32).toString('base64') };
-  t.is((await typed(t, ['session', 'GetTranscript'], { dataFolder, env: foreign })).code, 1);
+  t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR } })).code, 0);
+  t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR, SESSION_RPC_URL: '127.0.0.1:1' } })).code, 1);
+  const MESH_KEY = randomBytes(32).toString('base64');
+  t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR, MESH_KEY } })).code, 1);
 });
 
 test('what cannot work is told without a call, and no key is made', async (t) => {
-  const dataFolder = folder(t);
+  const PARLEY_DATA_DIR = folder(t);
   const { env } = await sessionServer(t, { getTranscript: async () => t.fail('must not be reached') });
-  const { SESSION_RPC_URL: address } = env;
-  const call = ['session', 'GetTranscript'];
-  const wrong: [string[], Environment, RegExp][] = [
-    [['nobody'], env, /No unit is called nobody\. There are: agent/],
-    [
-      ['session', 'Nothing'],
-      env,
-      /session has no method Nothing\. It has: WatchSession, FollowSession, ResolveSessions, GetTranscript/,
-    ],
-    [[...call, '{}', '{}'], env, /What is/],
-    [[...call, '{"id": 1}'], env, /id is no field; GetTranscriptRequest has: sessionId/],
-    [[...call, '{"sessionId": "x"}'], env, /sessionId is no whole number/],
-    [[...call, 'sessionId=1'], env, /not JSON/],
-    [[...call, '--tenant', 'x'], env, /--tenant is no id: x/],
-    [[...call, '--tenant', '2147483648'], env, /--tenant is no id/],
-    [[...call, '--kind', 'operator'], env, /none of service, user, apiKey and session/],
-    [[...call, '--kind', 'session', '--session', '1'], env, /needs --tenant/],
-    [[...call, '--kind', 'service', '--user', '1'], env, /--user goes with --kind user/],
-    [[...call, '--user', '1', '--session', '1', '--tenant', '1'], env, /--user goes with/],
-    [[...call, '--timeout-ms', '-5'], env, /timeout-ms/],
-    [[...call, '--unheard-of'], env, /unheard-of/],
-    [[...call, '--address', address], {}, /No mesh key: set MESH_KEY/],
-    [[...call, '--address', address], { MESH_KEY: 'c2hvcnQ=' }, /MESH_KEY: must be at least 32 bytes/],
-    [call, { MESH_KEY: env.MESH_KEY }, /Where is session\? .*SESSION_RPC_URL/],
+  const numbers = (given: Environment): Typing => ({ numbers: given });
+  const wrong: [string[], RegExp, Typing?][] = [
+    [['nobody'], /There is no nobody\. There are:\n {2}agent GetAgent/],
+    [['session', 'Nothing'], /There is no session Nothing\. There are:/],
+    [['session', 'FollowSession'], /There is no session FollowSession/],
+    [[...getTranscript, '{"id": 1}'], /key "id" is unknown; --example shows what it takes/],
+    [[...getTranscript, '{"constructor": 1}'], /key "constructor" is unknown/],
+    [[...getTranscript, '{"sessionId": "x"}'], /session_id .* expected number/],
+    [[...getTranscript, '{"sessionId": 2147483648}'], /session_id .*int32.* out of range/],
+    [[...getTranscript, 'sessionId=1'], /JSON/],
+    [[...getTranscript, '[]'], /JSON/],
+    [[...getTranscript, ''], /JSON/],
+    [getTranscript, /tenant: is not a number/, numbers({ tenant: 'x' })],
+    [getTranscript, /tenant: is no id/, numbers({ tenant: '2147483648' })],
+    [getTranscript, /user: must be above 0/, numbers({ user: '0' })],
+    [getTranscript, /--session and --api-key need --tenant/, numbers({ session: '1' })],
+    [getTranscript, /--session and --api-key need --tenant/, { apiKey: true }],
+    [getTranscript, /Only one of --user, --session/, numbers({ tenant: '1', session: '1', user: '1' })],
+    [getTranscript, /timeout-ms: must be above 0/, numbers({ 'timeout-ms': '-5' })],
+    [getTranscript, /MESH_KEY: is missing/, { env: { SESSION_RPC_URL: env.SESSION_RPC_URL } }],
+    [getTranscript, /MESH_KEY: must be at least 32 bytes/, { env: { ...env, MESH_KEY: 'c2hvcnQ=' } }],
+    [getTranscript, /Where is session\? .*SESSION_RPC_URL/, { env: { MESH_KEY: env.MESH_KEY } }],
   ];
-  for (const [args, environment, reason] of wrong) {
-    const { code, stdout, stderr } = await typed(t, args, { env: environment, dataFolder });
-    t.deepEqual({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
+  for (const [words, reason, typing] of wrong) {
+    const given = { env, ...typing };
+    const { code, stdout, stderr } = await typed(t, words, { ...given, env: { ...given.env, PARLEY_DATA_DIR } });
+    t.deepEqual({ code, stdout }, { code: 2, stdout: '' }, String(reason));
     t.regex(stderr, reason);
+    t.false(stderr.includes(env.MESH_KEY));
   }
-  t.deepEqual(readdirSync(dataFolder), []);
+  t.deepEqual(readdirSync(PARLEY_DATA_DIR), []);
 });

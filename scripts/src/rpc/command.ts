@@ -1,131 +1,121 @@
-import { parseArgs } from 'node:util';
-import { type Environment, SettingsError } from '@parley/chassis/config';
-import { call, callFailure } from './call.ts';
-import { callerOf } from './caller-options.ts';
-import { loadCatalogue, methodOf, type UnitMethods, unitOf } from './catalogue.ts';
-import { describeUnits } from './describe.ts';
-import { exampleRequest } from './example-request.ts';
-import { meshCallers, rpcAddress } from './find-mesh.ts';
-import { requestFromJson } from './json-request.ts';
-import { UsageError } from './usage-error.ts';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type DescMethod, fromBinary, fromJsonString, type Message, toBinary, toJson } from '@bufbuild/protobuf';
+import { type Caller, createCallers } from '@parley/chassis/caller';
+import { type Environment, positiveInt, readSettings, SettingsError, secretKey } from '@parley/chassis/config';
+import { errorTable } from '@parley/chassis/error-table';
+import { badRequest, type ErrorKind, isDomainError } from '@parley/chassis/errors';
+import { rpcClient } from '@parley/chassis/rpc/client';
+import { addressesFile } from '@parley/local/addresses-file';
+import { keysFile } from '@parley/local/keys';
+import type { Terminal } from '@parley/mesh/migrate-all';
+import { ClientError, Status } from 'nice-grpc-common';
+import { root } from '../root.ts';
+import { describe, exampleOf, nameOf, readMethods } from './methods.ts';
 
-const usage = `Calls the gRPC of one unit of the mesh.
-
-  scripts/rpc                          lists all units and their methods
-  scripts/rpc UNIT                     lists the methods of one
-  scripts/rpc UNIT METHOD --example    prints a request to start from
-  scripts/rpc UNIT METHOD [JSON]       calls it; JSON is {} by default, and - reads it from the standard input
-
-  --tenant ID        the tenant on whose behalf; without it, none
-  --kind KIND        who asks: service, user, apiKey or session; by default what --user or --session say, else service
-  --user ID          the user who asks
-  --session ID       the session whose token is presented
-  --address ADDRESS  host:port of the unit; else <UNIT>_RPC_URL; else that of the mesh that scripts/up runs
-  --timeout-ms MS    how long one answer may take, default 30000; streams have no limit
-
-Callers are signed with MESH_KEY, else with the key in the data folder (PARLEY_DATA_DIR, default .parley).
-An answer is printed as JSON, a stream's answers a line each until it ends or Ctrl-C. int64 stands as text, bytes in base64,
-times in RFC 3339. A refused call prints its code, message, reason and fields on the standard error and exits with 1.
-`;
-
-export interface Terminal {
-  stdout: { write(text: string): unknown };
-  stderr: { write(text: string): unknown };
-  /** All of the standard input. */
-  readInput(): Promise<string>;
-}
-
-export interface Around {
-  env: Environment;
-  /** The folder of the `.proto` files. */
-  protos: string;
-  /** Where a mesh of this machine keeps its keys and addresses. */
-  dataFolder: string;
-  terminal: Terminal;
-  /** Aborted when whoever types has seen enough. */
-  signal: AbortSignal;
+/** What was typed: up to three words (unit, method, request) and who asks. */
+export interface Typed {
+  positionals: string[];
+  example?: boolean | undefined;
+  apiKey?: boolean | undefined;
+  /** `tenant`, `user`, `session` and `timeout-ms`. */
+  numbers: Environment;
 }
 
 /** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for one that was cut. */
-export async function rpcCommand(args: string[], around: Around): Promise<number> {
-  const { stdout, stderr } = around.terminal;
+export async function rpcCommand(typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
   try {
-    const { values, positionals } = parse(args);
-    if (values.help) return write(stdout, usage);
-    const catalogue = loadCatalogue(around.protos);
-    const [unit, method, json, ...more] = positionals;
-    if (more.length > 0) throw new UsageError(`What is ${more[0]}? The request is one JSON text in quotes`);
-    if (unit === undefined) return write(stdout, describeUnits(catalogue));
-    if (method === undefined) return write(stdout, describeUnits([unitOf(catalogue, unit)]));
-    const found = methodOf(unitOf(catalogue, unit), method);
-    if (values.example) return write(stdout, `${JSON.stringify(exampleRequest(found.request), null, 2)}\n`);
-    return await callIt({ catalogue, unit, method, json }, values, around);
+    const known = readMethods();
+    const wanted = `${typed.positionals.slice(0, 2).join(' ')} `.trimStart();
+    const found = known.filter((method) => `${nameOf(method)} `.startsWith(wanted));
+    if (!found[0]) throw badRequest(`There is no ${wanted.trim()}. There are:\n  ${known.map(nameOf).join('\n  ')}`);
+    if (typed.positionals.length < 2) terminal.stdout.write(found.map(describe).join(''));
+    else if (typed.example) terminal.stdout.write(`${JSON.stringify(exampleOf(found[0].input), null, 2)}\n`);
+    else return await call(found[0], typed, env, terminal, signal);
+    return 0;
   } catch (error) {
-    if (!(error instanceof UsageError) && !(error instanceof SettingsError)) throw error;
-    stderr.write(`${error.message}\n`);
+    if (!isDomainError(error, 'invalid') && !(error instanceof SettingsError)) throw error;
+    terminal.stderr.write(`${error.message}\n`);
     return 2;
   }
 }
 
-interface Typed {
-  catalogue: UnitMethods[];
-  unit: string;
-  method: string;
-  json: string | undefined;
+function requestOf({ input }: DescMethod, json: string): Message {
+  try {
+    return fromJsonString(input, json);
+  } catch (error) {
+    throw badRequest(`${error instanceof Error ? error.message : error}; --example shows what it takes`);
+  }
 }
 
-async function callIt(typed: Typed, values: ReturnType<typeof parse>['values'], around: Around): Promise<number> {
-  const { env, dataFolder, terminal, signal } = around;
-  const method = methodOf(unitOf(typed.catalogue, typed.unit), typed.method);
-  if (method.takesStream) throw new UsageError(`${method.name} takes a stream, which cannot be typed`);
-  const caller = callerOf(values);
-  const timeoutMs = timeoutOf(values['timeout-ms']);
-  const address = values.address ?? rpcAddress(typed.unit, env, dataFolder);
-  const callers = await meshCallers(env, dataFolder);
-  const text = typed.json === '-' ? await terminal.readInput() : (typed.json ?? '{}');
-  const request = requestFromJson(method.request, text);
-  const indent = method.answersStream ? 0 : 2;
+async function call(method: DescMethod, typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
+  const [unit = '', , json = '{}'] = typed.positionals;
+  const request = requestOf(method, json);
+  const isStream = method.methodKind === 'server_streaming';
+  const { 'timeout-ms': timeoutMs } = readSettings(typed.numbers, { 'timeout-ms': positiveInt.default(30_000) });
+  // Whatever the unit says is for whoever types.
+  const options = { caller: callerOf(typed), signal, passOn: Object.keys(errorTable) as ErrorKind[] };
+  const client = rpcClient({ definition: definitionOf(method), unit, ...findUnit(unit, env) });
+  await client.start();
   try {
-    const answers = call({ method, request, unit: typed.unit, address, caller, callers, timeoutMs, signal });
-    for await (const answer of answers) terminal.stdout.write(`${JSON.stringify(answer, null, indent)}\n`);
+    const { once, many } = client.calls;
+    const answers = isStream ? many(request, options) : [once(request, { ...options, timeoutMs })];
+    for await (const answer of answers) {
+      const json = toJson(method.output, answer, { alwaysEmitImplicit: true });
+      terminal.stdout.write(`${JSON.stringify(json, null, isStream ? 0 : 2)}\n`);
+    }
     return 0;
   } catch (error) {
-    if (signal.aborted) return method.answersStream ? 0 : 130;
-    const failure = callFailure(error, caller.requestId);
-    if (!failure) throw error;
-    terminal.stderr.write(`${JSON.stringify(failure, null, 2)}\n`);
+    if (signal.aborted) return isStream ? 0 : 130;
+    if (!isDomainError(error)) throw error;
+    const { kind, reason, fields, cause } = error;
+    const { code, details } = cause instanceof ClientError ? cause : { code: errorTable[kind].grpc, details: '' };
+    const failure = { code: Status[code], message: details || error.message, reason, fields: fields[0] && fields };
+    terminal.stderr.write(`${JSON.stringify({ ...failure, requestId: options.caller.requestId }, null, 2)}\n`);
     return 1;
+  } finally {
+    await client.stop();
   }
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        tenant: { type: 'string' },
-        kind: { type: 'string' },
-        user: { type: 'string' },
-        session: { type: 'string' },
-        address: { type: 'string' },
-        'timeout-ms': { type: 'string', default: '30000' },
-        example: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
+function definitionOf({ name, parent, input, output }: DescMethod) {
+  const wire = {
+    path: `/${parent.typeName}/${name}`,
+    requestStream: false as const,
+    requestSerialize: (message: Message) => toBinary(input, message),
+    requestDeserialize: (bytes: Uint8Array): Message => fromBinary(input, bytes),
+    responseSerialize: (message: Message) => toBinary(output, message),
+    responseDeserialize: (bytes: Uint8Array): Message => fromBinary(output, bytes),
+    options: {},
+  };
+  return { once: { ...wire, responseStream: false as const }, many: { ...wire, responseStream: true as const } };
 }
 
-function timeoutOf(text: string): number {
-  const timeoutMs = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (timeoutMs === 0) throw new UsageError(`--timeout-ms is no number of milliseconds: ${text}`);
-  return timeoutMs;
+/** Who asks: a user, a session or an API key where one is named, else the mesh itself. */
+function callerOf({ numbers, apiKey }: Typed): Caller {
+  const id = positiveInt.max(2 ** 31 - 1, 'is no id').optional();
+  const ids = { tenant: id, user: id, session: id };
+  const { tenant: tenantId = null, user: userId, session: sessionId } = readSettings(numbers, ids);
+  if ([userId, sessionId, apiKey].filter(Boolean).length > 1)
+    throw badRequest('Only one of --user, --session and --api-key can ask');
+  if (tenantId === null && (sessionId || apiKey)) throw badRequest('--session and --api-key need --tenant ID');
+  const common = { tenantId, requestId: randomUUID() };
+  if (userId) return { kind: 'user', userId, displayName: 'scripts/rpc', ...common };
+  if (sessionId) return { kind: 'session', sessionId, ...common };
+  return apiKey ? { kind: 'apiKey', ...common } : { kind: 'service', service: 'scripts/rpc', ...common };
 }
 
-function write(to: { write(text: string): unknown }, text: string): 0 {
-  to.write(text);
-  return 0;
+/** Settings go before what the mesh of this machine has written into its data folder. */
+function findUnit(unit: string, env: Environment) {
+  const kept = (name: string) => {
+    const file = resolve(root, env.PARLEY_DATA_DIR || '.parley', name);
+    return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  };
+  const setting = `${unit.toUpperCase()}_RPC_URL`;
+  const address: string = env[setting] || kept(addressesFile)[unit]?.rpc;
+  if (!address)
+    throw badRequest(`Where is ${unit}? Start scripts/up, or set ${setting}, or PARLEY_DATA_DIR of a running mesh`);
+  const { MESH_KEY } = readSettings(env.MESH_KEY ? env : kept(keysFile), { MESH_KEY: secretKey });
+  return { address: () => address, callers: createCallers(MESH_KEY) };
 }

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createFileRegistry, type DescMessage, type DescMethod, fromBinary, ScalarType } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+
+/** As `scripts/generate` has last described them. Those that take a stream are left out: nobody can type one. */
+export function readMethods(): DescMethod[] {
+  const image = readFileSync(fileURLToPath(import.meta.resolve('@parley/protos/image.binpb')));
+  return [...createFileRegistry(fromBinary(FileDescriptorSetSchema, image))]
+    .flatMap((each) => (each.kind === 'service' ? each.methods : []))
+    .filter(({ methodKind }) => methodKind === 'unary' || methodKind === 'server_streaming');
+}
+
+/** `session GetTranscript`: the package of a unit's protos is named after it, `parley.session.v1`. */
+export function nameOf({ parent, name }: DescMethod): string {
+  return `${parent.typeName.split('.')[1]} ${name}`;
+}
+
+/** A method with what its proto says about it, for a terminal. */
+export function describe(method: DescMethod): string {
+  const { input, output, methodKind, parent } = method;
+  const { services, proto } = parent.file;
+  // Field 6 of a file are its services, field 2 of a service its methods.
+  const place = [6, services.indexOf(parent), 2, parent.methods.indexOf(method)].join();
+  const location = proto.sourceCodeInfo?.location.find(({ path }) => path.join() === place);
+  const comment = location?.leadingComments.replaceAll(/^ ?(?=.)/gmu, ' '.repeat(4)) ?? '';
+  const stream = methodKind === 'server_streaming' ? 'stream of ' : '';
+  return `${nameOf(method)}(${input.name}): ${stream}${output.name}\n${comment}`;
+}
+
+const { STRING, BYTES, BOOL } = ScalarType;
+const plain: Partial<Record<ScalarType, unknown>> = { [STRING]: 'text', [BYTES]: 'Ynl0ZXM=', [BOOL]: true };
+
+/** A request in JSON with every field of its type; of fields that exclude each other the first. */
+export function exampleOf(type: DescMessage, above: DescMessage[] = []): unknown {
+  if (type.typeName === 'google.protobuf.Timestamp') return '2026-01-31T12:00:00Z';
+  if (above.includes(type)) return {}; // inside itself: it would never end
+  const shown = type.fields.filter((field) => !field.oneof || field.oneof.fields[0] === field);
+  const values = shown.map(({ jsonName, fieldKind, message, enum: names, scalar }) => {
+    // The first value of an enumeration stands for "not given".
+    const one = message
+      ? exampleOf(message, [...above, type])
+      : (names?.values.at(1)?.name ?? plain[scalar ?? ScalarType.INT32] ?? 1);
+    return [jsonName, fieldKind === 'list' ? [one] : one];
+  });
+  return Object.fromEntries(values);
+}
