@@ -1,9 +1,6 @@
-import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { stepsFor } from './dev/preparation.ts';
-import { isSource } from './dev/source-files.ts';
+import { sourceChanges } from './dev/source-changes.ts';
 import { supervise } from './dev/supervise.ts';
-import { watchTrees } from './dev/watch-trees.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
@@ -11,30 +8,22 @@ const usage = `Starts all of Parley, and starts it again whenever a source file 
 
   scripts/dev
 
-It composes the supergraph and generates the protos' code anew first; while that fails, what runs goes on. Settings are those of
-scripts/up.
+It generates the protos' code and composes the supergraph first, and again after changes of theirs; while that fails, what runs
+goes on. Settings are those of scripts/up.
 `;
 
 readOptions(usage, {});
 
-/**
- * `scripts/up`, started again whenever a source file changes. The supergraph is composed anew and the protos' code
- * generated anew first; while that fails, the mesh that runs goes on.
- */
-const folders = ['gateway/src', 'services/*/src', 'protos/parley', 'protos/gen', 'deploy/local/src', 'scripts/src/up'];
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
-
-const say = (text: string) => void process.stdout.write(`parley: ${text}\n`);
-const changes = watchTrees(globSync(folders, { cwd: root }).toSorted(), { root, isWanted: isSource });
-say('starting; a changed source file starts it again, Ctrl-C ends it');
+const script = (name: string) => join(root, `scripts/src/${name}.ts`);
 
 process.exitCode = await supervise({
-  command: [process.execPath, ...process.execArgv, join(root, 'scripts/src/up.ts')],
-  changes,
-  initial: globSync(['protos/parley/**/*.proto', 'services/*/src/schema.graphql'], { cwd: root }),
-  stepsFor,
-  say,
-  signal: stopping.signal,
+  args: [...process.execArgv, script('up')],
+  steps: [
+    { name: 'generate', after: /\.proto$/u, args: [script('generate')] },
+    { name: 'compose', after: /\/schema\.graphql$/u, args: [script('compose')] },
+  ],
+  changes: sourceChanges(root, stopping.signal),
+  say: (text) => void process.stdout.write(`parley: ${text}\n`),
 });
-changes.close();

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import type { Step } from './preparation.ts';
 import { supervise } from './supervise.ts';
 
 /** A process that holds a lock while it lives, takes a moment to stop, and writes down what happens to it. */
@@ -24,33 +23,28 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
   writeFileSync(log, '');
   if (failing) writeFileSync(bad, '');
   const told: string[] = [];
-  const stop = new AbortController();
   const pending: string[] = [];
+  let stopped = false;
   let wake = () => {};
-  const step: Step = {
-    name: 'compose',
-    command: [process.execPath, '-e', `process.exit(require('fs').existsSync(${JSON.stringify(bad)}) ? 1 : 0)`],
-  };
+  const script = `process.exit(require('fs').existsSync(${JSON.stringify(bad)}) ? 1 : 0)`;
   const code = supervise({
-    command: [process.execPath, '--input-type=module', '-e', worker(folder)],
-    initial: ['schema.graphql'],
-    changes: {
-      async next() {
-        while (pending.length === 0) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-        return pending.splice(0);
-      },
-      forget: () => undefined,
-    },
-    stepsFor: (paths) => ([...paths].some((path) => path.endsWith('.graphql')) ? [step] : []),
+    args: ['--input-type=module', '-e', worker(folder)],
+    steps: [{ name: 'compose', after: /\.graphql$/u, args: ['-e', script] }],
+    changes: (async function* () {
+      yield [];
+      while (!stopped) {
+        if (pending.length > 0) yield pending.splice(0);
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    })(),
     say: (text) => told.push(text),
-    signal: stop.signal,
   });
+  const stop = () => {
+    stopped = true;
+    wake();
+  };
   t.teardown(async () => {
-    stop.abort();
+    stop();
     await code;
     rmSync(folder, { recursive: true });
   });
@@ -62,7 +56,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
     code,
     bad,
     lock: join(folder, 'lock'),
-    stop: () => stop.abort(),
+    stop,
     change(...paths: string[]) {
       pending.push(...paths);
       wake();
@@ -88,7 +82,7 @@ test('a step that fails leaves the old one running, and is tried again with the 
   await dev.starts(1);
   writeFileSync(dev.bad, '');
   dev.change('schema.graphql');
-  await dev.says(/compose failed; the mesh goes on/u);
+  await dev.says(/^compose failed; what runs goes on/u);
   dev.change('a.ts');
   await eventually('a second failure', () => dev.told.length === 2);
   t.deepEqual(dev.lines(), ['started']);
@@ -101,7 +95,7 @@ test('a step that fails leaves the old one running, and is tried again with the 
 
 test('a step that fails before the first start waits for a change', async (t) => {
   const dev = supervised(t, { failing: true });
-  await dev.says(/compose failed; waiting for a change/u);
+  await dev.says(/^compose failed; what runs/u);
   t.deepEqual(dev.lines(), []);
   rmSync(dev.bad);
   dev.change('schema.graphql');

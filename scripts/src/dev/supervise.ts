@@ -1,100 +1,47 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import type { Step } from './preparation.ts';
-import type { Changes } from './watch-trees.ts';
 
 export interface SuperviseOptions {
-  /** What is kept running. */
-  command: [string, ...string[]];
-  changes: Pick<Changes, 'next' | 'forget'>;
-  /** Files that count as changed before the first start. */
-  initial: string[];
-  /** What has to be done before a start, after these files changed. */
-  stepsFor: (paths: Iterable<string>) => Step[];
+  /** The arguments of Node for what is kept running. */
+  args: string[];
+  /** What has to be done before a start, at first and when such a file has changed, by arguments of Node. */
+  steps: { name: string; after: RegExp; args: string[] }[];
+  /** Which files changed: none at first. Ends when everything is to end. */
+  changes: AsyncIterable<string[]>;
   say: (text: string) => void;
-  /** Ends everything. */
-  signal: AbortSignal;
-  /** How long a stop may take before it is a kill. Default 12 s: the mesh gives itself 9. */
-  stopTimeoutMs?: number;
 }
 
 /**
  * Keeps one process running and starts it anew after changes, never two at once: the old one's exit comes before the new one's
- * start. While a step of the preparation fails, what runs goes on. Answers the exit code: 0 when the last one ended in order.
+ * start. While a step fails, what runs goes on. Answers the exit code: 0 when the last one ended in order.
  */
-export async function supervise(options: SuperviseOptions): Promise<number> {
-  const { command, changes, initial, stepsFor, say, signal, stopTimeoutMs = 12_000 } = options;
-  const stopped = new Promise<undefined>((resolve) => {
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  /** Changes whose preparation has not succeeded yet. */
-  const unprepared = new Set<string>();
-  let current: ReturnType<typeof start> | undefined;
-
-  for (let paths: string[] | undefined = initial; paths && !signal.aborted; ) {
-    for (const path of paths) unprepared.add(path);
-    const failed = await firstFailure(stepsFor(unprepared));
-    if (failed && !signal.aborted) {
-      say(`${failed.name} failed; ${current?.runs() ? 'the mesh goes on as it was' : 'waiting for a change'}`);
-    } else if (!signal.aborted) {
-      unprepared.clear();
-      await startAnew(paths);
+export async function supervise({ args, steps, changes, say }: SuperviseOptions): Promise<0 | 1> {
+  const due = new Set(steps);
+  let current: ChildProcess | undefined;
+  for await (const paths of changes) {
+    for (const step of steps) if (paths.some((path) => step.after.test(path))) due.add(step);
+    for (const step of due) {
+      if (spawnSync(process.execPath, step.args, { stdio: 'inherit' }).status === 0) due.delete(step);
     }
-    paths = await Promise.race([changes.next(), stopped]);
-  }
-  return (await current?.stop()) ?? 0;
-
-  async function startAnew([first, ...more]: string[]): Promise<void> {
-    if (current) {
-      say(`${first}${more.length > 0 ? ` and ${more.length} more` : ''} changed, starting anew`);
-      await current.stop();
+    if (due.size > 0) {
+      say(`${[...due].map(({ name }) => name).join(', ')} failed; what runs goes on, and the next change tries again`);
+      continue;
     }
-    if (signal.aborted) return;
-    // What the steps wrote, and what else changed meanwhile, is read by the start; what is still to be prepared is not.
-    changes.forget((path) => stepsFor([path]).length > 0);
-    current = start();
+    if (current) say(`${paths[0]}${paths.length > 1 ? ` and ${paths.length - 1} more` : ''} changed, starting anew`);
+    await stop(current);
+    // In a process group of its own, so that the terminal's Ctrl-C reaches the supervisor alone and once; with a channel whose
+    // end tells the child when the supervisor is gone.
+    const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    child.once('exit', (code, by) => !child.killed && say(`it has ended (${code ?? by}); waiting for a change`));
+    current = child;
   }
-
-  function start() {
-    const child = spawnAlone(command);
-    const ended = exitOf(child);
-    let stopping = false;
-    void (async () => {
-      const code = await ended;
-      if (!stopping && !signal.aborted) say(`the mesh has ended (${code}); waiting for a change`);
-    })();
-    return {
-      runs: () => child.exitCode === null && child.signalCode === null,
-      async stop(): Promise<number> {
-        stopping = true;
-        child.kill('SIGTERM');
-        const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-        const code = await ended;
-        clearTimeout(timer);
-        return code === 0 ? 0 : 1;
-      },
-    };
-  }
-
-  async function firstFailure(steps: Step[]): Promise<Step | undefined> {
-    for (const step of steps) {
-      const [command, ...args] = step.command;
-      const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-      if ((await exitOf(child)) !== 0) return step;
-    }
-    return undefined;
-  }
+  return stop(current);
 }
 
-/**
- * In a process group of its own, so that the terminal's Ctrl-C reaches the supervisor alone and once; with a channel whose end
- * tells the child when the supervisor is gone.
- */
-function spawnAlone([command, ...args]: [string, ...string[]]): ChildProcess {
-  return spawn(command, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-}
-
-async function exitOf(child: ChildProcess): Promise<number | string> {
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  return code ?? signal ?? 'no reason given';
+async function stop(child: ChildProcess | undefined): Promise<0 | 1> {
+  if (child?.exitCode === null && child.signalCode === null) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  return !child || child.exitCode === 0 ? 0 : 1;
 }

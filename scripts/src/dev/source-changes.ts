@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { watch } from 'chokidar';
+
+/** Without `protos/gen` and the supergraph, which are made from what is watched. */
+const folders = ['gateway/src', 'services/*/src', 'protos/parley', 'deploy/local/src', 'scripts/src/up'];
+/** No test, and nothing that an editor keeps beside a file. */
+const ignored = /(\.test\.ts$|\/testing\/|\/[.#])/u;
+const source = /\.(ts|graphql|proto|json|liquid)$/u;
+
+/** One save is several events, and a checkout of a branch is a great many. */
+const settleMs = 150;
+
+/** Yields nothing once it watches, then the source files that changed since the last time; ends with the signal. */
+export async function* sourceChanges(root: string, signal: AbortSignal): AsyncGenerator<string[]> {
+  const changed = new Set<string>();
+  let settled = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => settled.resolve());
+  const watcher = watch(globSync(folders, { cwd: root }), { cwd: root, ignoreInitial: true });
+  let timer: NodeJS.Timeout | undefined;
+  watcher.on('all', (_event, path) => {
+    if (!source.test(path) || ignored.test(path)) return;
+    changed.add(path);
+    clearTimeout(timer);
+    timer = setTimeout(() => settled.resolve(), settleMs);
+  });
+  try {
+    for (await once(watcher, 'ready'); !signal.aborted; await settled.promise) {
+      settled = Promise.withResolvers();
+      const paths = [...changed].toSorted();
+      changed.clear();
+      yield paths;
+    }
+  } finally {
+    await watcher.close();
+  }
+}
