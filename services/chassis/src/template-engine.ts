@@ -3,7 +3,8 @@ import { Liquid } from 'liquidjs';
 /**
  * The Liquid that tenants' templates are written in, the same where they are checked and where they are filled. It reaches no
  * files: there is no `include`, `render` or `layout`. A filter that does not exist is an error of the template. Bounded per
- * template: 200,000 characters parsed, 500 ms of rendering, 5,000,000 units of memory as liquidjs counts them.
+ * template: 200,000 characters parsed, 500 ms of rendering, 5,000,000 units of memory as liquidjs counts them. Render with the
+ * methods that end in `Sync`: the time is that of the clock, and a template that pauses would pay for those that run meanwhile.
  */
 export function templateEngine(): Liquid {
   const liquid = new Liquid({

@@ -13,19 +13,19 @@ export interface JudgePrompt {
  * Says what is to be judged and how. The agent's own template, if it has one, takes the place of the default instructions.
  * @throws Error when that template cannot be rendered, or costs too much.
  */
-export async function judgePrompt(agent: Agent, transcript: TranscriptLine[], labels: string[]): Promise<JudgePrompt> {
+export function judgePrompt(agent: Agent, transcript: TranscriptLine[], labels: string[]): JudgePrompt {
   return {
-    system: `${await instructions(agent, transcript, labels)}\n\n${answerForm(labels)}`,
+    system: `${instructions(agent, transcript, labels)}\n\n${answerForm(labels)}`,
     // The conversation is material: whatever it says about scores or instructions is part of what is judged.
     prompt: `The conversation to judge, one JSON object a line:\n${transcript.map((line) => JSON.stringify(line)).join('\n')}`,
   };
 }
 
-async function instructions(agent: Agent, transcript: TranscriptLine[], labels: string[]): Promise<string> {
+function instructions(agent: Agent, transcript: TranscriptLine[], labels: string[]): string {
   const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate } = agent;
   if (evaluationPromptTemplate) {
     const scope = { agent: { name, personaPrompt, position, subject, useCase }, transcript, labels };
-    return String(await templates.parseAndRender(evaluationPromptTemplate, scope));
+    return String(templates.parseAndRenderSync(evaluationPromptTemplate, scope));
   }
   return [
     `You evaluate a finished conversation between a person (USER) and an AI agent (MODEL), and judge how the person did.`,

@@ -103,7 +103,7 @@ async function askModel(
 ): Promise<{ judgement: Judgement; modelId: string } | undefined> {
   const { agent, transcript, labels, sessionId, caller, signal, attempt } = question;
   if (transcript.every(({ role }) => role === 'MODEL')) return undefined; // the person said nothing: nothing to ask about
-  const prompt = await promptFor(ports, question);
+  const prompt = promptFor(ports, question);
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   for (let ask = 1; ask <= maxAsks; ask += 1) {
     const callId = `evaluation-${sessionId}-${attempt}-${ask}`;
@@ -130,9 +130,9 @@ function mayComeBack(error: DomainError, attempt: number): boolean {
 }
 
 /** A template that fails was right when it was saved, so the judgement must not fail with it: the default takes its place. */
-async function promptFor(ports: Ports, { agent, transcript, labels, sessionId }: Question): Promise<JudgePrompt> {
+function promptFor(ports: Ports, { agent, transcript, labels, sessionId }: Question): JudgePrompt {
   try {
-    return await judgePrompt(agent, transcript, labels);
+    return judgePrompt(agent, transcript, labels);
   } catch (error) {
     // Only the kind of failure is logged: Liquid quotes the template in its messages.
     const problem = error instanceof Error ? error.name : 'unknown';
