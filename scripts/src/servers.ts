@@ -1,30 +1,27 @@
 import { parseArgs } from 'node:util';
 import type { EngineName } from '@parley/servers/engine';
-import { down, engines, type FleetOptions, reset, type Server, settingsOf, status, up } from '@parley/servers/fleet';
+import { engines } from '@parley/servers/engines';
+import { down, type FleetOptions, type Server, settingsOf, status, up } from '@parley/servers/fleet';
 import { foldersOf } from '@parley/servers/folders';
-import { exportLines, statusTable } from '@parley/servers/report';
-import { ensureTool, tools } from '@parley/servers/tools';
+import { ensureInstalled } from '@parley/servers/install';
 
 const names = engines.map(({ name }) => name);
 
 const usage = `Real servers for this checkout, without Docker: PostgreSQL with pgvector, Redis, Kafka and S3.
 
-  scripts/servers up [--only NAMES] [--require NAMES]   installs what is missing and starts what is not up
-  scripts/servers down [--only NAMES]                   stops them; their data stay
-  scripts/servers status [--only NAMES]                 shows them; exit code 1 when one is not up
-  scripts/servers reset [--only NAMES]                  stops them and deletes their data
-  scripts/servers env [--only NAMES] [--json]           what to configure: eval "$(scripts/servers env)"
-  scripts/servers install [NAME]…                       installs without starting: ${tools.map(({ name }) => name).join(', ')}
+  scripts/servers up [--require NAMES]   installs what is missing and starts what is not up
+  scripts/servers down                   stops them; their data stay
+  scripts/servers reset                  stops them and deletes their data
+  scripts/servers status                 shows them; exit code 1 when one is not up
+  scripts/servers env [--json]           what to configure: eval "$(scripts/servers env)"
+  scripts/servers install                installs without starting
 
-NAMES: ${names.join(',')} or all. They listen on 127.0.0.1 only, on free ports, and go on after this command has ended.
-Programs are kept in .tools/servers, data in .parley/servers or PARLEY_SERVERS_DIR. PostgreSQL does not run as root: for
-root it runs as nobody, in the system's folder for temporary files where nobody cannot get to those folders.
+  --only NAMES   of these alone: ${names.join(',')}
 
 A server that the environment names already (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. What
-this machine cannot have is left out with the reason; exit code 3 says so where --require asks for it.
+this machine cannot have is left out with the reason; exit code 3 says so where --require asks for it. More stands in
+deploy/servers/README.md.
 `;
-
-const exitCodes = { failed: 1, usage: 2, unavailable: 3, interrupted: 130 };
 
 class UsageError extends Error {}
 
@@ -32,49 +29,42 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stop.abort(new Error(`${signal}: nothing is left half done`)));
 }
+// `env` is read by a shell, so what is told on the way goes to the person.
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+const print = (text: string) => void process.stdout.write(text);
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = stop.signal.aborted
-    ? exitCodes.interrupted
-    : error instanceof UsageError
-      ? exitCodes.usage
-      : exitCodes.failed;
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = stop.signal.aborted ? 130 : error instanceof UsageError ? 2 : 1;
 }
 
 async function main(): Promise<number> {
   const { values, positionals } = readArguments();
   const [command, ...rest] = positionals;
   if (values.help) {
-    process.stdout.write(usage);
+    print(usage);
     return 0;
   }
-  const options: FleetOptions = {
-    folders: foldersOf(process.env),
-    env: process.env,
-    only: namesIn(values.only),
-    signal: stop.signal,
-    // `env` is read by a shell, so what is told on the way goes to the person.
-    say: (line) => process.stderr.write(`${line}\n`),
-  };
-  if (command !== 'install' && rest.length > 0) throw new UsageError(`${rest.join(' ')}: unknown`);
+  if (rest.length > 0) throw new UsageError(`${rest.join(' ')}: unknown`);
+  const folders = foldersOf(process.env);
+  const options: FleetOptions = { folders, env: process.env, only: namesIn(values.only), signal: stop.signal, say };
   switch (command) {
     case 'up':
-      return reportUp(await up(options), namesIn(values.require ?? ''));
+      return reportUp(await up(options), namesIn(values.require));
     case 'down':
-      if ((await down(options)).length === 0) options.say('none of them ran');
-      return 0;
     case 'reset':
-      await reset(options);
+      if ((await down(options, { clear: command === 'reset' })).length === 0) say('none of them ran');
       return 0;
     case 'status':
       return reportStatus(await status(options));
     case 'env':
       return reportEnv(await status(options), values.json);
     case 'install':
-      for (const name of rest.length > 0 ? rest : tools.map((tool) => tool.name)) await ensureTool(name, options);
+      for (const engine of engines.filter(({ name }) => options.only.includes(name))) {
+        await ensureInstalled(engine, { ...options, tools: folders.tools });
+      }
       return 0;
     default:
       throw new UsageError(usage);
@@ -87,7 +77,7 @@ function readArguments() {
       allowPositionals: true,
       options: {
         only: { type: 'string', default: 'all' },
-        require: { type: 'string' },
+        require: { type: 'string', default: '' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
@@ -105,24 +95,37 @@ function namesIn(text: string): EngineName[] {
   return names.filter((name) => given.includes(name));
 }
 
+function isServed({ state }: Server): boolean {
+  return state === 'up' || state === 'configured';
+}
+
 function reportUp(servers: Server[], required: EngineName[]): number {
-  const isServed = ({ state }: Server) => state === 'up' || state === 'configured';
-  const count = servers.filter(isServed).length;
-  process.stdout.write(`${count} of ${servers.length} are up. eval "$(scripts/servers env)" configures this shell.\n`);
-  if (servers.some(({ state }) => state === 'failed')) return exitCodes.failed;
-  const missing = required.filter((name) => !servers.some((each) => each.engine.name === name && isServed(each)));
-  return missing.length > 0 ? exitCodes.unavailable : 0;
+  const served = servers.filter(isServed);
+  print(`${served.length} of ${servers.length} are up. eval "$(scripts/servers env)" configures this shell.\n`);
+  if (servers.some(({ state }) => state === 'failed')) return 1;
+  return required.every((name) => served.some(({ engine }) => engine.name === name)) ? 0 : 3;
 }
 
 function reportStatus(servers: Server[]): number {
-  process.stdout.write(statusTable(servers));
-  return servers.every(({ state }) => state === 'up' || state === 'configured') ? 0 : exitCodes.failed;
+  for (const server of servers) {
+    const { title, version, setting } = server.engine;
+    const words =
+      server.state === 'up'
+        ? `up, version ${version} on 127.0.0.1:${server.place.ports.main}, process ${server.pid}, in ${server.place.home}`
+        : server.state === 'configured'
+          ? `${setting} is set, that one is used`
+          : server.reason;
+    print(`${title.padEnd(16)}${words}\n`);
+  }
+  return servers.every(isServed) ? 0 : 1;
 }
 
 function reportEnv(servers: Server[], json: boolean): number {
   const settings = settingsOf(servers, process.env);
-  process.stdout.write(json ? `${JSON.stringify(settings, undefined, 2)}\n` : exportLines(settings));
-  const absent = servers.filter(({ state }) => state !== 'up' && state !== 'configured');
-  for (const { engine } of absent) process.stderr.write(`${engine.title} is not up: scripts/servers up\n`);
-  return absent.length > 0 ? exitCodes.failed : 0;
+  const quoted = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`;
+  const lines = Object.entries(settings).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  print(json ? `${JSON.stringify(settings, undefined, 2)}\n` : lines.join(''));
+  const absent = servers.filter((server) => !isServed(server));
+  for (const { engine } of absent) say(`${engine.title} is not up: scripts/servers up`);
+  return absent.length > 0 ? 1 : 0;
 }

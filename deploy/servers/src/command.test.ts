@@ -1,128 +1,115 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
+import { down, type FleetOptions, settingsOf, status, up } from './fleet.ts';
+import { foldersOf } from './folders.ts';
 import { root } from './root.ts';
-import { findProcess } from './server-process.ts';
-import { emptyFolder } from './testing/folder.ts';
+import { findProcess } from './server.ts';
+import { emptyFolder, never } from './testing/folder.ts';
 import { serverTest } from './testing/server-test.ts';
 
-const settings = /^(DATABASE_URL|REDIS_URL|KAFKA_BROKERS|S3_|PARLEY_)/;
-
-/** `scripts/servers` on a data folder of its own; whatever it leaves running is stopped after the test. */
+/** `scripts/servers` on a data folder of its own; what it leaves running is stopped after the test. */
 function command(t: ExecutionContext) {
   const folder = emptyFolder(t);
-  const inherited = Object.entries(process.env).filter(([name]) => !settings.test(name));
-  const environment = { ...Object.fromEntries(inherited), PARLEY_SERVERS_DIR: folder };
-
-  function start(args: string[], env: NodeJS.ProcessEnv = {}) {
+  async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
     const program = join(root, 'scripts/src/servers.ts');
-    const child = spawn(process.execPath, [program, ...args], { env: { ...environment, ...env } });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
-      child.on('close', (code) => resolve({ code, stdout, stderr }));
-    });
-    return { child, ended };
+    const own = { PATH: process.env.PATH, PARLEY_SERVERS_DIR: folder, ...env };
+    const child = spawn(process.execPath, [program, ...args], { env: own, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { code, stdout, stderr };
   }
-  t.teardown(() => start(['down']).ended);
-  return { folder, start, run: (args: string[], env?: NodeJS.ProcessEnv) => start(args, env).ended };
+  return { folder, run };
 }
 
 test('what cannot be understood is refused with exit code 2', async (t) => {
   const { run } = command(t);
-  for (const args of [[], ['upp'], ['up', 'redis'], ['up', '--only', 'mysql'], ['up', '--fast']]) {
-    const { code, stderr } = await run(args);
-    t.is(code, 2, args.join(' '));
-    t.regex(stderr, /scripts\/servers up|unknown|Unknown/);
-  }
-  t.is((await run(['--help'])).code, 0);
+  t.like(await run(['up', '--only', 'mysql']), {
+    code: 2,
+    stderr: 'mysql: unknown; there are postgres, redis, kafka, s3\n',
+  });
+  t.like(await run(['upp']), { code: 2 });
 });
 
 test('an engine that the environment names is used as it is, and nothing is started for it', async (t) => {
   const { run, folder } = command(t);
   const env = { DATABASE_URL: "postgres://there/it's", S3_ENDPOINT: 'https://s3.example.com', S3_BUCKET: 'theirs' };
-  const args = ['--only', 'postgres,s3'];
-  t.like(await run(['up', ...args, '--require', 'all'], env), { code: 3 }); // the other two were not asked to start
-  t.like(await run(['up', ...args, '--require', 'postgres,s3'], env), { code: 0 });
-  t.is((await run(['status', ...args], env)).code, 0);
-  const { stdout } = await run(['env', '--json', ...args], env);
-  t.deepEqual(JSON.parse(stdout), env);
-  t.false(existsSync(join(folder, 'state.json')));
+  const only = ['--only', 'postgres,s3'];
+  t.like(await run(['up', ...only, '--require', 'all'], env), { code: 3 }); // the other two were not asked to start
+  const { stdout } = await run(['env', ...only], env);
+  const printed = 'printf "%s %s %s" "$DATABASE_URL" "$S3_ENDPOINT" "$S3_BUCKET"';
+  t.is(execFileSync('sh', ['-c', `${stdout}\n${printed}`], { encoding: 'utf8' }), Object.values(env).join(' '));
+  t.false(existsSync(join(folder, 'postgres')));
 });
 
 test('what this machine cannot have is left out with the reason, and only --require makes that a failure', async (t) => {
   const { run } = command(t);
-  const tools = emptyFolder(t);
-  for (const tool of ['sh', 'cat', 'flock']) {
-    symlinkSync(execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim(), join(tools, tool));
+  const PATH = emptyFolder(t);
+  for (const tool of ['sh', 'flock', 'setpriv', 'rm', 'mkdir', 'cut', 'mv', 'sed', 'cat']) {
+    symlinkSync(execFileSync('sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim(), join(PATH, tool));
   }
-  const without = await run(['up', '--only', 'kafka'], { PATH: tools });
-  t.is(without.code, 0);
-  t.regex(without.stderr, /Kafka: left out, there is no Java/);
-  t.is((await run(['up', '--only', 'kafka', '--require', 'all'], { PATH: tools })).code, 3);
+  const without = await run(['up', '--only', 'kafka', '--require', 'kafka'], { PATH });
+  t.is(without.code, 3);
+  t.regex(without.stderr, /Kafka: left out, there is no Java 17 or newer\n/);
 });
 
-serverTest(['redis'], 'up, down and reset keep the address; only reset deletes', async (t) => {
+serverTest(['redis'], 'up, down and reset keep the address, and only reset deletes', async (t) => {
   const { run, folder } = command(t);
   const only = ['--only', 'redis'];
-  const env = async () => JSON.parse((await run(['env', '--json', ...only])).stdout).REDIS_URL;
-  t.is((await run(['status', ...only])).code, 1);
-  t.is((await run(['up', ...only])).code, 0);
-  const pid = findProcess(join(folder, 'redis'));
-  const url = await env();
-  t.regex(url, /^redis:\/\/parley:\w+@127\.0\.0\.1:\d+$/);
+  const home = join(folder, 'redis');
+  const options = (env: NodeJS.ProcessEnv = {}): FleetOptions => ({
+    folders: { ...foldersOf(process.env), data: folder },
+    env,
+    only: ['redis'],
+    signal: never,
+    say: () => undefined,
+  });
+  t.teardown(() => down(options()));
+  t.like(await run(['up', ...only]), { code: 0 });
+  const pid = findProcess(home);
+  const { REDIS_URL } = JSON.parse((await run(['env', '--json', ...only])).stdout);
+  t.regex(REDIS_URL, /^redis:\/\/parley:\w+@127\.0\.0\.1:\d+$/);
 
-  t.is((await run(['up', ...only])).code, 0);
-  t.is(findProcess(join(folder, 'redis')), pid, 'a server that is up stays');
-  const { code, stdout } = await run(['status', ...only]);
-  t.is(code, 0);
-  t.true(stdout.includes(String(pid)) && stdout.includes(join(folder, 'redis')));
+  // A shell that has evaluated the settings still speaks of our server, not of another.
+  t.like((await up(options({ REDIS_URL })))[0], { state: 'up', pid }, 'a server that is up stays');
+  const shown = await run(['status', ...only], { REDIS_URL });
+  t.is(shown.code, 0);
+  t.true(shown.stdout.includes(`process ${pid}, in ${home}`));
 
-  t.is((await run(['down', ...only])).code, 0);
-  t.is(findProcess(join(folder, 'redis')), undefined);
-  t.true(existsSync(join(folder, 'redis/data')));
-  t.is((await run(['env', ...only])).code, 1);
-
-  t.is((await run(['up', ...only])).code, 0);
-  t.is(await env(), url);
+  t.is((await down(options({ REDIS_URL }))).length, 1);
+  t.is(findProcess(home), undefined);
+  t.true(existsSync(join(home, 'data')));
+  t.like(await run(['env', ...only]), { code: 1, stdout: '' });
+  t.deepEqual(settingsOf(await up(options()), {}), { REDIS_URL });
   t.is((await run(['reset', ...only])).code, 0);
-  t.false(existsSync(join(folder, 'redis')));
-  t.is((await run(['status', ...only])).code, 1);
+  t.false(existsSync(home));
+  t.like(await status(options()), [{ state: 'down' }]);
+  t.deepEqual(settingsOf(await status(options()), {}), {});
 });
 
-serverTest(['redis'], 'a shell that evaluated the settings still speaks of our server, not of another', async (t) => {
-  const { run, folder } = command(t);
-  await run(['up', '--only', 'redis']);
-  const { stdout } = await run(['env', '--only', 'redis']);
-  const REDIS_URL = execFileSync('sh', ['-c', `${stdout}\nprintf %s "$REDIS_URL"`], { encoding: 'utf8' });
-
-  t.regex((await run(['status', '--only', 'redis'], { REDIS_URL })).stdout, / up /);
-  await run(['down', '--only', 'redis'], { REDIS_URL });
-  t.is(findProcess(join(folder, 'redis')), undefined);
-  await run(['up', '--only', 'redis'], { REDIS_URL });
-  t.not(findProcess(join(folder, 'redis')), undefined);
-});
-
-serverTest(['redis'], 'two calls at once start one server', async (t) => {
-  const { run } = command(t);
-  const calls = await Promise.all([run(['up', '--only', 'redis']), run(['up', '--only', 'redis'])]);
+test('on another system than Linux each server is left out with the reason, and what is configured is used', async (t) => {
+  const folder = emptyFolder(t);
+  const said: string[] = [];
+  const options: FleetOptions = {
+    folders: { data: join(folder, 'data'), tools: join(folder, 'tools') },
+    env: { REDIS_URL: 'redis://redis.example:6379' },
+    only: ['postgres', 'redis'],
+    signal: never,
+    say: (line) => said.push(line),
+    platform: 'darwin',
+  };
+  const servers = await up(options);
   t.deepEqual(
-    calls.map(({ code }) => code),
-    [0, 0],
+    servers.map(({ state }) => state),
+    ['unavailable', 'configured'],
   );
-  t.is(calls.filter(({ stderr }) => stderr.includes('started in')).length, 1);
-});
-
-serverTest(['kafka'], 'Ctrl-C while a server starts leaves no process, and the next start goes well', async (t) => {
-  const { start, run, folder } = command(t);
-  const { child, ended } = start(['up', '--only', 'kafka']);
-  const pid = await eventually('its process is there', () => findProcess(join(folder, 'kafka')), { timeoutMs: 30_000 });
-  child.kill('SIGINT');
-  t.is((await ended).code, 130);
-  t.false(existsSync(`/proc/${pid}`));
-  t.is((await run(['up', '--only', 'kafka'])).code, 0);
+  t.true(said.includes('PostgreSQL: left out, this system is not Linux'));
+  t.deepEqual(settingsOf(servers, options.env), { ...options.env });
+  t.deepEqual(
+    (await status(options)).map(({ state }) => state),
+    ['down', 'configured'],
+  );
+  t.deepEqual(await down(options), []);
 });

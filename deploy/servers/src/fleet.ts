@@ -1,32 +1,21 @@
-import { join } from 'node:path';
-import { accountFor, type Engine, type EngineName, type Place } from './engine.ts';
-import { type Folders, makeDataFolder } from './folders.ts';
-import { kafka } from './kafka.ts';
-import { withLock } from './lock.ts';
-import { answers, startServer } from './one-server.ts';
+import type { Engine, EngineName, Place } from './engine.ts';
+import { engines } from './engines.ts';
+import { UnavailableError } from './exec.ts';
+import type { Folders } from './folders.ts';
+import { ensureInstalled, isInstalled } from './install.ts';
 import { clearPlace, ensurePlace, findPlace } from './place.ts';
-import { postgres } from './postgres.ts';
-import { redis } from './redis.ts';
-import { s3 } from './s3.ts';
-import { findProcess, stopProcess } from './server-process.ts';
-import { ensureInstalled, isInstalled, UnavailableError } from './tool.ts';
+import { answers, findProcess, startServer, stopServer } from './server.ts';
 
 /** A server that is only busy, or mends its data after a crash, is not to be taken for one that hangs. */
 const patienceMs = 15_000;
 
-export const engines: Engine[] = [postgres, redis, kafka, s3];
-
 /** One of these for each engine that was asked for. */
 export type Server = { engine: Engine } & (
   | { state: 'up'; place: Place; pid: number }
-  /** It runs and does not answer. */
-  | { state: 'silent'; place: Place; pid: number }
-  | { state: 'down'; place: Place | undefined; installed: boolean }
   /** The environment names another server; ours is not wanted. */
   | { state: 'configured' }
-  /** This machine cannot have it. */
-  | { state: 'unavailable'; reason: string }
-  | { state: 'failed'; reason: string }
+  /** It was not started, does not answer, cannot be had on this machine, or did not start. */
+  | { state: 'down' | 'silent' | 'unavailable' | 'failed'; reason: string }
 );
 
 export interface FleetOptions {
@@ -45,7 +34,7 @@ export interface FleetOptions {
  * @throws the signal's reason where that was aborted; then no server is left that was only starting.
  */
 export async function up(options: FleetOptions & { endWithParent?: boolean }): Promise<Server[]> {
-  const servers = await locked(options, () => Promise.all(chosen(options).map((engine) => upOne(engine, options))));
+  const servers = await Promise.all(chosen(options).map((engine) => upOne(engine, options)));
   options.signal.throwIfAborted();
   return servers;
 }
@@ -57,61 +46,43 @@ async function upOne(engine: Engine, options: FleetOptions & { endWithParent?: b
     say(`${engine.setting} is set, that one is used`);
     return { engine, state: 'configured' };
   }
-  if (!isLinux(options)) {
-    const reason = 'this system is not Linux';
-    say(`left out, ${reason}`);
-    return { engine, state: 'unavailable', reason };
-  }
   try {
+    if ((options.platform ?? process.platform) !== 'linux') throw new UnavailableError('this system is not Linux');
     const place = await ensurePlace(engine, folders);
     const server = await look(engine, options, patienceMs);
     if (server.state === 'up') return server;
-    if (await stopProcess(place.home, engine.stopSignal)) say('ran without answering, and was stopped');
-    await ensureInstalled(engine.tool, { tools: folders.tools, signal, say, account: place.account });
-    const reason = await engine.cannotRun?.();
-    if (reason) throw new UnavailableError(reason);
+    if (await stopServer(place.home, engine.stopSignal)) say('ran without answering, and was stopped');
+    await ensureInstalled(engine, { tools: folders.tools, signal, say });
     const start = performance.now();
     const pid = await startServer(engine, place, { signal, endWithParent });
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    say(`version ${engine.version(place.installed)} answers on 127.0.0.1:${place.ports.main}, started in ${seconds} s`);
+    say(`version ${engine.version} answers on 127.0.0.1:${place.ports.main}, started in ${seconds} s`);
     return { engine, state: 'up', place, pid };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    if (signal.aborted) return { engine, state: 'failed', reason };
     const state = error instanceof UnavailableError ? 'unavailable' : 'failed';
-    say(state === 'unavailable' ? `left out, ${reason}` : reason);
+    if (!signal.aborted) say(state === 'unavailable' ? `left out, ${reason}` : reason);
     return { engine, state, reason };
   }
 }
 
-/** Stops the servers of this data folder, whatever the environment says. @returns those that ran. */
-export async function down(options: FleetOptions): Promise<Engine[]> {
-  return locked(options, async () => {
-    const stopped = await Promise.all(
-      chosen(options).map(async (engine) => {
-        const place = findPlace(engine, options.folders);
-        const ran = place !== undefined && (await stopProcess(place.home, engine.stopSignal));
-        if (ran) options.say(`${engine.title}: stopped`);
-        return ran ? [engine] : [];
-      }),
-    );
-    return stopped.flat();
-  });
-}
-
-/** Stops servers and deletes what they keep. Installs, addresses and passwords stay. */
-export async function reset(options: FleetOptions): Promise<void> {
-  await locked(options, async () => {
-    await Promise.all(
-      chosen(options).map(async (engine) => {
-        const place = findPlace(engine, options.folders);
-        if (place === undefined) return;
-        await stopProcess(place.home, engine.stopSignal);
-        clearPlace(place);
-        options.say(`${engine.title}: stopped, its data are deleted`);
-      }),
-    );
-  });
+/**
+ * Stops the servers of this data folder, whatever the environment says.
+ * @param clear deletes their data, too. Installs, addresses and passwords stay.
+ * @returns those that ran.
+ */
+export async function down(options: FleetOptions, { clear = false } = {}): Promise<Engine[]> {
+  const stopped = await Promise.all(
+    chosen(options).map(async (engine) => {
+      const place = findPlace(engine, options.folders);
+      if (place === undefined) return [];
+      const ran = await stopServer(place.home, engine.stopSignal);
+      if (clear) clearPlace(place);
+      if (ran || clear) options.say(`${engine.title}: stopped${clear ? ', its data are deleted' : ''}`);
+      return ran ? [engine] : [];
+    }),
+  );
+  return stopped.flat();
 }
 
 /** How the servers are right now. */
@@ -127,23 +98,23 @@ async function look(engine: Engine, { folders }: FleetOptions, answerWithinMs = 
   const place = findPlace(engine, folders);
   const pid = place && findProcess(place.home);
   if (place === undefined || pid === undefined) {
-    const installed = isInstalled(engine.tool, folders.tools, accountFor(engine));
-    return { engine, state: 'down', place, installed };
+    return { engine, state: 'down', reason: isInstalled(engine, folders.tools) ? 'down' : 'not installed' };
   }
-  return { engine, state: (await answers(engine, place, answerWithinMs)) ? 'up' : 'silent', place, pid };
+  if (await answers(engine, place, answerWithinMs)) return { engine, state: 'up', place, pid };
+  return { engine, state: 'silent', reason: `process ${pid} runs and does not answer` };
 }
 
 /** What clients are configured with: of ours those that are up, of others what the environment says. */
 export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<string, string> {
-  const pairs = servers.flatMap((server) => {
-    if (server.state === 'up') return Object.entries(server.engine.settings(server.place));
-    if (server.state !== 'configured') return [];
-    return server.engine.settingNames.flatMap((name): [string, string][] => {
-      const value = env[name];
-      return value === undefined ? [] : [[name, value]];
-    });
-  });
-  return Object.fromEntries(pairs);
+  return Object.assign({}, ...servers.map((server) => settings(server, env)));
+}
+
+function settings(server: Server, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (server.state === 'up') return server.engine.settings(server.place);
+  if (server.state !== 'configured') return {};
+  const { setting } = server.engine;
+  const isIts = (name: string) => name === setting || (setting.startsWith('S3_') && name.startsWith('S3_'));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isIts(name)));
 }
 
 /** A setting that names our own server, as after `eval "$(scripts/servers env)"`, speaks of no other. */
@@ -156,16 +127,4 @@ function isConfigured(engine: Engine, { env, folders }: FleetOptions): boolean {
 
 function chosen({ only }: FleetOptions): Engine[] {
   return engines.filter(({ name }) => only.includes(name));
-}
-
-function isLinux({ platform = process.platform }: FleetOptions): boolean {
-  return platform === 'linux';
-}
-
-async function locked<T>(options: FleetOptions, work: () => Promise<T>): Promise<T> {
-  if (!isLinux(options)) return work(); // no server of ours can be there, and neither can the lock
-  const { folders, signal, say } = options;
-  makeDataFolder(folders.data);
-  const waiting = () => say('waiting for another call of scripts/servers');
-  return withLock(join(folders.data, 'lock'), { signal, waiting }, work);
 }

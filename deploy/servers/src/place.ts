@@ -1,39 +1,44 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, rmSync } from 'node:fs';
-import { accountFor, type Engine, type Place } from './engine.ts';
-import { type Folders, reachableFolder } from './folders.ts';
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Engine, Place } from './engine.ts';
+import { type Folders, makeDataFolder } from './folders.ts';
 import { freePorts, isFree } from './ports.ts';
-import { findProcess } from './server-process.ts';
-import { type EngineState, readState, writeState } from './state.ts';
-import { toolFolder } from './tool.ts';
+import { findProcess } from './server.ts';
+
+const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json`);
 
 /** Where a server of this data folder is, or undefined where it never was. */
 export function findPlace(engine: Engine, folders: Folders): Place | undefined {
-  const state = readState(folders.data, engine.name);
-  return state && placeOf(engine, folders, state);
+  const file = fileOf(engine, folders);
+  if (!existsSync(file)) return undefined;
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as Pick<Place, 'ports' | 'password' | 'superuserPassword'>;
+  return { ...kept, home: join(folders.data, engine.name), installed: join(folders.tools, engine.folder) };
 }
 
 /**
- * Where a server of this data folder is to run: folder, passwords and ports are those of the last time, as long as nobody
- * else has taken the ports in between.
+ * Where a server of this data folder is to run: ports and passwords are those of the last time, as long as nobody else has
+ * taken the ports. They are kept in a file that only its owner may read. Of two calls at once the first one's are kept.
  */
 export async function ensurePlace(engine: Engine, folders: Folders): Promise<Place> {
-  const before = readState(folders.data, engine.name);
-  const account = accountFor(engine);
-  const home = reachableFolder(folders.data, engine.name, account);
-  if (before && before.home !== home && existsSync(before.home)) {
-    const why = account ? `, where user ${account.uid} cannot get any more: open the folders above it to it` : '';
-    throw new Error(`its data are in ${before.home}${why}`);
+  const before = findPlace(engine, folders);
+  // In this order: what listens there and is ours has been recorded before.
+  if (before && ((await areFree(before.ports)) || findProcess(before.home) !== undefined)) return before;
+  const [main = 0, second = 0] = await freePorts(2);
+  const { password = newPassword(), superuserPassword = newPassword() } = before ?? {};
+  const file = fileOf(engine, folders);
+  const draft = `${file}.${process.pid}`;
+  makeDataFolder(folders.data);
+  writeFileSync(draft, JSON.stringify({ ports: { main, second }, password, superuserPassword }), { mode: 0o600 });
+  try {
+    if (before) renameSync(draft, file);
+    else linkSync(draft, file);
+  } catch (error) {
+    if (!existsSync(file)) throw error;
+  } finally {
+    rmSync(draft, { force: true });
   }
-  const isRunning = findProcess(home) !== undefined;
-  const ports = before && (isRunning || (await areFree(before.ports))) ? before.ports : await newPorts(engine);
-  const state = { home, ports, secrets: before?.secrets ?? engine.makeSecrets() };
-  if (before === undefined || before.ports !== ports || before.home !== home) {
-    writeState(folders.data, engine.name, state);
-  }
-  mkdirSync(home, { recursive: true });
-  chmodSync(home, 0o700);
-  if (account) chownSync(home, account.uid, account.gid);
-  return placeOf(engine, folders, state);
+  return findPlace(engine, folders) ?? ensurePlace(engine, folders);
 }
 
 /** Deletes what a server keeps; address and passwords stay, so that whoever is configured for it finds it again. */
@@ -41,17 +46,10 @@ export function clearPlace({ home }: Place): void {
   rmSync(home, { recursive: true, force: true });
 }
 
-function placeOf(engine: Engine, folders: Folders, { home, ports, secrets }: EngineState): Place {
-  const account = accountFor(engine);
-  return { home, ports, secrets, account, installed: toolFolder(engine.tool, folders.tools, account) };
+async function areFree({ main, second }: Place['ports']): Promise<boolean> {
+  return (await isFree(main)) && (await isFree(second));
 }
 
-async function newPorts(engine: Engine): Promise<Record<string, number>> {
-  const ports = await freePorts(engine.ports.length);
-  return Object.fromEntries(engine.ports.map((name, index) => [name, ports[index] ?? 0]));
-}
-
-async function areFree(ports: Record<string, number>): Promise<boolean> {
-  const free = await Promise.all(Object.values(ports).map(isFree));
-  return free.every(Boolean);
+function newPassword(): string {
+  return randomBytes(24).toString('hex');
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 
 const host = '127.0.0.1';
 
@@ -8,14 +8,12 @@ const host = '127.0.0.1';
 // its port to one of them.
 const lowest = 15_000;
 const highest = 32_000;
-const attempts = 500;
 
 /** So many free ports of this machine's loopback address, all different. */
 export async function freePorts(count: number): Promise<number[]> {
   const held = new Map<number, Server>();
   try {
-    for (let attempt = 0; held.size < count; attempt += 1) {
-      if (attempt === attempts + count) throw new Error('This machine has no free port');
+    while (held.size < count) {
       const port = randomInt(lowest, highest);
       const server = await listen(port); // a port that is held already is not free either
       if (server) held.set(port, server);
@@ -26,19 +24,20 @@ export async function freePorts(count: number): Promise<number[]> {
   }
 }
 
-/** Whether nobody listens there. */
+/** Whether nobody listens there. Others may ask at the same time. */
 export async function isFree(port: number): Promise<boolean> {
-  const server = await listen(port);
-  await server?.[Symbol.asyncDispose]();
-  return server !== undefined;
+  const socket = connect({ port, host });
+  const isTaken = once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  return !(await isTaken.finally(() => socket.destroy()));
 }
 
-async function listen(port: number) {
+async function listen(port: number): Promise<Server | undefined> {
   const server = createServer().listen(port, host);
-  try {
-    await once(server, 'listening');
-    return server;
-  } catch {
-    return undefined;
-  }
+  return once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  );
 }

@@ -1,24 +1,16 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EngineName, Place } from './engine.ts';
-import { down, type FleetOptions, reset, type Server, settingsOf, up } from './fleet.ts';
+import { engines, superuserUrl } from './engines.ts';
+import { down, settingsOf, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
-import { startServer } from './one-server.ts';
 import { clearPlace, ensurePlace } from './place.ts';
-import { superuserUrl } from './postgres.ts';
-import { findProcess, stopProcess } from './server-process.ts';
+import { findProcess, startServer, stopServer } from './server.ts';
 
 export interface StartServersOptions {
   /** Default: all four. */
   only?: EngineName[];
-  /**
-   * Where data and passwords stay from one time to the next. Default: a folder of their own, deleted at `stop`, whose servers
-   * also end by themselves when the thread that started them does.
-   */
-  folder?: string;
-  /** Engines that are configured in here are used as they are. Default: none is. */
-  env?: NodeJS.ProcessEnv;
   /** Hears of installs and starts. Default: nobody. */
   say?(line: string): void;
   signal?: AbortSignal;
@@ -42,72 +34,63 @@ export interface ServerControl {
 export interface RunningServers {
   /** What clients are configured with: `DATABASE_URL` and so on. */
   env: Record<string, string>;
-  /** A login of that PostgreSQL that may do everything; undefined where none of ours runs. */
+  /** A login of that PostgreSQL that may do everything; undefined where none runs. */
   superuserUrl: string | undefined;
   /** Engines that were asked for and are not there, with the reason. */
   missing: { engine: EngineName; reason: string }[];
-  /** @throws Error where no server of ours of that kind was started. */
+  /** @throws Error where no server of that kind was started. */
   server(engine: EngineName): ServerControl;
   stop(): Promise<void>;
 }
 
-/** Starts real servers, for test suites and the mesh. What this machine cannot have stands in `missing`. */
+/**
+ * Starts real servers in a folder of their own, for tests and benches; both are gone after `stop`. The servers also end by
+ * themselves when the thread that started them does. What this machine cannot have stands in `missing`.
+ */
 export async function startServers(options: StartServersOptions = {}): Promise<RunningServers> {
-  const { only = ['postgres', 'redis', 'kafka', 's3'], folder, env = {}, say = () => undefined } = options;
-  const data = folder ?? privateFolder();
-  const fleet: FleetOptions = {
-    folders: { ...foldersOf(process.env), data },
-    env,
-    only,
-    signal: options.signal ?? new AbortController().signal,
-    say,
-  };
-  const endWithParent = folder === undefined;
+  const { only = engines.map(({ name }) => name), say = () => undefined } = options;
+  const never = new AbortController().signal;
+  const data = mkdtempSync(join(tmpdir(), 'parley-servers-'));
+  const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+  process.once('exit', remove);
+  const folders = { ...foldersOf(process.env), data };
+  const fleet = { folders, env: {}, only, signal: options.signal ?? never, say };
 
   async function stop(): Promise<void> {
-    const quiet = { ...fleet, signal: new AbortController().signal };
-    await (folder === undefined ? reset(quiet) : down(quiet));
-    if (folder === undefined) rmSync(data, { recursive: true, force: true });
+    await down({ ...fleet, signal: never }, { clear: true });
+    process.off('exit', remove);
+    remove();
   }
 
-  const servers = await up({ ...fleet, endWithParent }).catch(async (error: unknown) => {
+  const servers = await up({ ...fleet, endWithParent: true }).catch(async (error: unknown) => {
     await stop();
     throw error;
   });
+  const running = new Map(servers.flatMap((each) => (each.state === 'up' ? [[each.engine.name, each] as const] : [])));
+  const database = running.get('postgres');
 
   return {
-    env: settingsOf(servers, env),
-    superuserUrl: servers.flatMap((each) => (isOurs(each, 'postgres') ? [superuserUrl(each.place)] : []))[0],
+    env: settingsOf(servers, {}),
+    superuserUrl: database && superuserUrl(database.place),
     missing: servers.flatMap((each) => ('reason' in each ? [{ engine: each.engine.name, reason: each.reason }] : [])),
     server(name) {
-      const found = servers.find((each) => isOurs(each, name));
-      if (found?.state !== 'up') throw new Error(`${name} was not started`);
+      const found = running.get(name);
+      if (!found) throw new Error(`${name} was not started`);
       const { engine, place } = found;
       return {
         place,
         pid: () => findProcess(place.home),
         async start() {
           if (findProcess(place.home) !== undefined) return;
-          const again = await ensurePlace(engine, fleet.folders);
+          const again = await ensurePlace(engine, folders);
           if (again.ports.main !== place.ports.main) throw new Error(`${name}: its port was taken in between`);
-          await startServer(engine, again, { signal: fleet.signal, endWithParent });
+          await startServer(engine, again, { signal: fleet.signal, endWithParent: true });
         },
-        stop: () => stopProcess(place.home, engine.stopSignal).then(() => undefined),
-        kill: () => stopProcess(place.home, 'SIGKILL').then(() => undefined),
+        stop: () => stopServer(place.home, engine.stopSignal).then(() => undefined),
+        kill: () => stopServer(place.home, 'SIGKILL').then(() => undefined),
         clear: () => clearPlace(place),
       };
     },
     stop,
   };
-}
-
-function isOurs(server: Server, name: EngineName): server is Extract<Server, { state: 'up' }> {
-  return server.engine.name === name && server.state === 'up';
-}
-
-/** A server that does not run as root must get into it. */
-function privateFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-servers-'));
-  chmodSync(folder, 0o711);
-  return folder;
 }

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext, type Implementation } from 'ava';
-import { accountFor, type EngineName } from '../engine.ts';
-import { engines } from '../fleet.ts';
+import type { EngineName } from '../engine.ts';
+import { engines } from '../engines.ts';
 import { foldersOf } from '../folders.ts';
-import { isInstalled } from '../tool.ts';
+import { isInstalled } from '../install.ts';
 
 /**
  * A test of servers that are installed. Where one is not, the test is left out and its title says why; under `CI` it fails,
@@ -10,9 +10,7 @@ import { isInstalled } from '../tool.ts';
  */
 export function serverTest(needed: EngineName[], title: string, run: (t: ExecutionContext) => Promise<void>): void {
   const { tools } = foldersOf(process.env);
-  const absent = engines.filter(
-    (engine) => needed.includes(engine.name) && !isInstalled(engine.tool, tools, accountFor(engine)),
-  );
+  const absent = engines.filter((engine) => needed.includes(engine.name) && !isInstalled(engine, tools));
   const implementation: Implementation<[]> = async (t) => run(t);
   if (absent.length === 0) {
     test.serial(title, implementation);

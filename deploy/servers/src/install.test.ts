@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { exec, UnavailableError } from './exec.ts';
+import { ensureInstalled, isInstalled } from './install.ts';
+import { fakeEngine } from './testing/fake-engine.ts';
+import { emptyFolder, never } from './testing/folder.ts';
+
+const silent = { signal: never, say: () => undefined };
+
+test('a program is installed once, also by two calls at the same time, and nothing else is left', async (t) => {
+  const tools = join(emptyFolder(t), 'tools');
+  const engine = fakeEngine(emptyFolder(t), { install: 'date +%N >"$TARGET/made"; echo once >>"$BUILDING/../runs"' });
+  t.false(isInstalled(engine, tools));
+  await Promise.all([1, 2].map(() => ensureInstalled(engine, { tools, ...silent })));
+  await ensureInstalled(engine, { tools, ...silent });
+  t.true(isInstalled(engine, tools));
+  t.is(readFileSync(join(tools, 'runs'), 'utf8'), 'once\n');
+  t.deepEqual(readdirSync(tools).toSorted(), ['fake-1', 'fake-1.lock', 'runs']);
+});
+
+test('an install that fails is none; the next one has an empty target, and what the first has downloaded', async (t) => {
+  const tools = emptyFolder(t);
+  const folder = emptyFolder(t);
+  const broken = fakeEngine(folder, { install: 'touch "$TARGET/half" download; echo the line is cut >&2; exit 1' });
+  await t.throwsAsync(ensureInstalled(broken, { tools, ...silent }), { message: /ended with 1\nthe line is cut$/ });
+  t.false(isInstalled(broken, tools));
+
+  const whole = fakeEngine(folder, { install: 'ls >"$TARGET/found"; ls "$TARGET" >>"$TARGET/found"' });
+  await ensureInstalled(whole, { tools, ...silent });
+  t.is(readFileSync(join(tools, 'fake-1/found'), 'utf8'), 'download\nfound\n');
+});
+
+test('where a machine cannot install something, its reason is the error', async (t) => {
+  const tools = emptyFolder(t);
+  const engine = fakeEngine(emptyFolder(t), { install: "false || unavailable 'there is no forge'; touch made" });
+  await t.throwsAsync(ensureInstalled(engine, { tools, ...silent }), {
+    instanceOf: UnavailableError,
+    message: 'there is no forge',
+  });
+  t.false(isInstalled(engine, tools));
+});
+
+test('an interrupted install is none, and the next one waits until all that it started has ended', async (t) => {
+  const tools = emptyFolder(t);
+  const folder = emptyFolder(t);
+  const interruption = new AbortController();
+  const slow = fakeEngine(folder, { install: 'sleep 300 & echo $! >pid.new; mv pid.new "$BUILDING/pid"; wait' });
+  const installing = ensureInstalled(slow, { tools, ...silent, signal: interruption.signal });
+  const failed = t.throwsAsync(installing, { message: 'interrupted' });
+  const file = join(tools, 'fake-1.building/pid');
+  const pid = Number(await eventually('it has begun', () => existsSync(file) && readFileSync(file, 'utf8')));
+  interruption.abort(new Error('interrupted'));
+  await failed;
+  t.false(isInstalled(slow, tools));
+
+  let isDone = false;
+  const next = ensureInstalled(fakeEngine(folder), { tools, ...silent }).then(() => (isDone = true));
+  await t.throwsAsync(exec('flock', ['-n', join(tools, 'fake-1.lock'), 'true']));
+  t.false(isDone);
+  process.kill(pid);
+  await next;
+  t.true(isInstalled(slow, tools));
+});
+
+test('a command answers what it wrote; one that fails tells the end of its output', async (t) => {
+  t.is(await exec('echo', ['hello']), 'hello\n');
+  const failing = exec('sh', ['-c', 'seq 100; echo broken >&2; exit 7']);
+  const { message } = (await t.throwsAsync(failing)) ?? { message: '' };
+  t.regex(message, /^sh ended with 7\n/);
+  t.regex(message, /broken$/);
+  t.notRegex(message, /\n50\n/);
+});

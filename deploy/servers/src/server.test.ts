@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test, { type ExecutionContext } from 'ava';
+import { UnavailableError } from './exec.ts';
+import { ensurePlace, findPlace } from './place.ts';
+import { freePorts, isFree } from './ports.ts';
+import { findProcess, startServer, stopServer } from './server.ts';
+import { fakeEngine } from './testing/fake-engine.ts';
+import { emptyFolder, never } from './testing/folder.ts';
+
+const options = { signal: never, endWithParent: false };
+
+/** A server of a fake engine, which is stopped with the test. */
+async function fake(t: ExecutionContext, start?: string) {
+  const folder = emptyFolder(t);
+  const engine = fakeEngine(folder, { ...(start && { start }) });
+  const place = await ensurePlace(engine, { data: join(folder, 'data'), tools: join(folder, 'tools') });
+  t.teardown(() => stopServer(place.home, 'SIGKILL'));
+  return { engine, place, home: place.home };
+}
+
+async function occupy(t: ExecutionContext, port: number): Promise<void> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+}
+
+test('a server is found by what it wrote down, until it is stopped', async (t) => {
+  const { engine, place, home } = await fake(t);
+  const pid = await startServer(engine, place, options);
+  t.is(findProcess(home), pid);
+  await eventually('it is the server', () => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep'));
+  t.true(await stopServer(home, 'SIGTERM'));
+  t.is(findProcess(home), undefined);
+  await eventually('it is gone', () => !existsSync(`/proc/${pid}/exe`));
+  t.false(await stopServer(home, 'SIGTERM'));
+});
+
+test('a process that has the pid of a server that is gone is neither found nor stopped', async (t) => {
+  const { engine, place, home } = await fake(t);
+  const pid = await startServer(engine, place, options);
+  const record = readFileSync(join(home, 'process'), 'utf8');
+  const [, boot, ticks] = record.trim().split(' ');
+  for (const other of [`${pid} ${boot} ${Number(ticks) - 1}`, `${pid} 0-0 ${ticks}`, `${pid}`, '', 'x y z']) {
+    writeFileSync(join(home, 'process'), other);
+    t.is(findProcess(home), undefined, other);
+    t.false(await stopServer(home, 'SIGKILL'));
+  }
+  t.true(process.kill(pid, 0));
+  writeFileSync(join(home, 'process'), record);
+});
+
+test('two calls at once start one server', async (t) => {
+  const { engine, place } = await fake(t, 'echo started >>starts; exec sleep 300');
+  const [one, two] = await Promise.all([1, 2].map(() => startServer(engine, place, options)));
+  t.is(one, two);
+  await eventually('it has started', () => existsSync(join(place.home, 'starts')));
+  t.is(readFileSync(join(place.home, 'starts'), 'utf8'), 'started\n');
+});
+
+test('a server waits until the one before it and its children are gone from the folder', async (t) => {
+  // The child keeps the lock after its parent was killed.
+  const { engine, place, home } = await fake(
+    t,
+    '[ -e child ] || { sleep 300 & echo $! >child.new; mv child.new child; }; exec sleep 300',
+  );
+  const first = await startServer(engine, place, options);
+  const child = Number(
+    await eventually(
+      'it has a child',
+      () => existsSync(join(home, 'child')) && readFileSync(join(home, 'child'), 'utf8'),
+    ),
+  );
+  process.kill(first, 'SIGKILL');
+  await eventually('it is gone', () => findProcess(home) === undefined);
+  let second: number | undefined;
+  const starting = startServer(engine, place, options).then((pid) => (second = pid));
+  await t.throwsAsync(eventually('a second one runs beside the child', () => second, { timeoutMs: 200 }));
+  process.kill(child, 'SIGKILL');
+  const pid = await starting;
+  t.is(findProcess(home), pid);
+});
+
+test('the last lines of the log say why a server ended, or what this machine lacks', async (t) => {
+  const taken = await fake(t, 'echo the port is taken >&2; exit 4');
+  taken.engine.ask = () => Promise.reject(new Error('not yet'));
+  await t.throwsAsync(startServer(taken.engine, taken.place, options), {
+    message: 'it ended with 4\nthe port is taken',
+  });
+  const lacking = await fake(t, "unavailable 'there is no Java'");
+  lacking.engine.ask = taken.engine.ask;
+  await t.throwsAsync(startServer(lacking.engine, lacking.place, options), {
+    instanceOf: UnavailableError,
+    message: 'there is no Java',
+  });
+});
+
+test('a start that is cut off leaves no process', async (t) => {
+  const { engine, place, home } = await fake(t);
+  engine.ask = () => Promise.reject(new Error('not yet'));
+  const interruption = new AbortController();
+  const starting = startServer(engine, place, { ...options, signal: interruption.signal });
+  const failed = t.throwsAsync(starting, { message: 'interrupted' });
+  const pid = await eventually('its process is there', () => findProcess(home));
+  interruption.abort(new Error('interrupted'));
+  await failed;
+  t.is(findProcess(home), undefined);
+  await eventually('it is gone', () => !existsSync(`/proc/${pid}/exe`));
+});
+
+test('nothing of this environment reaches a server but the path and Java, a locale and what is its own', async (t) => {
+  const { engine, place, home } = await fake(t, 'env >given; exec sleep 300');
+  await startServer(engine, place, options);
+  const given = await eventually(
+    'it has told',
+    () => existsSync(join(home, 'given')) && readFileSync(join(home, 'given'), 'utf8'),
+  );
+  const own = ['HOME', 'INSTALLED', 'PASSWORD', 'PORT', 'SCRIPTS', 'SECOND_PORT', 'SUPERUSER_PASSWORD', 'AS_NOBODY'];
+  const allowed = new Set([...own, 'PATH', 'JAVA_HOME', 'LC_ALL', 'PWD', 'OLDPWD', 'SHLVL', '_']);
+  t.deepEqual(
+    [...given.matchAll(/^(\w+)=/gm)].filter(([, name = '']) => !allowed.has(name)),
+    [],
+  );
+});
+
+test('a server that is tied to its starter ends with it, even when that is cut off', async (t) => {
+  const { place, home } = await fake(t);
+  const moduleOf = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
+  const program = `
+    import { startServer } from ${moduleOf('server.ts')};
+    import { fakeEngine } from ${moduleOf('testing/fake-engine.ts')};
+    const signal = new AbortController().signal;
+    await startServer(fakeEngine(${JSON.stringify(emptyFolder(t))}), ${JSON.stringify(place)}, { signal, endWithParent: true });
+    setInterval(() => {}, 1000);
+  `;
+  const starter = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`));
+  await eventually('a server runs', () => findProcess(home));
+  await starter.terminate();
+  await eventually('it is gone', () => findProcess(home) === undefined);
+  t.pass();
+});
+
+test('ports and passwords stay the same, in a file for its owner alone', async (t) => {
+  const folder = emptyFolder(t);
+  const folders = { data: join(folder, 'data'), tools: join(folder, 'tools') };
+  const engine = fakeEngine(folder);
+  t.is(findPlace(engine, folders), undefined);
+  const [place, again] = await Promise.all([ensurePlace(engine, folders), ensurePlace(engine, folders)]);
+  t.deepEqual(again, place, 'two calls at once');
+  t.deepEqual(await ensurePlace(engine, folders), place);
+  t.is(statSync(join(folders.data, 'redis.json')).mode & 0o777, 0o600);
+  t.is(statSync(folders.data).mode & 0o777, 0o700);
+  t.regex(place.password, /^[0-9a-f]{48}$/);
+  t.not(place.password, place.superuserPassword);
+
+  await occupy(t, place.ports.main);
+  const after = await ensurePlace(engine, folders);
+  t.not(after.ports.main, place.ports.main, 'somebody else has taken it');
+  t.is(after.password, place.password);
+  t.deepEqual(findPlace(engine, folders), after);
+  mkdirSync(after.home);
+});
+
+test('free ports are free and all different', async (t) => {
+  const ports = await freePorts(20);
+  t.is(new Set(ports).size, 20);
+  const [port = 0] = ports;
+  t.true(await isFree(port));
+  await occupy(t, port);
+  t.false(await isFree(port));
+});

@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { processStart } from '@parley/chassis/process-start';
+import type { Engine, Place } from './engine.ts';
+import { exec, failure, unavailable } from './exec.ts';
+import { makeDataFolder } from './folders.ts';
+import { asNobody } from './install.ts';
+
+/** Generous, since an install of another engine may keep all processors busy at the same time. */
+const startTimeoutMs = 60_000;
+const askAgainMs = 50;
+/** How long a server may take to end before it is killed. */
+const graceSeconds = 20;
+
+/**
+ * Writes down its own pid and start before it becomes the server: so the record is there from the first moment, whatever
+ * happens to the program that started it.
+ */
+const recorded = `
+  ${unavailable}
+  read -r boot </proc/sys/kernel/random/boot_id
+  echo "$$ $boot $(cut -d" " -f22 /proc/$$/stat)" >process.new
+  mv process.new process
+  . "$SCRIPTS/start.sh"`;
+
+export interface StartOptions {
+  signal: AbortSignal;
+  /** The server ends when the thread that started it does; otherwise it goes on until it is stopped. */
+  endWithParent: boolean;
+}
+
+/**
+ * Starts an installed server and waits until it answers. It and its children hold a lock of the kernel's on their folder as
+ * long as they live, so that a second one never runs on the same data: it waits. Their output goes to `log` in that folder.
+ * @returns its pid, or that of the one that another call has started at the same time.
+ * @throws Error with the end of its log where it ends; a start that fails or is cut off leaves no process.
+ */
+export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
+  const { signal, endWithParent } = options;
+  const { home, ports, installed, password, superuserPassword } = place;
+  makeDataFolder(home);
+  const log = openSync(join(home, 'log'), 'a', 0o600);
+  const tie = endWithParent ? `--pdeathsig ${engine.stopSignal.slice('SIG'.length)}` : '';
+  const locked = ['flock', '-F', 'lock', 'sh', '-euc', recorded];
+  const [first = '', ...rest] = [...(tie && ['setpriv', ...tie.split(' ')]), ...locked];
+  const child = spawn(first, rest, {
+    cwd: home,
+    // Nothing else of this program's environment reaches the server.
+    env: {
+      PATH: process.env.PATH,
+      JAVA_HOME: process.env.JAVA_HOME,
+      LC_ALL: 'C.UTF-8',
+      HOME: home,
+      SCRIPTS: engine.scripts,
+      INSTALLED: installed,
+      PORT: String(ports.main),
+      SECOND_PORT: String(ports.second),
+      PASSWORD: password,
+      SUPERUSER_PASSWORD: superuserPassword,
+      AS_NOBODY: asNobody && `${asNobody} ${tie}`,
+    },
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  const exited = once(child, 'exit');
+  const failed = exited.then(([code, killedBy]: unknown[]) => {
+    throw failure('it', killedBy ?? code, readFileSync(join(home, 'log'), 'utf8'));
+  });
+  const over = new AbortController();
+  try {
+    const deadline = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
+    await Promise.race([untilItAnswers(engine, place, deadline), failed]);
+    const pid = findProcess(home) ?? 0;
+    if (pid !== child.pid) child.kill('SIGKILL'); // it waits for the lock
+    return pid;
+  } catch (error) {
+    if (findProcess(home) === child.pid) await stopServer(home, engine.stopSignal);
+    child.kill('SIGKILL');
+    await exited.catch(() => undefined);
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    over.abort();
+    failed.catch(() => undefined);
+    child.unref();
+  }
+}
+
+async function untilItAnswers(engine: Engine, place: Place, deadline: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await engine.ask(place);
+      return;
+    } catch (error) {
+      if (deadline.aborted) throw new Error('it did not answer in time', { cause: error });
+    }
+    await delay(askAgainMs);
+  }
+}
+
+/** Whether a running server answers now, or within `patienceMs`: a busy one may need that. */
+export async function answers(engine: Engine, place: Place, patienceMs = 0): Promise<boolean> {
+  return untilItAnswers(engine, place, patienceMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(patienceMs)).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The pid of the server that runs in this folder, if one does. A later process of the same pid is none. */
+export function findProcess(home: string): number | undefined {
+  try {
+    const [pid = '', ...start] = readFileSync(join(home, 'process'), 'utf8').trim().split(' ');
+    return processStart(Number(pid)) === start.join(' ') ? Number(pid) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Ends the server that runs in this folder, and waits until it and its children are gone: until they hold the lock no more.
+ * After 20 s it is killed.
+ * @returns whether there was one.
+ */
+export async function stopServer(home: string, signal: NodeJS.Signals): Promise<boolean> {
+  const pid = findProcess(home);
+  if (pid === undefined) return false;
+  const released = () => exec('flock', ['-w', String(graceSeconds), 'lock', 'true'], { cwd: home });
+  send(pid, signal);
+  await released().catch(() => {
+    send(pid, 'SIGKILL');
+    return released();
+  });
+  rmSync(join(home, 'process'), { force: true });
+  return true;
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has just ended. Where it has not, its lock tells.
+  }
+}
