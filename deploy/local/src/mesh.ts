@@ -44,6 +44,8 @@ export interface LocalMesh extends Unit {
   models(): ModelDescription[];
   /** Where the units listen. */
   surroundings: Surroundings;
+  /** Where the embedded database is reached, while it runs. */
+  databaseUrl(): string | undefined;
   /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
   failed: Promise<Error>;
 }
@@ -144,6 +146,7 @@ export async function localMesh(
     name: 'mesh',
     surroundings,
     failed,
+    databaseUrl: () => embedded?.url,
     publicUrl: () => surroundings.addresses.of('gateway', 'public'),
     models: () => createModels(configs.agent.models, log).describe(),
     engines: () => ({

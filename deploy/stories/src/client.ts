@@ -48,6 +48,11 @@ export class Client {
   /** Shown beside the tokens, or instead of them. */
   apiKey: string | undefined;
   account: Account | undefined;
+  /** Where the model listens that answers for the agents it makes; undefined: whatever the mesh asks. */
+  modelPort: number | undefined;
+
+  /** What the gateway called the requests that it answered. */
+  readonly requestIds = new Set<string>();
 
   constructor(url: string) {
     this.url = url;
@@ -65,6 +70,7 @@ export class Client {
       body: JSON.stringify({ query, variables }),
     });
     const text = await response.text();
+    this.requestIds.add(response.headers.get('x-request-id') ?? '');
     const body = JSON.parse(text) as Pick<Answer<Data>, 'data' | 'errors'>;
     return { status: response.status, headers: response.headers, text, ...body };
   }
@@ -115,8 +121,8 @@ export class Client {
   /** The same person on another device: a sign-in of its own. */
   async elsewhere(): Promise<Client> {
     if (!this.account) throw new Error('This client has no account');
-    const other = new Client(this.url);
-    other.account = this.account;
+    const other = this.at(this.url);
+    other.tokens = undefined;
     await other.login({ email: this.account.email, password: this.account.password });
     return other;
   }
@@ -127,6 +133,12 @@ export class Client {
       'mutation { generateApiKey { key } }',
     );
     return Object.assign(new Client(this.url), { apiKey: generateApiKey.key });
+  }
+
+  /** The same person with the same sign-in at another gateway, and from another address. */
+  at(url: string): Client {
+    const { tokens, account, modelPort } = this;
+    return Object.assign(new Client(url), { tokens, account, modelPort });
   }
 
   #credentials(): Record<string, string> {

@@ -1,7 +1,6 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import type { Client } from './client.ts';
-import { runningMesh } from './running-mesh.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export interface Message {
@@ -47,6 +46,12 @@ export const sessionFields = `id agentId status clientExternalId metadata interr
   lastEventAt agent { id name }
   messages { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }`;
 
+interface AgentInput {
+  personaPrompt?: string;
+  evaluationPromptTemplate?: string;
+  [field: string]: unknown;
+}
+
 const persona = {
   name: 'Maya',
   personaPrompt:
@@ -55,10 +60,20 @@ const persona = {
   useCase: 'INTERVIEW',
 };
 
-export async function createAgent(client: Client, input: object = {}): Promise<number> {
+/** Where prompts of an agent name the model server that is to answer. `forwarder.ts` reads it. */
+export const modelTag = (port: number | undefined): string => (port === undefined ? '' : `\n[model 127.0.0.1:${port}]`);
+
+/** Makes an agent. Everything that a model is asked for it, replies and judgements, leads to the client's model. */
+export async function createAgent(client: Client, given: AgentInput = {}): Promise<number> {
+  const { personaPrompt, evaluationPromptTemplate: template, ...others } = { ...persona, ...given };
+  const tag = modelTag(client.modelPort);
+  const prompts = {
+    personaPrompt: `${personaPrompt}${tag}`,
+    ...(template !== undefined && { evaluationPromptTemplate: `${template}${tag}` }),
+  };
   const { createAgent } = await client.query<{ createAgent: { id: number } }>(
     'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }',
-    { input: { ...persona, ...input } },
+    { input: { ...others, ...prompts } },
   );
   return createAgent.id;
 }
@@ -74,7 +89,7 @@ export async function startSession(client: Client, agentId: number): Promise<Ses
 }
 
 /** A session of a new agent, followed from its first event. */
-export async function converse(t: ExecutionContext, client: Client, agent: object = {}) {
+export async function converse(t: ExecutionContext, client: Client, agent: AgentInput = {}) {
   const agentId = await createAgent(client, agent);
   const session = await startSession(client, agentId);
   const events = follow(t, client, session.id);
@@ -137,18 +152,12 @@ export async function findEvaluation(client: Client, sessionId: number): Promise
   return evaluation;
 }
 
-/**
- * How long a session waits for its evaluation at most once it has ended, in ms: 5 s as the product has it, and more on a mesh of
- * processes that has all engines on the same two cores beside it.
- */
-export const evaluationWithinMs = runningMesh() ? 20_000 : 5_000;
-
-/** Waits for the evaluation of an ended session; `timeoutMs` is how long that may take. */
-export function evaluated(client: Client, sessionId: number, timeoutMs = 20_000): Promise<Evaluation> {
-  return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId), { timeoutMs });
+/** Waits for the evaluation of an ended session. */
+export function evaluated(client: Client, sessionId: number): Promise<Evaluation> {
+  return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId));
 }
 
-/** Whether rows count from 0 without gap. */
+/** The places of messages in their session. */
 export function turnIndexesOf(messages: readonly Message[]): number[] {
   return messages.map(({ turnIndex }) => turnIndex);
 }

@@ -1,20 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import type { Environment } from '@parley/chassis/config';
 import type { SharedDb, TenantDb } from '@parley/chassis/database/types';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
-import { gateway } from '@parley/gateway';
-import { readGatewayConfig } from '@parley/gateway/config';
 import { identitySchema } from '@parley/identity/schema';
-import type { LocalMesh } from '@parley/local';
 import { sessionSchema } from '@parley/session/schema';
-import type { TestFn } from 'ava';
 import { Client } from './client.ts';
-import { reachable, sharedMesh, type TestMesh, testEnvironment } from './mesh.ts';
-import { runningMesh } from './running-mesh.ts';
+import { reachable, type TestMesh } from './mesh.ts';
 
-/** A mesh with two gateways whose keys the test knows, and with a way to put rows where no operation puts them yet. */
+/** A mesh with two gateways whose keys are known, and with a way to put rows where no operation puts them yet. */
 export interface CredentialMesh extends TestMesh {
-  /** The second gateway's public address. */
+  /** The second gateway's public address. People come to the first, unless a story says otherwise. */
   secondUrl: string;
   /** The same client at the second gateway. */
   atSecond(client: Client): Client;
@@ -27,65 +20,28 @@ export interface CredentialMesh extends TestMesh {
   meshKey: Uint8Array;
 }
 
-/** One such mesh for all tests of a file. */
-export function sharedCredentialMesh(test: TestFn): () => Promise<CredentialMesh> {
-  const key = () => randomBytes(32).toString('base64');
-  const { MESH_KEY = key(), AVATAR_TOKEN_KEYS = `t1:${key()}` } = runningMesh()?.settings ?? {};
-  const env = { MESH_KEY, AVATAR_TOKEN_KEYS };
-  const [keyId = '', tokenKey = ''] = AVATAR_TOKEN_KEYS.split(':');
-  let stopSecond = async () => {};
-  // Before the mesh itself: hooks run in the order in which they were given.
-  test.after.always('the second gateway stops', () => stopSecond());
-  const mesh = sharedMesh(test, env);
-  let made: Promise<CredentialMesh> | undefined;
-
-  /** The running mesh has one; in one process it is started beside the first. */
-  async function secondGateway(first: TestMesh): Promise<string> {
-    const [, second] = first.gateways;
-    if (second !== undefined) return second;
-    if (!first.local) throw new Error('The running mesh has one gateway, and these stories take two');
-    const started = await startGateway(env, first.local);
-    stopSecond = started.stop;
-    return started.url;
-  }
-
-  async function make(): Promise<CredentialMesh> {
-    const first = await mesh();
-    const secondUrl = await secondGateway(first);
-    return {
-      ...first,
-      ...reachable(first.url), // everybody comes to the first gateway, unless a story says otherwise
-      secondUrl,
-      meshKey: Buffer.from(MESH_KEY, 'base64'),
-      atSecond: (client) => Object.assign(new Client(secondUrl), { tokens: client.tokens, account: client.account }),
-      withSessionToken(session, how) {
-        const key = { id: keyId, key: Buffer.from(tokenKey, 'base64') };
-        const { token } = createSessionTokens([key], how).mint({ audience: 'session', ...session });
-        const tokens = { accessToken: token, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 };
-        return Object.assign(new Client(first.url), { tokens });
-      },
-      people: (work) => first.database(identitySchema).transactShared(work),
-      sessions: (tenantId, work) => first.database(sessionSchema).transact(tenantId, work),
-    };
-  }
-
-  return () => {
-    made ??= make();
-    return made;
+/** What stories of credentials take beside the mesh itself. */
+export function withCredentials(mesh: TestMesh): CredentialMesh {
+  const { settings, url, database } = mesh;
+  const secondUrl = mesh.gateways[1];
+  if (secondUrl === undefined) throw new Error('These stories take two gateways');
+  const [id = '', key = ''] = settings['AVATAR_TOKEN_KEYS']?.split(':') ?? [];
+  return {
+    ...mesh,
+    ...reachable(url, Number(new URL(mesh.model.server.url).port)),
+    secondUrl,
+    meshKey: Buffer.from(settings['MESH_KEY'] ?? '', 'base64'),
+    atSecond: (client) => client.at(secondUrl),
+    withSessionToken(session, how) {
+      const tokens = createSessionTokens([{ id, key: Buffer.from(key, 'base64') }], how);
+      const { token } = tokens.mint({ audience: 'session', ...session });
+      return Object.assign(new Client(url), {
+        tokens: { accessToken: token, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 },
+      });
+    },
+    people: (work) => database(identitySchema).transactShared(work),
+    sessions: (tenantId, work) => database(sessionSchema).transact(tenantId, work),
   };
-}
-
-async function startGateway(env: Environment, { surroundings }: LocalMesh) {
-  let url = '';
-  const announce = (_unit: string, door: string, address: string) => {
-    if (door === 'public') url = `${address}/graphql`;
-  };
-  const second = gateway(readGatewayConfig(testEnvironment(env)), {
-    ...surroundings,
-    addresses: { ...surroundings.addresses, announce },
-  });
-  await second.start();
-  return { url, stop: () => second.stop() };
 }
 
 /** The tenant and the user that a client acts as. */

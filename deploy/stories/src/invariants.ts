@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
 import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
@@ -13,7 +14,7 @@ import {
   nothingIsUnread,
 } from './invariants/event-invariants.ts';
 import type { Facts, Invariant } from './invariants/facts.ts';
-import { readRows } from './invariants/read-rows.ts';
+import { readRows, readTasks } from './invariants/read-rows.ts';
 import { readLag, readTopics } from './invariants/read-topics.ts';
 import {
   everyEndIsJudgedOnce,
@@ -59,23 +60,37 @@ export interface Witnesses {
 export interface Checker {
   /** What is still to be done: empty once the mesh rests. */
   left(): Promise<string[]>;
+  /** Resolves once nothing is left to do, or after a minute. */
+  rest(): Promise<void>;
   /** What is wrong with a mesh that rests, one sentence each. */
   broken(witnesses?: Witnesses): Promise<string[]>;
   database(name: string): Database;
   close(): Promise<void>;
 }
 
+/** How long all that is under way may take, and how long to wait before looking again. */
+const restsWithinMs = 60_000;
+const pauseMs = 200;
+
+const nothing = { agents: [], sessions: [], messages: [], turns: [], evaluations: [] };
+
 /** Looks at a mesh on PostgreSQL and, where `KAFKA_BROKERS` says so, at its topics. It may run meanwhile. */
 export function openChecker(env: Environment, fallbackUrl?: string): Checker {
   const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1, fallbackUrl)]));
   const database = (name: string) => databases.get(name) as Database;
+  async function left(): Promise<string[]> {
+    const tasks = await readTasks(database);
+    const lag = env.KAFKA_BROKERS ? await readLag(env) : [];
+    const topics = { groups: lag, events: [], letters: [], poison: [] };
+    return [nothingIsLeftToDo, nothingIsUnread].flatMap((look) => look({ ...nothing, ...tasks, topics }));
+  }
   return {
     database,
-    async left() {
-      const rows = await readRows(database);
-      const lag = env.KAFKA_BROKERS ? await readLag(env) : [];
-      const topics = { groups: lag, events: [], letters: [], poison: [] };
-      return [nothingIsLeftToDo, nothingIsUnread].flatMap((look) => look({ ...rows, topics }));
+    left,
+    async rest() {
+      for (const end = performance.now() + restsWithinMs; performance.now() < end; await delay(pauseMs)) {
+        if ((await left()).length === 0) return;
+      }
     },
     async broken(witnesses = {}) {
       const rows = await readRows(database);

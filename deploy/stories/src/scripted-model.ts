@@ -1,8 +1,6 @@
 import type { Environment } from '@parley/chassis/config';
 import type { ChatRequestBody, ModelAnswer } from '@parley/chassis/testing/model-answer';
 import { type ModelServer, type ReceivedRequest, startModelServer } from '@parley/chassis/testing/model-server';
-import type { TestFn } from 'ava';
-import { runningMesh } from './running-mesh.ts';
 
 /** A judgement as the scripted model gives it. */
 export const judgement = {
@@ -13,7 +11,7 @@ export const judgement = {
   recommendation: 'HIRE',
 };
 
-/** A model server that all tests of a file share: each says how its own messages are answered. */
+/** A model server that several tests share: each says how its own messages are answered. */
 export interface ScriptedModel {
   /** How the turn is answered whose message is exactly `text`. Others get an ordinary short answer. */
   answer(text: string, answer: ModelAnswer): void;
@@ -28,13 +26,12 @@ export interface ScriptedModel {
   env: Environment;
 }
 
-/** @param port 0: any free one. */
-export async function startScriptedModel(port = 0): Promise<ScriptedModel> {
+/** Starts one. Its server stops with `server.stop()`. */
+export async function startScriptedModel(): Promise<ScriptedModel> {
   const turns = new Map<string, ModelAnswer>();
   const others = new Map<string, (text: string) => ModelAnswer>();
   const judgements = new Map<string, ModelAnswer>();
   const server = await startModelServer({
-    port,
     script(body) {
       if (!body.response_format) {
         const text = messageOf(body);
@@ -57,17 +54,6 @@ export async function startScriptedModel(port = 0): Promise<ScriptedModel> {
       HOSTED_SMALL_MODEL_MODEL: 'test-model',
       HOSTED_SMALL_MODEL_KEY: 'test-key',
     },
-  };
-}
-
-/** One scripted model for all tests of a file. A mesh that runs already asks it where it was told to. */
-export function sharedModel(test: TestFn): () => Promise<ScriptedModel> {
-  let started: Promise<ScriptedModel> | undefined;
-  test.after.always('the model server stops', async () => (await started)?.server.stop());
-  return () => {
-    const { HOSTED_SMALL_MODEL_URL } = runningMesh()?.settings ?? {};
-    started ??= startScriptedModel(HOSTED_SMALL_MODEL_URL ? Number(new URL(HOSTED_SMALL_MODEL_URL).port) : 0);
-    return started;
   };
 }
 

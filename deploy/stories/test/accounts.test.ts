@@ -1,14 +1,14 @@
 import test from 'ava';
 import { newAccount, type Tokens, tokenFields } from '../src/client.ts';
-import { sharedMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 
 const registerDocument = `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`;
 const loginDocument = `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`;
 
-test('a new account has a profile, a tenant of its own on the DEV plan, and avatar defaults', async (t) => {
-  const ada = await (await mesh()).person();
+story('a new account has a profile, a tenant of its own on the DEV plan, and avatar defaults', async (t, mesh) => {
+  const ada = await mesh.person();
   t.like(ada.tokens, { expiresIn: 900, refreshExpiresIn: 30 * 24 * 60 * 60 });
   const { getAuthProfile, myTenant, avatarConfig } = await ada.query(`{
     getAuthProfile { email fullname username phoneCode phoneNumber referralCode status twoFactorEnabled }
@@ -33,8 +33,8 @@ test('a new account has a profile, a tenant of its own on the DEV plan, and avat
   t.deepEqual(defaults, { ...expected, liveTalkingUrl: null });
 });
 
-test('an email and a phone belong to one account', async (t) => {
-  const { visitor, person } = await mesh();
+story('an email and a phone belong to one account', async (t, mesh) => {
+  const { visitor, person } = mesh;
   const { account } = await person();
   const again = (input: object) => visitor().refusal(registerDocument, { input: { ...newAccount(), ...input } });
   const conflict = { extensions: { code: 'CONFLICT', statusCode: 409 } };
@@ -53,8 +53,8 @@ test('an email and a phone belong to one account', async (t) => {
   t.deepEqual(await registerable(newAccount().email), { registerable: true, reasons: [] });
 });
 
-test('of many registrations of one email at once, one succeeds', async (t) => {
-  const { visitor } = await mesh();
+story('of many registrations of one email at once, one succeeds', async (t, mesh) => {
+  const { visitor } = mesh;
   const { email } = newAccount();
   const answers = await Promise.all(
     Array.from({ length: 5 }, () => visitor().send(registerDocument, { input: { ...newAccount(), email } })),
@@ -63,8 +63,8 @@ test('of many registrations of one email at once, one succeeds', async (t) => {
   t.deepEqual(outcomes.toSorted(), ['CONFLICT', 'CONFLICT', 'CONFLICT', 'CONFLICT', 'made']);
 });
 
-test('people sign in by email, by phone in full and by their national number', async (t) => {
-  const { visitor, person } = await mesh();
+story('people sign in by email, by phone in full and by their national number', async (t, mesh) => {
+  const { visitor, person } = mesh;
   const { account } = await person();
   if (!account) return t.fail();
   const { email, phoneNumber, password } = account;
@@ -82,8 +82,8 @@ test('people sign in by email, by phone in full and by their national number', a
   }
 });
 
-test('a wrong password and an unknown account are answered with the same bytes', async (t) => {
-  const { visitor, person } = await mesh();
+story('a wrong password and an unknown account are answered with the same bytes', async (t, mesh) => {
+  const { visitor, person } = mesh;
   const { account } = await person();
   const { password } = newAccount();
   const answer = async (input: object) => {
@@ -98,8 +98,8 @@ test('a wrong password and an unknown account are answered with the same bytes',
   t.deepEqual(await answer({ phoneNumber: '+447000000000', password }), unknown);
 });
 
-test('a refresh token is spent by its use, and its successor goes on', async (t) => {
-  const ada = await (await mesh()).person();
+story('a refresh token is spent by its use, and its successor goes on', async (t, mesh) => {
+  const ada = await mesh.person();
   const refreshed = async (refreshToken: string) =>
     (
       await ada.query<{ refreshToken: Tokens }>(
@@ -130,8 +130,8 @@ test('a refresh token is spent by its use, and its successor goes on', async (t)
   );
 });
 
-test('a password must be long enough, not the email and not a common one', async (t) => {
-  const { visitor } = await mesh();
+story('a password must be long enough, not the email and not a common one', async (t, mesh) => {
+  const { visitor } = mesh;
   const { email } = newAccount();
   for (const password of ['short', 'password123', email, 'x'.repeat(129)]) {
     const refusal = await visitor().refusal(registerDocument, { input: { ...newAccount(), email, password } });

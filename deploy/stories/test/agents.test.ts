@@ -9,15 +9,15 @@ import {
   sendMessage,
   startSession,
 } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 
 const updateAgent =
   'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { id name subject status } }';
 
-test('an update of an agent is told by its audit log: who changed what, from what, to what', async (t) => {
-  const ada = await (await mesh()).person();
+story('an update of an agent is told by its audit log: who changed what, from what, to what', async (t, mesh) => {
+  const ada = await mesh.person();
   const id = await createAgent(ada, { subject: 'Queues' });
   const { getAuthProfile } = await ada.query<{ getAuthProfile: { id: number } }>('{ getAuthProfile { id } }');
   const logs = async () => {
@@ -37,8 +37,8 @@ test('an update of an agent is told by its audit log: who changed what, from wha
   t.deepEqual(log?.changes, { name: { from: 'Maya', to: 'Grace' }, subject: { from: 'Queues', to: null } });
 });
 
-test('null clears what may be empty, is refused elsewhere, and what is left out stays', async (t) => {
-  const ada = await (await mesh()).person();
+story('null clears what may be empty, is refused elsewhere, and what is left out stays', async (t, mesh) => {
+  const ada = await mesh.person();
   const id = await createAgent(ada, { subject: 'Queues' });
   t.like(await ada.query(updateAgent, { id, input: { name: 'Grace' } }), {
     updateAgent: { name: 'Grace', subject: 'Queues' },
@@ -60,8 +60,8 @@ test('null clears what may be empty, is refused elsewhere, and what is left out 
   }
 });
 
-test('an INACTIVE agent begins no session; those that run go on', async (t) => {
-  const ada = await (await mesh()).person();
+story('an INACTIVE agent begins no session; those that run go on', async (t, mesh) => {
+  const ada = await mesh.person();
   const { agentId, sessionId, events } = await converse(t, ada);
   await ada.query(updateAgent, { id: agentId, input: { status: 'INACTIVE' } });
   t.like(
@@ -74,8 +74,8 @@ test('an INACTIVE agent begins no session; those that run go on', async (t) => {
   t.is((await events.turns(1))[0]?.__typename, 'AiResponseEvent');
 });
 
-test('what a deleted agent said stays readable, and its running session goes on', async (t) => {
-  const ada = await (await mesh()).person();
+story('what a deleted agent said stays readable, and its running session goes on', async (t, mesh) => {
+  const ada = await mesh.person();
   const { agentId, sessionId, events } = await converse(t, ada);
   const ended = await startSession(ada, agentId);
   const before = follow(t, ada, ended.id);
@@ -142,8 +142,8 @@ test('what a deleted agent said stays readable, and its running session goes on'
   t.deepEqual(evaluation, { sessionId: ended.id });
 });
 
-test('agents of many sessions are found together, each its own', async (t) => {
-  const ada = await (await mesh()).person();
+story('agents of many sessions are found together, each its own', async (t, mesh) => {
+  const ada = await mesh.person();
   const made: { id: number; agent: { id: number; name: string } }[] = [];
   for (let n = 0; n < 5; n++) {
     const agent = { id: await createAgent(ada, { name: `Agent ${n}` }), name: `Agent ${n}` };
@@ -152,8 +152,8 @@ test('agents of many sessions are found together, each its own', async (t) => {
   t.deepEqual(await ada.query('{ sessions { id agent { id name } } }'), { sessions: made });
 });
 
-test('exactly 10,000 code points pass, one more is refused and stores nothing, and so is NUL', async (t) => {
-  const ada = await (await mesh()).person();
+story('exactly 10,000 code points pass, one more is refused and stores nothing, and so is NUL', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   const refused = async (text: string) => {
     const refusal = await ada.refusal('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }', {

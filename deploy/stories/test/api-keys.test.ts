@@ -4,10 +4,11 @@ import test, { type ExecutionContext } from 'ava';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
 import type { Client } from '../src/client.ts';
 import { converse, createAgent, endSession, follow, sendMessage, startSession } from '../src/conversation.ts';
-import { idsOf, sharedCredentialMesh } from '../src/credentials.ts';
+import { type CredentialMesh, idsOf, withCredentials } from '../src/credentials.ts';
+import { stories } from '../src/stories.ts';
 import { closesWithinASecond } from '../src/within-a-second.ts';
 
-const mesh = sharedCredentialMesh(test);
+const story = stories(test);
 
 /** Shows a new API key of theirs beside their access token, as a server does that serves signed-in people. */
 async function withBoth(client: Client): Promise<Client> {
@@ -15,8 +16,11 @@ async function withBoth(client: Client): Promise<Client> {
 }
 
 /** The session service as the gateway calls it for the holder of an API key. */
-async function sessionServiceFor(t: ExecutionContext, apiKey: { apiKeyId: number; tenantId: number }) {
-  const { addresses, meshKey } = await mesh();
+async function sessionServiceFor(
+  t: ExecutionContext,
+  { addresses, meshKey }: CredentialMesh,
+  apiKey: { apiKeyId: number; tenantId: number },
+) {
   const [address = ''] = addresses('session', 'rpc');
   const channel = createChannel(address);
   t.teardown(() => channel.close());
@@ -33,53 +37,59 @@ async function sessionServiceFor(t: ExecutionContext, apiKey: { apiKeyId: number
   };
 }
 
-test('an API key alone hears no session, its own as little as an absent one, and its socket stays open', async (t) => {
-  const { person } = await mesh();
-  const [ada, eve] = await Promise.all([person(), person()]);
-  const { id: own } = await startSession(ada, await createAgent(ada));
-  const { id: foreign } = await startSession(eve, await createAgent(eve));
-  const key = await ada.withApiKey();
-  for (const id of [own, foreign, 900_000_001, -1, '99999999999', 'abc']) {
-    const events = key.subscribe(id, { after: '0' });
-    t.teardown(() => events.close());
-    const errors = await events.until('the refusal', ({ errors }) => errors);
-    t.is(errors.length, 1);
-    t.like(errors[0]?.extensions, { code: 'UNAUTHENTICATED', statusCode: 401 }, String(id));
-    t.deepEqual(events.all, [], String(id));
-    t.is(events.closed, undefined, 'the key itself is good');
-  }
-});
+story(
+  'an API key alone hears no session, its own as little as an absent one, and its socket stays open',
+  async (t, mesh) => {
+    const { person } = withCredentials(mesh);
+    const [ada, eve] = await Promise.all([person(), person()]);
+    const { id: own } = await startSession(ada, await createAgent(ada));
+    const { id: foreign } = await startSession(eve, await createAgent(eve));
+    const key = await ada.withApiKey();
+    for (const id of [own, foreign, 900_000_001, -1, '99999999999', 'abc']) {
+      const events = key.subscribe(id, { after: '0' });
+      t.teardown(() => events.close());
+      const errors = await events.until('the refusal', ({ errors }) => errors);
+      t.is(errors.length, 1);
+      t.like(errors[0]?.extensions, { code: 'UNAUTHENTICATED', statusCode: 401 }, String(id));
+      t.deepEqual(events.all, [], String(id));
+      t.is(events.closed, undefined, 'the key itself is good');
+    }
+  },
+);
 
-test('a socket with an API key and an access token hears what the token may hear, for as long as both hold', async (t) => {
-  const { person, atSecond } = await mesh();
-  const [ada, eve] = await Promise.all([person(), person()]);
-  const { id: foreign } = await startSession(eve, await createAgent(eve));
-  const { sessionId } = await converse(t, ada);
-  const old = await withBoth(ada);
-  const elsewhere = Object.assign(atSecond(ada), { apiKey: old.apiKey });
-  const sockets = [follow(t, old, sessionId), follow(t, elsewhere, sessionId)];
-  await Promise.all(sockets.map((events) => events.opened()));
-  await sendMessage(ada, sessionId, 'What is a lease?');
-  for (const events of sockets) t.is((await events.turns(1))[0]?.__typename, 'AiResponseEvent');
-  const [refused] = await follow(t, old, foreign).until('the refusal', ({ errors }) => errors);
-  t.is(refused?.extensions.code, 'NOT_FOUND');
+story(
+  'a socket with an API key and an access token hears what the token may hear, for as long as both hold',
+  async (t, mesh) => {
+    const { person, atSecond } = withCredentials(mesh);
+    const [ada, eve] = await Promise.all([person(), person()]);
+    const { id: foreign } = await startSession(eve, await createAgent(eve));
+    const { sessionId } = await converse(t, ada);
+    const old = await withBoth(ada);
+    const elsewhere = Object.assign(atSecond(ada), { apiKey: old.apiKey });
+    const sockets = [follow(t, old, sessionId), follow(t, elsewhere, sessionId)];
+    await Promise.all(sockets.map((events) => events.opened()));
+    await sendMessage(ada, sessionId, 'What is a lease?');
+    for (const events of sockets) t.is((await events.turns(1))[0]?.__typename, 'AiResponseEvent');
+    const [refused] = await follow(t, old, foreign).until('the refusal', ({ errors }) => errors);
+    t.is(refused?.extensions.code, 'NOT_FOUND');
 
-  const next = await withBoth(ada);
-  await closesWithinASecond(t, sockets);
-  const late = follow(t, old, sessionId);
-  t.is((await late.until('the refusal', ({ closed }) => closed)).code, 4403);
-  t.deepEqual(late.all, []);
+    const next = await withBoth(ada);
+    await closesWithinASecond(t, sockets);
+    const late = follow(t, old, sessionId);
+    t.is((await late.until('the refusal', ({ closed }) => closed)).code, 4403);
+    t.deepEqual(late.all, []);
 
-  // What was begun under the old key goes on under the new one, from where it was cut.
-  const resumed = follow(t, next, sessionId, sockets[0]?.all[0]?.eventId);
-  await resumed.turns(1);
-  t.deepEqual(resumed.all, sockets[0]?.all.slice(1));
-  await endSession(ada, sessionId);
-  await resumed.sessionEnded();
-});
+    // What was begun under the old key goes on under the new one, from where it was cut.
+    const resumed = follow(t, next, sessionId, sockets[0]?.all[0]?.eventId);
+    await resumed.turns(1);
+    t.deepEqual(resumed.all, sockets[0]?.all.slice(1));
+    await endSession(ada, sessionId);
+    await resumed.sessionEnded();
+  },
+);
 
-test('a new API key of a tenant hears what the old one heard, and nothing of another tenant', async (t) => {
-  const { person } = await mesh();
+story('a new API key of a tenant hears what the old one heard, and nothing of another tenant', async (t, mesh) => {
+  const { person } = withCredentials(mesh);
   const [ada, eve] = await Promise.all([person(), person()]);
   const [{ tenantId }, stranger] = [await idsOf(ada), await idsOf(eve)];
   const { sessionId, events } = await converse(t, ada);
@@ -89,7 +99,7 @@ test('a new API key of a tenant hears what the old one heard, and nothing of ano
   await events.sessionEnded();
 
   const heard = async (apiKey: { apiKeyId: number; tenantId: number }, id: number, after: string) => {
-    const watch = await sessionServiceFor(t, apiKey);
+    const watch = await sessionServiceFor(t, withCredentials(mesh), apiKey);
     const all: { eventId: string; kind: string | undefined }[] = [];
     for await (const event of watch(id, after)) {
       all.push(event);

@@ -11,48 +11,49 @@ import {
   startSession,
 } from '../src/conversation.ts';
 import { idsOf } from '../src/credentials.ts';
-import { sharedMesh } from '../src/mesh.ts';
-import { sharedModel } from '../src/scripted-model.ts';
+import { stories } from '../src/stories.ts';
 
-const model = sharedModel(test);
-const mesh = sharedMesh(test, async () => (await model()).env);
+const story = stories(test);
 
-test('an agent with a workflow keeps its greeting to itself, and says it again once the workflow is detached', async (t) => {
-  const { person, database } = await mesh();
-  const ada = await person();
-  const { tenantId } = await idsOf(ada);
-  const [workflow] = await database(agentSchema).transact(tenantId, ({ knex }) =>
-    knex('workflows').insert({ tenant_id: tenantId, name: 'Intake', published_version: 1 }).returning('id'),
-  );
-  const agentId = await createAgent(ada, { openingGreeting: 'Hello there.' });
-  const attach =
-    'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { workflowId } }';
-  t.deepEqual(await ada.query(attach, { id: agentId, input: { workflowId: workflow.id } }), {
-    updateAgent: { workflowId: workflow.id },
-  });
+story(
+  'an agent with a workflow keeps its greeting to itself, and says it again once the workflow is detached',
+  async (t, mesh) => {
+    const { person, database } = mesh;
+    const ada = await person();
+    const { tenantId } = await idsOf(ada);
+    const [workflow] = await database(agentSchema).transact(tenantId, ({ knex }) =>
+      knex('workflows').insert({ tenant_id: tenantId, name: 'Intake', published_version: 1 }).returning('id'),
+    );
+    const agentId = await createAgent(ada, { openingGreeting: 'Hello there.' });
+    const attach =
+      'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { workflowId } }';
+    t.deepEqual(await ada.query(attach, { id: agentId, input: { workflowId: workflow.id } }), {
+      updateAgent: { workflowId: workflow.id },
+    });
 
-  const silent = await startSession(ada, agentId);
-  t.deepEqual(silent.messages, []);
-  const events = follow(t, ada, silent.id);
-  await sendMessage(ada, silent.id, 'Is anybody there?');
-  t.like(await events.turns(1), [{ __typename: 'AiResponseEvent', turnIndex: 0 }]);
-  t.deepEqual(
-    events.all.filter(({ __typename }) => __typename === 'AiResponseEvent').length,
-    1,
-    'no greeting among the events',
-  );
+    const silent = await startSession(ada, agentId);
+    t.deepEqual(silent.messages, []);
+    const events = follow(t, ada, silent.id);
+    await sendMessage(ada, silent.id, 'Is anybody there?');
+    t.like(await events.turns(1), [{ __typename: 'AiResponseEvent', turnIndex: 0 }]);
+    t.deepEqual(
+      events.all.filter(({ __typename }) => __typename === 'AiResponseEvent').length,
+      1,
+      'no greeting among the events',
+    );
 
-  await ada.query(attach, { id: agentId, input: { workflowId: null } });
-  const greeted = await startSession(ada, agentId);
-  t.like(greeted.messages, [{ role: 'MODEL', text: 'Hello there.', turnIndex: 0 }]);
-});
+    await ada.query(attach, { id: agentId, input: { workflowId: null } });
+    const greeted = await startSession(ada, agentId);
+    t.like(greeted.messages, [{ role: 'MODEL', text: 'Hello there.', turnIndex: 0 }]);
+  },
+);
 
-test('behind a running turn a hundred messages wait; the next one is refused and stores nothing', async (t) => {
-  const ada = await (await mesh()).person();
-  (await model()).answer('I keep the model busy.', { beforeHeaders: createGate() });
+story('behind a running turn a hundred messages wait; the next one is refused and stores nothing', async (t, mesh) => {
+  const ada = await mesh.person();
+  mesh.model.answer('I keep the model busy.', { beforeHeaders: createGate() });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'I keep the model busy.');
-  const { server, requestsFor } = await model();
+  const { server, requestsFor } = mesh.model;
   await server.until(() => requestsFor('I keep the model busy.').length === 1);
   for (let n = 0; n < 100; n += 1) await sendMessage(ada, sessionId, `I wait as number ${n}.`, `turn ${n}`);
 

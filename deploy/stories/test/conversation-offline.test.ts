@@ -3,80 +3,82 @@ import {
   converse,
   endSession,
   evaluated,
-  evaluationWithinMs,
   findEvaluation,
   readSession,
   sendMessage,
   turnIndexesOf,
 } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
 import { compareIds, idsGrow } from '../src/session-events.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test, { on: 'offline' });
 
-test('a newcomer talks to an agent of their own, sees the reply stream, ends and reads the evaluation', async (t) => {
-  const ada = await (await mesh()).person();
-  const { myTenant } = await ada.query<{ myTenant: { name: string } | null }>('{ myTenant { name } }');
-  t.is(myTenant?.name, "Ada Lovelace's Workspace");
+story(
+  'a newcomer talks to an agent of their own, sees the reply stream, ends and reads the evaluation',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const { myTenant } = await ada.query<{ myTenant: { name: string } | null }>('{ myTenant { name } }');
+    t.is(myTenant?.name, "Ada Lovelace's Workspace");
 
-  const { sessionId, agentId, session, events } = await converse(t, ada);
-  t.like(session, {
-    agentId,
-    status: 'ACTIVE',
-    clientExternalId: 'customer-1',
-    metadata: { from: 'test' },
-    agent: { id: agentId, name: 'Maya' },
-    messages: [],
-    endedAt: null,
-  });
-  t.truthy(session.startedAt);
+    const { sessionId, agentId, session, events } = await converse(t, ada);
+    t.like(session, {
+      agentId,
+      status: 'ACTIVE',
+      clientExternalId: 'customer-1',
+      metadata: { from: 'test' },
+      agent: { id: agentId, name: 'Maya' },
+      messages: [],
+      endedAt: null,
+    });
+    t.truthy(session.startedAt);
 
-  const said = 'I would keep the queue in the database and give each job a lease that its holder renews.';
-  await sendMessage(ada, sessionId, said, 'turn one');
-  const [reply] = await events.turns(1);
-  if (reply?.__typename !== 'AiResponseEvent') return t.fail(JSON.stringify(reply));
-  t.like(reply, { clientTurnId: 'turn one', turnIndex: 0, interrupted: false, sessionId });
-  t.like(reply.message, { role: 'MODEL', turnIndex: 1, sessionId, text: reply.text });
-  t.true(events.chunks.length > 1, `${events.chunks.length} chunks`);
-  for (const chunk of events.chunks) t.like(chunk, { clientTurnId: 'turn one', turnIndex: 0, attempt: 1, sessionId });
-  t.is(events.streamed(0), reply.text);
-  t.true(events.chunks.every(({ eventId }) => compareIds(eventId, reply.eventId) < 0));
+    const said = 'I would keep the queue in the database and give each job a lease that its holder renews.';
+    await sendMessage(ada, sessionId, said, 'turn one');
+    const [reply] = await events.turns(1);
+    if (reply?.__typename !== 'AiResponseEvent') return t.fail(JSON.stringify(reply));
+    t.like(reply, { clientTurnId: 'turn one', turnIndex: 0, interrupted: false, sessionId });
+    t.like(reply.message, { role: 'MODEL', turnIndex: 1, sessionId, text: reply.text });
+    t.true(events.chunks.length > 1, `${events.chunks.length} chunks`);
+    for (const chunk of events.chunks) t.like(chunk, { clientTurnId: 'turn one', turnIndex: 0, attempt: 1, sessionId });
+    t.is(events.streamed(0), reply.text);
+    t.true(events.chunks.every(({ eventId }) => compareIds(eventId, reply.eventId) < 0));
 
-  const stored = await readSession(ada, sessionId);
-  t.deepEqual(
-    stored.messages.map(({ role, text }) => ({ role, text })),
-    [
-      { role: 'USER', text: said },
-      { role: 'MODEL', text: reply.text },
-    ],
-  );
-  t.deepEqual(turnIndexesOf(stored.messages), [0, 1]);
-  t.true(stored.totalTokensInContext > 0);
-  t.is(await findEvaluation(ada, sessionId), null);
+    const stored = await readSession(ada, sessionId);
+    t.deepEqual(
+      stored.messages.map(({ role, text }) => ({ role, text })),
+      [
+        { role: 'USER', text: said },
+        { role: 'MODEL', text: reply.text },
+      ],
+    );
+    t.deepEqual(turnIndexesOf(stored.messages), [0, 1]);
+    t.true(stored.totalTokensInContext > 0);
+    t.is(await findEvaluation(ada, sessionId), null);
 
-  const ended = await endSession(ada, sessionId);
-  t.is(ended.status, 'ENDED');
-  t.truthy(ended.endedAt);
-  t.like(await events.sessionEnded(), { status: 'ENDED' });
-  t.is(events.all.at(-1)?.__typename, 'SessionStatusEvent');
-  t.true(idsGrow(events.all));
+    const ended = await endSession(ada, sessionId);
+    t.is(ended.status, 'ENDED');
+    t.truthy(ended.endedAt);
+    t.like(await events.sessionEnded(), { status: 'ENDED' });
+    t.is(events.all.at(-1)?.__typename, 'SessionStatusEvent');
+    t.true(idsGrow(events.all));
 
-  const evaluation = await evaluated(ada, sessionId, evaluationWithinMs);
-  t.is(evaluation.sessionId, sessionId);
-  t.regex(evaluation.summary, /offline/i);
-  t.true(Number.isInteger(evaluation.score) && evaluation.score >= 0 && evaluation.score <= 100);
-  t.true(['STRONG_HIRE', 'HIRE', 'HOLD', 'NO_HIRE'].includes(evaluation.recommendation), evaluation.recommendation);
-  t.truthy(evaluation.generatedAt);
-  t.deepEqual(
-    evaluation.transcript.map(({ role, text, turnIndex }) => ({ role, text, turnIndex })),
-    stored.messages.map(({ role, text, turnIndex }) => ({ role, text, turnIndex })),
-  );
-  t.like(await endSession(ada, sessionId), { status: 'ENDED', endedAt: ended.endedAt });
-  t.deepEqual(await findEvaluation(ada, sessionId), evaluation, 'ending it again changed its evaluation');
-});
+    const evaluation = await evaluated(ada, sessionId);
+    t.is(evaluation.sessionId, sessionId);
+    t.regex(evaluation.summary, /offline/i);
+    t.true(Number.isInteger(evaluation.score) && evaluation.score >= 0 && evaluation.score <= 100);
+    t.true(['STRONG_HIRE', 'HIRE', 'HOLD', 'NO_HIRE'].includes(evaluation.recommendation), evaluation.recommendation);
+    t.truthy(evaluation.generatedAt);
+    t.deepEqual(
+      evaluation.transcript.map(({ role, text, turnIndex }) => ({ role, text, turnIndex })),
+      stored.messages.map(({ role, text, turnIndex }) => ({ role, text, turnIndex })),
+    );
+    t.like(await endSession(ada, sessionId), { status: 'ENDED', endedAt: ended.endedAt });
+    t.deepEqual(await findEvaluation(ada, sessionId), evaluation, 'ending it again changed its evaluation');
+  },
+);
 
-test('the offline model says the same to the same conversation', async (t) => {
-  const ada = await (await mesh()).person();
+story('the offline model says the same to the same conversation', async (t, mesh) => {
+  const ada = await mesh.person();
   const replies = await Promise.all(
     [1, 2].map(async () => {
       const { sessionId, events } = await converse(t, ada);
@@ -89,17 +91,17 @@ test('the offline model says the same to the same conversation', async (t) => {
   t.is(replies[0], replies[1]);
 });
 
-test('a session that ends without a word is evaluated all the same', async (t) => {
-  const ada = await (await mesh()).person();
+story('a session that ends without a word is evaluated all the same', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId } = await converse(t, ada);
   await endSession(ada, sessionId);
-  const { score, transcript } = await evaluated(ada, sessionId, evaluationWithinMs);
+  const { score, transcript } = await evaluated(ada, sessionId);
   t.is(score, 0);
   t.deepEqual(transcript, []);
 });
 
-test('an ended session takes no message and no interruption', async (t) => {
-  const ada = await (await mesh()).person();
+story('an ended session takes no message and no interruption', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId } = await converse(t, ada);
   await endSession(ada, sessionId);
   const refused = {
@@ -117,8 +119,8 @@ test('an ended session takes no message and no interruption', async (t) => {
   t.deepEqual({ messages, interruptCount }, { messages: [], interruptCount: 0 });
 });
 
-test("an agent's opening greeting is the first message and the first event", async (t) => {
-  const ada = await (await mesh()).person();
+story("an agent's opening greeting is the first message and the first event", async (t, mesh) => {
+  const ada = await mesh.person();
   const greeting = 'Good morning. What did you build last?';
   const { sessionId, session, events } = await converse(t, ada, { openingGreeting: greeting });
   const said = { role: 'MODEL', text: greeting, turnIndex: 0, tokensIn: 0, tokensOut: 0, costUsd: 0 } as const;

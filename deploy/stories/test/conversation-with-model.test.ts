@@ -1,16 +1,15 @@
 import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
-import { converse, endSession, evaluated, evaluationWithinMs, readSession, sendMessage } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
-import { judgement, sharedModel } from '../src/scripted-model.ts';
+import { converse, endSession, evaluated, readSession, sendMessage } from '../src/conversation.ts';
+import { judgement } from '../src/scripted-model.ts';
+import { stories } from '../src/stories.ts';
 
-const model = sharedModel(test);
-const mesh = sharedMesh(test, async () => (await model()).env);
+const story = stories(test);
 
-test('a slow model is heard word by word while it speaks, and its whole reply is kept', async (t) => {
-  const ada = await (await mesh()).person();
+story('a slow model is heard word by word while it speaks, and its whole reply is kept', async (t, mesh) => {
+  const ada = await mesh.person();
   const beforeDelta = createGate();
-  (await model()).answer('Say it slowly.', { text: ['Slow', 'ly it', ' comes.'], beforeDelta });
+  mesh.model.answer('Say it slowly.', { text: ['Slow', 'ly it', ' comes.'], beforeDelta });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Say it slowly.', 'slow');
 
@@ -22,7 +21,7 @@ test('a slow model is heard word by word while it speaks, and its whole reply is
   t.like(reply, { __typename: 'AiResponseEvent', clientTurnId: 'slow', text: 'Slowly it comes.', interrupted: false });
 
   await endSession(ada, sessionId);
-  const evaluation = await evaluated(ada, sessionId, evaluationWithinMs);
+  const evaluation = await evaluated(ada, sessionId);
   t.like(evaluation, judgement);
   t.deepEqual(
     evaluation.transcript.map(({ text }) => text),
@@ -30,11 +29,11 @@ test('a slow model is heard word by word while it speaks, and its whole reply is
   );
 });
 
-test('whoever subscribes in the middle of a reply hears the rest, from that moment on', async (t) => {
-  const ada = await (await mesh()).person();
+story('whoever subscribes in the middle of a reply hears the rest, from that moment on', async (t, mesh) => {
+  const ada = await mesh.person();
   const words = Array.from({ length: 60 }, (_, n) => `word${n} `);
   const beforeDelta = createGate();
-  (await model()).answer('Count for me.', { text: words, beforeDelta });
+  mesh.model.answer('Count for me.', { text: words, beforeDelta });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Count for me.');
   beforeDelta.release(2);
@@ -55,10 +54,10 @@ test('whoever subscribes in the middle of a reply hears the rest, from that mome
   t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
 });
 
-test('a stream whose packets part characters of several bytes arrives whole', async (t) => {
-  const ada = await (await mesh()).person();
+story('a stream whose packets part characters of several bytes arrives whole', async (t, mesh) => {
+  const ada = await mesh.person();
   const text = 'Grüße — 世界 👩‍🚀 and a last ascii word.';
-  (await model()).answer('Speak in pieces.', { text, deltas: 'character', packets: 'split-utf8' });
+  mesh.model.answer('Speak in pieces.', { text, deltas: 'character', packets: 'split-utf8' });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Speak in pieces.');
   const [reply] = await events.turns(1);
@@ -69,30 +68,33 @@ test('a stream whose packets part characters of several bytes arrives whole', as
 });
 
 for (const ending of ['cut', 'error-event', 'malformed'] as const) {
-  test(`a stream that breaks after chunks (${ending}) fails its turn, and the next message is answered`, async (t) => {
-    const ada = await (await mesh()).person();
-    const asked = `Break by ${ending}.`;
-    (await model()).answer(asked, { text: ['Half of ', 'a reply'], ending });
-    const { sessionId, events } = await converse(t, ada);
-    await sendMessage(ada, sessionId, asked, 'broken');
-    const [failed] = await events.turns(1);
-    t.like(failed, { __typename: 'TurnFailedEvent', code: 'MODEL_FAILED', clientTurnId: 'broken', turnIndex: 0 });
-    t.is(events.streamed(0), 'Half of a reply');
-    t.is((await model()).requestsFor(asked).length, 1, 'what was begun was asked for again');
+  story(
+    `a stream that breaks after chunks (${ending}) fails its turn, and the next message is answered`,
+    async (t, mesh) => {
+      const ada = await mesh.person();
+      const asked = `Break by ${ending}.`;
+      mesh.model.answer(asked, { text: ['Half of ', 'a reply'], ending });
+      const { sessionId, events } = await converse(t, ada);
+      await sendMessage(ada, sessionId, asked, 'broken');
+      const [failed] = await events.turns(1);
+      t.like(failed, { __typename: 'TurnFailedEvent', code: 'MODEL_FAILED', clientTurnId: 'broken', turnIndex: 0 });
+      t.is(events.streamed(0), 'Half of a reply');
+      t.is(mesh.model.requestsFor(asked).length, 1, 'what was begun was asked for again');
 
-    await sendMessage(ada, sessionId, 'And now?');
-    const [, reply] = await events.turns(2);
-    t.like(reply, { __typename: 'AiResponseEvent', turnIndex: 1 });
-    t.deepEqual(
-      (await readSession(ada, sessionId)).messages.map(({ role, turnIndex }) => `${turnIndex} ${role}`),
-      ['0 USER', '1 USER', '2 MODEL'],
-    );
-  });
+      await sendMessage(ada, sessionId, 'And now?');
+      const [, reply] = await events.turns(2);
+      t.like(reply, { __typename: 'AiResponseEvent', turnIndex: 1 });
+      t.deepEqual(
+        (await readSession(ada, sessionId)).messages.map(({ role, turnIndex }) => `${turnIndex} ${role}`),
+        ['0 USER', '1 USER', '2 MODEL'],
+      );
+    },
+  );
 }
 
-test('a model that answers no request fails the turn before any chunk, and tells nobody why', async (t) => {
-  const ada = await (await mesh()).person();
-  (await model()).answer('Are you there?', { status: 503, body: 'upstream-secret at 10.1.2.3' });
+story('a model that answers no request fails the turn before any chunk, and tells nobody why', async (t, mesh) => {
+  const ada = await mesh.person();
+  mesh.model.answer('Are you there?', { status: 503, body: 'upstream-secret at 10.1.2.3' });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Are you there?', 'unanswered');
   const [failed] = await events.turns(1);
@@ -101,16 +103,16 @@ test('a model that answers no request fails the turn before any chunk, and tells
   t.notRegex(JSON.stringify(events.all), /upstream-secret|10\.1\.2\.3/);
 });
 
-test('a judge that cannot keep to the schema is asked three times, then the offline one judges', async (t) => {
-  const ada = await (await mesh()).person();
-  (await model()).judge('Judge me badly.', { json: { score: 'high' } });
+story('a judge that cannot keep to the schema is asked three times, then the offline one judges', async (t, mesh) => {
+  const ada = await mesh.person();
+  mesh.model.judge('Judge me badly.', { json: { score: 'high' } });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Judge me badly.');
   await events.turns(1);
   await endSession(ada, sessionId);
-  const { summary } = await evaluated(ada, sessionId, evaluationWithinMs);
+  const { summary } = await evaluated(ada, sessionId);
   t.regex(summary, /offline/i);
-  const asked = (await model()).server.requests.filter(
+  const asked = mesh.model.server.requests.filter(
     ({ body }) => body.response_format && JSON.stringify(body.messages).includes('Judge me badly.'),
   );
   t.is(asked.length, 3);

@@ -1,10 +1,11 @@
 import test from 'ava';
 import type { Client, Tokens } from '../src/client.ts';
 import { createAgent, follow, startSession } from '../src/conversation.ts';
-import { idsOf, outcome, profile, sharedCredentialMesh } from '../src/credentials.ts';
+import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
+import { stories } from '../src/stories.ts';
 import { closesWithinASecond, withinASecond } from '../src/within-a-second.ts';
 
-const mesh = sharedCredentialMesh(test);
+const story = stories(test);
 
 const refresh = `mutation ($refreshToken: String!) {
   refreshToken(input: { refreshToken: $refreshToken }) { accessToken expiresIn refreshToken refreshExpiresIn }
@@ -14,28 +15,31 @@ async function refreshed(client: Client, refreshToken = client.tokens?.refreshTo
   return (await client.query<{ refreshToken: Tokens }>(refresh, { refreshToken })).refreshToken;
 }
 
-test('a changed password ends other sign-ins with the next request where it was changed, and on every gateway', async (t) => {
-  const { person, atSecond } = await mesh();
-  const ada = await person();
-  const { id } = await startSession(ada, await createAgent(ada));
-  const phone = await ada.elsewhere();
-  const elsewhere = atSecond(phone);
-  const sockets = [follow(t, phone, id), follow(t, elsewhere, id)];
-  const own = follow(t, atSecond(ada), id);
-  await Promise.all([...sockets, own].map((events) => events.opened()));
-  for (const client of [phone, elsewhere]) t.is(await outcome(client, profile), 'ok');
+story(
+  'a changed password ends other sign-ins with the next request where it was changed, and on every gateway',
+  async (t, mesh) => {
+    const { person, atSecond } = withCredentials(mesh);
+    const ada = await person();
+    const { id } = await startSession(ada, await createAgent(ada));
+    const phone = await ada.elsewhere();
+    const elsewhere = atSecond(phone);
+    const sockets = [follow(t, phone, id), follow(t, elsewhere, id)];
+    const own = follow(t, atSecond(ada), id);
+    await Promise.all([...sockets, own].map((events) => events.opened()));
+    for (const client of [phone, elsewhere]) t.is(await outcome(client, profile), 'ok');
 
-  await ada.query('mutation { changePassword(input: { newPassword: "a horse that answers to nothing" }) }');
-  const within = withinASecond();
-  t.is(await outcome(phone, profile), 'UNAUTHENTICATED');
-  await within('the other gateway knows', async () => (await outcome(elsewhere, profile)) !== 'ok');
-  await closesWithinASecond(t, sockets, within);
-  for (const client of [ada, atSecond(ada)]) t.is(await outcome(client, profile), 'ok');
-  t.is(own.closed, undefined);
-});
+    await ada.query('mutation { changePassword(input: { newPassword: "a horse that answers to nothing" }) }');
+    const within = withinASecond();
+    t.is(await outcome(phone, profile), 'UNAUTHENTICATED');
+    await within('the other gateway knows', async () => (await outcome(elsewhere, profile)) !== 'ok');
+    await closesWithinASecond(t, sockets, within);
+    for (const client of [ada, atSecond(ada)]) t.is(await outcome(client, profile), 'ok');
+    t.is(own.closed, undefined);
+  },
+);
 
-test('twenty parallel uses of one refresh token over two gateways leave one lineage', async (t) => {
-  const { person, atSecond, visitor } = await mesh();
+story('twenty parallel uses of one refresh token over two gateways leave one lineage', async (t, mesh) => {
+  const { person, atSecond, visitor } = withCredentials(mesh);
   const ada = await person();
   const refreshToken = ada.tokens?.refreshToken;
   const clients = Array.from({ length: 20 }, (_, n) => (n % 2 ? visitor() : atSecond(visitor())));
@@ -46,32 +50,35 @@ test('twenty parallel uses of one refresh token over two gateways leave one line
   await refreshed(visitor(), answers[0]?.refreshToken);
 });
 
-test('a spent refresh token ends its sign-in on every gateway; the one that took it knows with the next request', async (t) => {
-  const { person, atSecond } = await mesh();
-  const ada = await person();
-  const { id } = await startSession(ada, await createAgent(ada));
-  const events = follow(t, atSecond(ada), id);
-  await events.opened();
-  const elsewhere = await ada.elsewhere();
-  const spent = ada.tokens?.refreshToken;
-  const successor = await refreshed(ada);
-  const third = await refreshed(ada, successor.refreshToken);
+story(
+  'a spent refresh token ends its sign-in on every gateway; the one that took it knows with the next request',
+  async (t, mesh) => {
+    const { person, atSecond } = withCredentials(mesh);
+    const ada = await person();
+    const { id } = await startSession(ada, await createAgent(ada));
+    const events = follow(t, atSecond(ada), id);
+    await events.opened();
+    const elsewhere = await ada.elsewhere();
+    const spent = ada.tokens?.refreshToken;
+    const successor = await refreshed(ada);
+    const third = await refreshed(ada, successor.refreshToken);
 
-  t.like(await ada.refusal(refresh, { refreshToken: spent }), {
-    message: 'Invalid or expired refresh token',
-    extensions: { code: 'UNAUTHENTICATED' },
-  });
-  const within = withinASecond();
-  t.is(await outcome(ada, profile), 'UNAUTHENTICATED');
-  const other = atSecond(ada);
-  await within('the other gateway knows', async () => (await outcome(other, profile)) !== 'ok');
-  await closesWithinASecond(t, [events], within);
-  t.is(await outcome(ada, refresh, { refreshToken: third.refreshToken }), 'UNAUTHENTICATED');
-  t.is(await outcome(elsewhere, profile), 'ok', 'another sign-in of the same person goes on');
-});
+    t.like(await ada.refusal(refresh, { refreshToken: spent }), {
+      message: 'Invalid or expired refresh token',
+      extensions: { code: 'UNAUTHENTICATED' },
+    });
+    const within = withinASecond();
+    t.is(await outcome(ada, profile), 'UNAUTHENTICATED');
+    const other = atSecond(ada);
+    await within('the other gateway knows', async () => (await outcome(other, profile)) !== 'ok');
+    await closesWithinASecond(t, [events], within);
+    t.is(await outcome(ada, refresh, { refreshToken: third.refreshToken }), 'UNAUTHENTICATED');
+    t.is(await outcome(elsewhere, profile), 'ok', 'another sign-in of the same person goes on');
+  },
+);
 
-test('a suspended user is out on every gateway within a second, announced or not', async (t) => {
-  const { person, atSecond, people } = await mesh();
+story('a suspended user is out on every gateway within a second, announced or not', async (t, mesh) => {
+  const { person, atSecond, people } = withCredentials(mesh);
   const ada = await person();
   const { userId } = await idsOf(ada);
   const { id } = await startSession(ada, await createAgent(ada));
@@ -93,32 +100,35 @@ test('a suspended user is out on every gateway within a second, announced or not
 });
 
 for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED']) {
-  test(`a sign-in that is limited by ${reason} sees its profile, refreshes, and does nothing else`, async (t) => {
-    const { person, atSecond, people } = await mesh();
-    const ada = await person();
-    const { userId } = await idsOf(ada);
-    await people(({ knex }) => knex('sign_ins').where({ user_id: userId }).update({ limited_reason: reason }));
-    const within = withinASecond();
-    const clients = [ada, atSecond(ada)];
-    for (const client of clients) {
-      await within('it is limited', async () => (await outcome(client, '{ myTenant { id } }')) !== 'ok');
-    }
-    for (const client of clients) {
-      t.is(await outcome(client, '{ myTenant { id } }'), `FORBIDDEN ${reason}`);
-      t.is(await outcome(client, 'mutation { createTenant(input: { name: "B" }) { id } }'), `FORBIDDEN ${reason}`);
-      t.is(await outcome(client, profile), 'ok');
-    }
-    const events = follow(t, ada, 1);
-    t.is((await events.until('the refusal', ({ closed }) => closed)).code, 4403);
+  story(
+    `a sign-in that is limited by ${reason} sees its profile, refreshes, and does nothing else`,
+    async (t, mesh) => {
+      const { person, atSecond, people } = withCredentials(mesh);
+      const ada = await person();
+      const { userId } = await idsOf(ada);
+      await people(({ knex }) => knex('sign_ins').where({ user_id: userId }).update({ limited_reason: reason }));
+      const within = withinASecond();
+      const clients = [ada, atSecond(ada)];
+      for (const client of clients) {
+        await within('it is limited', async () => (await outcome(client, '{ myTenant { id } }')) !== 'ok');
+      }
+      for (const client of clients) {
+        t.is(await outcome(client, '{ myTenant { id } }'), `FORBIDDEN ${reason}`);
+        t.is(await outcome(client, 'mutation { createTenant(input: { name: "B" }) { id } }'), `FORBIDDEN ${reason}`);
+        t.is(await outcome(client, profile), 'ok');
+      }
+      const events = follow(t, ada, 1);
+      t.is((await events.until('the refusal', ({ closed }) => closed)).code, 4403);
 
-    ada.tokens = await refreshed(ada);
-    t.is(await outcome(ada, profile), 'ok');
-    t.is(await outcome(ada, '{ agentCount }'), `FORBIDDEN ${reason}`, 'a refreshed token is as limited');
-  });
+      ada.tokens = await refreshed(ada);
+      t.is(await outcome(ada, profile), 'ok');
+      t.is(await outcome(ada, '{ agentCount }'), `FORBIDDEN ${reason}`, 'a refreshed token is as limited');
+    },
+  );
 }
 
-test('login answers an unknown account and a wrong password in the same bytes', async (t) => {
-  const { person, visitor } = await mesh();
+story('login answers an unknown account and a wrong password in the same bytes', async (t, mesh) => {
+  const { person, visitor } = withCredentials(mesh);
   const ada = await person();
   const { email = '', password = '' } = ada.account ?? {};
   const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';

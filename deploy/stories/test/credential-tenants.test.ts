@@ -13,10 +13,11 @@ import {
   sendMessage,
   startSession,
 } from '../src/conversation.ts';
-import { idsOf, outcome, profile, sharedCredentialMesh } from '../src/credentials.ts';
+import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
+import { stories } from '../src/stories.ts';
 import { closesWithinASecond, withinASecond } from '../src/within-a-second.ts';
 
-const mesh = sharedCredentialMesh(test);
+const story = stories(test);
 const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
 const suspended = 'FORBIDDEN TENANT_SUSPENDED';
 
@@ -52,8 +53,8 @@ async function apiKeyOf(client: Client): Promise<string> {
     .key;
 }
 
-test('a replaced API key ends its sockets and opens none, on either gateway', async (t) => {
-  const { person, url, secondUrl } = await mesh();
+story('a replaced API key ends its sockets and opens none, on either gateway', async (t, mesh) => {
+  const { person, url, secondUrl } = withCredentials(mesh);
   const ada = await person();
   const key = await apiKeyOf(ada);
   const sockets = [url, secondUrl].map((at) => apiKeySocket(at, key));
@@ -70,8 +71,8 @@ test('a replaced API key ends its sockets and opens none, on either gateway', as
   }
 });
 
-test("a session token does its session's operations and no others, whatever else is there", async (t) => {
-  const { person, withSessionToken } = await mesh();
+story("a session token does its session's operations and no others, whatever else is there", async (t, mesh) => {
+  const { person, withSessionToken } = withCredentials(mesh);
   const ada = await person();
   const { tenantId } = await idsOf(ada);
   const agentId = await createAgent(ada);
@@ -109,8 +110,8 @@ test("a session token does its session's operations and no others, whatever else
   }
 });
 
-test('the end of a session closes what its tokens opened, after the event that says so', async (t) => {
-  const { person, withSessionToken, atSecond } = await mesh();
+story('the end of a session closes what its tokens opened, after the event that says so', async (t, mesh) => {
+  const { person, withSessionToken, atSecond } = withCredentials(mesh);
   const ada = await person();
   const { tenantId } = await idsOf(ada);
   const { id } = await startSession(ada, await createAgent(ada));
@@ -131,71 +132,77 @@ test('the end of a session closes what its tokens opened, after the event that s
 });
 
 for (const whose of ['its owner', 'the operator'] as const) {
-  test(`a tenant suspended by ${whose} reads, keeps its accounts and ends what runs; nothing else, on either gateway`, async (t) => {
-    const { person, atSecond, people, withSessionToken, url } = await mesh();
-    const ada = await person();
-    const { tenantId } = await idsOf(ada);
-    const key = await apiKeyOf(ada);
-    const { sessionId, events } = await converse(t, ada);
-    const done = await startSession(ada, await createAgent(ada));
-    const widget = withSessionToken({ tenantId, sessionId });
-    const sockets = [follow(t, widget, sessionId), follow(t, atSecond(ada), sessionId)];
-    const keyed = apiKeySocket(url, key);
-    t.teardown(() => keyed.dispose());
-    await Promise.all(sockets.map((each) => each.opened()));
-    await eventually('the key has opened one', keyed.connected);
-    await sendMessage(ada, sessionId, 'Is anybody there?');
+  story(
+    `a tenant suspended by ${whose} reads, keeps its accounts and ends what runs; nothing else, on either gateway`,
+    async (t, mesh) => {
+      const { person, atSecond, people, withSessionToken, url } = withCredentials(mesh);
+      const ada = await person();
+      const { tenantId } = await idsOf(ada);
+      const key = await apiKeyOf(ada);
+      const { sessionId, events } = await converse(t, ada);
+      const done = await startSession(ada, await createAgent(ada));
+      const widget = withSessionToken({ tenantId, sessionId });
+      const sockets = [follow(t, widget, sessionId), follow(t, atSecond(ada), sessionId)];
+      const keyed = apiKeySocket(url, key);
+      t.teardown(() => keyed.dispose());
+      await Promise.all(sockets.map((each) => each.opened()));
+      await eventually('the key has opened one', keyed.connected);
+      await sendMessage(ada, sessionId, 'Is anybody there?');
 
-    if (whose === 'its owner') await ada.query('mutation { updateTenant(input: { isSuspended: true }) { id } }');
-    else {
-      const row = { suspended_by_operator: true };
-      await people(({ knex }) => knex('tenants').where({ id: tenantId }).update(row));
-    }
-    const within = withinASecond();
-    await closesWithinASecond(t, [events, ...sockets], within);
-    t.is(await within('that of the key is closed', keyed.closed), 4403);
+      if (whose === 'its owner') await ada.query('mutation { updateTenant(input: { isSuspended: true }) { id } }');
+      else {
+        const row = { suspended_by_operator: true };
+        await people(({ knex }) => knex('tenants').where({ id: tenantId }).update(row));
+      }
+      const within = withinASecond();
+      await closesWithinASecond(t, [events, ...sockets], within);
+      t.is(await within('that of the key is closed', keyed.closed), 4403);
 
-    for (const client of [ada, atSecond(ada)]) {
-      t.is(await outcome(client, 'mutation { generateApiKey { key } }'), suspended);
-      t.is(await outcome(client, 'mutation { upsertAvatarConfig(input: { speakingRate: 1.5 }) { id } }'), suspended);
-      t.is(
-        await outcome(client, `mutation { sendMessage(input: { sessionId: ${sessionId}, text: "hi" }) { id } }`),
-        suspended,
-      );
-      t.is(await outcome(client, 'mutation { deleteAgent(id: 1) }'), suspended);
-      t.is(await outcome(client, '{ agents { id } sessions { id } myTenant { isSuspended } }'), 'ok');
-      t.is(await outcome(client, 'mutation ($id: ID!) { endSession(sessionId: $id) { id } }', { id: done.id }), 'ok');
-      t.is(await outcome(client, 'mutation { changePassword(input: { newPassword: "correct horse battery" }) }'), 'ok');
-      t.is((await follow(t, client, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
-    }
-    t.is(await outcome(widget, interrupt, { id: sessionId }), suspended);
-    t.is((await follow(t, widget, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
+      for (const client of [ada, atSecond(ada)]) {
+        t.is(await outcome(client, 'mutation { generateApiKey { key } }'), suspended);
+        t.is(await outcome(client, 'mutation { upsertAvatarConfig(input: { speakingRate: 1.5 }) { id } }'), suspended);
+        t.is(
+          await outcome(client, `mutation { sendMessage(input: { sessionId: ${sessionId}, text: "hi" }) { id } }`),
+          suspended,
+        );
+        t.is(await outcome(client, 'mutation { deleteAgent(id: 1) }'), suspended);
+        t.is(await outcome(client, '{ agents { id } sessions { id } myTenant { isSuspended } }'), 'ok');
+        t.is(await outcome(client, 'mutation ($id: ID!) { endSession(sessionId: $id) { id } }', { id: done.id }), 'ok');
+        t.is(
+          await outcome(client, 'mutation { changePassword(input: { newPassword: "correct horse battery" }) }'),
+          'ok',
+        );
+        t.is((await follow(t, client, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
+      }
+      t.is(await outcome(widget, interrupt, { id: sessionId }), suspended);
+      t.is((await follow(t, widget, sessionId).until('the refusal', ({ closed }) => closed)).code, 4403);
 
-    const { session } = await eventually('the running turn has finished', async () => {
-      const read = await ada.query<{ session: { status: string; messages: { role: string }[] } }>(
-        'query ($id: ID!) { session(id: $id) { status messages { role } } }',
-        { id: sessionId },
-      );
-      return read.session.messages.some(({ role }) => role === 'MODEL') && read;
-    });
-    t.is(session.status, 'ACTIVE');
-    await endSession(ada, sessionId);
-    t.is(await findEvaluation(ada, sessionId), null);
+      const { session } = await eventually('the running turn has finished', async () => {
+        const read = await ada.query<{ session: { status: string; messages: { role: string }[] } }>(
+          'query ($id: ID!) { session(id: $id) { status messages { role } } }',
+          { id: sessionId },
+        );
+        return read.session.messages.some(({ role }) => role === 'MODEL') && read;
+      });
+      t.is(session.status, 'ACTIVE');
+      await endSession(ada, sessionId);
+      t.is(await findEvaluation(ada, sessionId), null);
 
-    const lift = 'mutation { updateTenant(input: { isSuspended: false }) { isSuspended } }';
-    if (whose === 'its owner') t.deepEqual(await ada.query(lift), { updateTenant: { isSuspended: false } });
-    else {
-      t.is(await outcome(ada, lift), 'FORBIDDEN SUSPENDED_BY_OPERATOR');
-      await people(({ knex }) => knex('tenants').where({ id: tenantId }).update({ suspended_by_operator: false }));
-    }
-    const began = performance.now();
-    await evaluated(ada, sessionId, 20_000);
-    if (whose === 'its owner') t.true(performance.now() - began < 5_000, 'as soon as it was lifted');
-  });
+      const lift = 'mutation { updateTenant(input: { isSuspended: false }) { isSuspended } }';
+      if (whose === 'its owner') t.deepEqual(await ada.query(lift), { updateTenant: { isSuspended: false } });
+      else {
+        t.is(await outcome(ada, lift), 'FORBIDDEN SUSPENDED_BY_OPERATOR');
+        await people(({ knex }) => knex('tenants').where({ id: tenantId }).update({ suspended_by_operator: false }));
+      }
+      const began = performance.now();
+      await evaluated(ada, sessionId);
+      if (whose === 'its owner') t.true(performance.now() - began < 5_000, 'as soon as it was lifted');
+    },
+  );
 }
 
-test('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is judged', async (t) => {
-  const { person, atSecond, withSessionToken, sessions, url, secondUrl } = await mesh();
+story('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is judged', async (t, mesh) => {
+  const { person, atSecond, withSessionToken, sessions, url, secondUrl } = withCredentials(mesh);
   const ada = await person();
   const { tenantId } = await idsOf(ada);
   const key = await apiKeyOf(ada);

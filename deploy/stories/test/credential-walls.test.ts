@@ -6,9 +6,10 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import test from 'ava';
 import { SignJWT } from 'jose';
 import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';
-import { sharedCredentialMesh } from '../src/credentials.ts';
+import { withCredentials } from '../src/credentials.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedCredentialMesh(test);
+const story = stories(test);
 const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'test' };
 
 /** Credentials that no port may take, of a unit, and one that it must. */
@@ -34,8 +35,8 @@ async function credentials(meshKey: Uint8Array, unit: string) {
   };
 }
 
-test('no subgraph answers a call without a mesh credential of its own', async (t) => {
-  const { addresses, meshKey } = await mesh();
+story('no subgraph answers a call without a mesh credential of its own', async (t, mesh) => {
+  const { addresses, meshKey } = withCredentials(mesh);
   const doors = ['identity', 'agent', 'session'].flatMap((unit) =>
     addresses(unit, 'graph').map((address) => ({ unit, address })),
   );
@@ -57,8 +58,8 @@ test('no subgraph answers a call without a mesh credential of its own', async (t
   }
 });
 
-test('no gRPC port answers a call without a mesh credential of its own', async (t) => {
-  const { addresses, meshKey } = await mesh();
+story('no gRPC port answers a call without a mesh credential of its own', async (t, mesh) => {
+  const { addresses, meshKey } = withCredentials(mesh);
   const channelTo = (address: string) => {
     const channel = createChannel(address);
     t.teardown(() => channel.close());
@@ -89,8 +90,8 @@ test('no gRPC port answers a call without a mesh credential of its own', async (
   }
 });
 
-test('a caller that comes from outside is not believed', async (t) => {
-  const { meshKey, person, visitor } = await mesh();
+story('a caller that comes from outside is not believed', async (t, mesh) => {
+  const { meshKey, person, visitor } = withCredentials(mesh);
   const ada = await person();
   const forged = await createCallers(meshKey).mint({ ...caller, kind: 'user', userId: 1, signInId: 'x' }, 'agent');
   const nobody = await visitor().send('{ agentCount }', {}, { [callerHeader]: forged });

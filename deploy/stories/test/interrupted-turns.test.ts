@@ -1,7 +1,6 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import type { Client } from '../src/client.ts';
 import {
   converse,
   endSession,
@@ -11,66 +10,68 @@ import {
   sendMessage,
   turnIndexesOf,
 } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
-import { sharedModel } from '../src/scripted-model.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import type { ScriptedModel } from '../src/scripted-model.ts';
+import { stories } from '../src/stories.ts';
 
-const model = sharedModel(test);
-const mesh = sharedMesh(test, async () => (await model()).env);
+const story = stories(test);
 
 /** A session whose first turn has said `Half a ` and waits for the model. */
-async function inMidTurn(t: ExecutionContext, client: Client, asked: string) {
+async function inMidTurn(t: ExecutionContext, { model, person }: TestMesh, asked: string) {
+  const ada = await person();
   const beforeDelta = createGate();
-  (await model()).answer(asked, { text: ['Half a ', 'reply.'], beforeDelta });
-  const conversation = await converse(t, client);
-  await sendMessage(client, conversation.sessionId, asked, asked);
+  model.answer(asked, { text: ['Half a ', 'reply.'], beforeDelta });
+  const conversation = await converse(t, ada);
+  await sendMessage(ada, conversation.sessionId, asked, asked);
   beforeDelta.release();
   await conversation.events.until('half a reply', ({ chunks }) => chunks.length > 0);
-  return { ...conversation, beforeDelta };
+  return { ...conversation, ada, beforeDelta };
 }
 
-async function modelIsCancelled(asked: string): Promise<void> {
-  const { requestsFor } = await model();
+async function modelIsCancelled({ requestsFor }: ScriptedModel, asked: string): Promise<void> {
   await eventually(`the model's request is cancelled: ${asked}`, () => requestsFor(asked)[0]?.state === 'cancelled');
 }
 
-test('an interruption keeps what was said, cancels the request at the model, and the next message is answered', async (t) => {
-  const ada = await (await mesh()).person();
-  const { sessionId, events } = await inMidTurn(t, ada, 'Interrupt me.');
-  t.true(await interruptSession(ada, sessionId));
-  const [reply] = await events.turns(1);
-  t.like(reply, {
-    __typename: 'AiResponseEvent',
-    text: 'Half a ',
-    interrupted: true,
-    turnIndex: 0,
-    clientTurnId: 'Interrupt me.',
-    message: { text: 'Half a ', turnIndex: 1 },
-  });
-  await modelIsCancelled('Interrupt me.');
-  t.is(events.streamed(0), 'Half a ');
-  t.is((await readSession(ada, sessionId)).interruptCount, 1);
+story(
+  'an interruption keeps what was said, cancels the request at the model, and the next message is answered',
+  async (t, mesh) => {
+    const { ada, sessionId, events } = await inMidTurn(t, mesh, 'Interrupt me.');
+    t.true(await interruptSession(ada, sessionId));
+    const [reply] = await events.turns(1);
+    t.like(reply, {
+      __typename: 'AiResponseEvent',
+      text: 'Half a ',
+      interrupted: true,
+      turnIndex: 0,
+      clientTurnId: 'Interrupt me.',
+      message: { text: 'Half a ', turnIndex: 1 },
+    });
+    await modelIsCancelled(mesh.model, 'Interrupt me.');
+    t.is(events.streamed(0), 'Half a ');
+    t.is((await readSession(ada, sessionId)).interruptCount, 1);
 
-  await sendMessage(ada, sessionId, 'Go on.');
-  const [, next] = await events.turns(2);
-  t.like(next, { __typename: 'AiResponseEvent', turnIndex: 2, interrupted: false });
-  t.deepEqual(turnIndexesOf((await readSession(ada, sessionId)).messages), [0, 1, 2, 3]);
-});
+    await sendMessage(ada, sessionId, 'Go on.');
+    const [, next] = await events.turns(2);
+    t.like(next, { __typename: 'AiResponseEvent', turnIndex: 2, interrupted: false });
+    t.deepEqual(turnIndexesOf((await readSession(ada, sessionId)).messages), [0, 1, 2, 3]);
+  },
+);
 
-test('an interruption before the first word keeps an empty reply', async (t) => {
-  const ada = await (await mesh()).person();
-  (await model()).answer('Interrupt me at once.', { beforeHeaders: createGate() });
+story('an interruption before the first word keeps an empty reply', async (t, mesh) => {
+  const ada = await mesh.person();
+  mesh.model.answer('Interrupt me at once.', { beforeHeaders: createGate() });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Interrupt me at once.');
-  const { requestsFor, server } = await model();
+  const { requestsFor, server } = mesh.model;
   await server.until(() => requestsFor('Interrupt me at once.').length === 1);
   t.true(await interruptSession(ada, sessionId));
   const [reply] = await events.turns(1);
   t.like(reply, { __typename: 'AiResponseEvent', text: '', interrupted: true });
-  await modelIsCancelled('Interrupt me at once.');
+  await modelIsCancelled(mesh.model, 'Interrupt me at once.');
 });
 
-test('an interruption where nothing runs cuts nothing and is counted', async (t) => {
-  const ada = await (await mesh()).person();
+story('an interruption where nothing runs cuts nothing and is counted', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   t.false(await interruptSession(ada, sessionId));
   await sendMessage(ada, sessionId, 'Hello.');
@@ -79,9 +80,8 @@ test('an interruption where nothing runs cuts nothing and is counted', async (t)
   t.is((await readSession(ada, sessionId)).interruptCount, 2);
 });
 
-test('an interruption cuts the running turn alone: those that wait are answered', async (t) => {
-  const ada = await (await mesh()).person();
-  const { sessionId, events } = await inMidTurn(t, ada, 'Interrupt me, not the next.');
+story('an interruption cuts the running turn alone: those that wait are answered', async (t, mesh) => {
+  const { ada, sessionId, events } = await inMidTurn(t, mesh, 'Interrupt me, not the next.');
   await sendMessage(ada, sessionId, 'The next.');
   t.true(await interruptSession(ada, sessionId));
   const [cut, next] = await events.turns(2);
@@ -89,44 +89,45 @@ test('an interruption cuts the running turn alone: those that wait are answered'
   t.like(next, { __typename: 'AiResponseEvent', interrupted: false, turnIndex: 1 });
 });
 
-test('a session that ends in a turn keeps what was said of it, fails those that wait, and says so last', async (t) => {
-  const ada = await (await mesh()).person();
-  const { sessionId, events } = await inMidTurn(t, ada, 'End me.');
-  await sendMessage(ada, sessionId, 'I wait.', 'waiting one');
-  await sendMessage(ada, sessionId, 'I wait too.', 'waiting two');
-  const ended = await endSession(ada, sessionId);
-  t.is(ended.status, 'ENDED');
-  await events.sessionEnded();
-  await modelIsCancelled('End me.');
+story(
+  'a session that ends in a turn keeps what was said of it, fails those that wait, and says so last',
+  async (t, mesh) => {
+    const { ada, sessionId, events } = await inMidTurn(t, mesh, 'End me.');
+    await sendMessage(ada, sessionId, 'I wait.', 'waiting one');
+    await sendMessage(ada, sessionId, 'I wait too.', 'waiting two');
+    const ended = await endSession(ada, sessionId);
+    t.is(ended.status, 'ENDED');
+    await events.sessionEnded();
+    await modelIsCancelled(mesh.model, 'End me.');
 
-  const terminal = events.ended.map((event) =>
-    event.__typename === 'AiResponseEvent'
-      ? { of: event.clientTurnId, text: event.text, interrupted: event.interrupted }
-      : { of: event.clientTurnId, code: event.code },
-  );
-  t.deepEqual(terminal, [
-    { of: 'End me.', text: 'Half a ', interrupted: true },
-    { of: 'waiting one', code: 'SESSION_ENDED' },
-    { of: 'waiting two', code: 'SESSION_ENDED' },
-  ]);
-  t.is(events.all.at(-1)?.__typename, 'SessionStatusEvent');
-  t.is((await model()).requestsFor('I wait.').length, 0);
+    const terminal = events.ended.map((event) =>
+      event.__typename === 'AiResponseEvent'
+        ? { of: event.clientTurnId, text: event.text, interrupted: event.interrupted }
+        : { of: event.clientTurnId, code: event.code },
+    );
+    t.deepEqual(terminal, [
+      { of: 'End me.', text: 'Half a ', interrupted: true },
+      { of: 'waiting one', code: 'SESSION_ENDED' },
+      { of: 'waiting two', code: 'SESSION_ENDED' },
+    ]);
+    t.is(events.all.at(-1)?.__typename, 'SessionStatusEvent');
+    t.is(mesh.model.requestsFor('I wait.').length, 0);
 
-  const { messages } = await readSession(ada, sessionId);
-  t.deepEqual(
-    messages.map(({ role, text, turnIndex }) => `${turnIndex} ${role} ${text}`),
-    ['0 USER End me.', '1 USER I wait.', '2 USER I wait too.', '3 MODEL Half a '],
-  );
-  const { transcript } = await evaluated(ada, sessionId);
-  t.deepEqual(
-    transcript.map(({ text }) => text),
-    messages.map(({ text }) => text),
-  );
-});
+    const { messages } = await readSession(ada, sessionId);
+    t.deepEqual(
+      messages.map(({ role, text, turnIndex }) => `${turnIndex} ${role} ${text}`),
+      ['0 USER End me.', '1 USER I wait.', '2 USER I wait too.', '3 MODEL Half a '],
+    );
+    const { transcript } = await evaluated(ada, sessionId);
+    t.deepEqual(
+      transcript.map(({ text }) => text),
+      messages.map(({ text }) => text),
+    );
+  },
+);
 
-test('ten ends of one session at once end it once, with one evaluation', async (t) => {
-  const ada = await (await mesh()).person();
-  const { sessionId, events } = await inMidTurn(t, ada, 'End me ten times.');
+story('ten ends of one session at once end it once, with one evaluation', async (t, mesh) => {
+  const { ada, sessionId, events } = await inMidTurn(t, mesh, 'End me ten times.');
   const ends = await Promise.all(Array.from({ length: 10 }, () => endSession(ada, sessionId)));
   t.is(new Set(ends.map(({ status, endedAt }) => `${status} ${endedAt}`)).size, 1);
   await events.sessionEnded();

@@ -1,19 +1,17 @@
 import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
 import { converse, readSession, sendMessage } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
-import { sharedModel } from '../src/scripted-model.ts';
 import { idsGrow } from '../src/session-events.ts';
+import { stories } from '../src/stories.ts';
 
-const model = sharedModel(test);
-const mesh = sharedMesh(test, async () => (await model()).env);
+const story = stories(test);
 
-test('ten messages sent at once to one session get ten replies, each its own, in order', async (t) => {
-  const ada = await (await mesh()).person();
+story('ten messages sent at once to one session get ten replies, each its own, in order', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   const asked = Array.from({ length: 10 }, (_, n) => `Question ${n} of ten`);
   const gate = createGate();
-  for (const text of asked) (await model()).answer(text, { text: `Answer to: ${text}`, beforeHeaders: gate });
+  for (const text of asked) mesh.model.answer(text, { text: `Answer to: ${text}`, beforeHeaders: gate });
 
   const sent = Promise.all(asked.map((text, n) => sendMessage(ada, sessionId, text, `turn ${n}`)));
   await sent;
@@ -46,39 +44,42 @@ test('ten messages sent at once to one session get ten replies, each its own, in
   );
 });
 
-test('the model is asked one message of a session at a time, with what was said before and nothing that waits', async (t) => {
-  const ada = await (await mesh()).person();
-  const { sessionId, events } = await converse(t, ada);
-  const asked = ['First of three', 'Second of three', 'Third of three'];
-  const gate = createGate();
-  for (const text of asked) (await model()).answer(text, { text: `Re: ${text}`, beforeHeaders: gate });
-  for (const text of asked) await sendMessage(ada, sessionId, text);
-  const { server, requestsFor } = await model();
-  const requests = () => asked.flatMap((text) => requestsFor(text));
+story(
+  'the model is asked one message of a session at a time, with what was said before and nothing that waits',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const { sessionId, events } = await converse(t, ada);
+    const asked = ['First of three', 'Second of three', 'Third of three'];
+    const gate = createGate();
+    for (const text of asked) mesh.model.answer(text, { text: `Re: ${text}`, beforeHeaders: gate });
+    for (const text of asked) await sendMessage(ada, sessionId, text);
+    const { server, requestsFor } = mesh.model;
+    const requests = () => asked.flatMap((text) => requestsFor(text));
 
-  for (const [n, text] of asked.entries()) {
-    await server.until(() => requestsFor(text).length > 0);
-    t.is(requests().length, n + 1);
-    gate.release();
-    await events.turns(n + 1);
-  }
-  const histories = requests().map(({ body }) =>
-    body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content),
-  );
-  t.deepEqual(histories, [
-    [asked[0]],
-    [asked[0], `Re: ${asked[0]}`, asked[1]],
-    [asked[0], `Re: ${asked[0]}`, asked[1], `Re: ${asked[1]}`, asked[2]],
-  ]);
-});
+    for (const [n, text] of asked.entries()) {
+      await server.until(() => requestsFor(text).length > 0);
+      t.is(requests().length, n + 1);
+      gate.release();
+      await events.turns(n + 1);
+    }
+    const histories = requests().map(({ body }) =>
+      body.messages.filter(({ role }) => role !== 'system').map(({ content }) => content),
+    );
+    t.deepEqual(histories, [
+      [asked[0]],
+      [asked[0], `Re: ${asked[0]}`, asked[1]],
+      [asked[0], `Re: ${asked[0]}`, asked[1], `Re: ${asked[1]}`, asked[2]],
+    ]);
+  },
+);
 
-test('sessions do not wait for each other', async (t) => {
-  const ada = await (await mesh()).person();
+story('sessions do not wait for each other', async (t, mesh) => {
+  const ada = await mesh.person();
   const gate = createGate();
-  (await model()).answer('Hold this session.', { beforeHeaders: gate });
+  mesh.model.answer('Hold this session.', { beforeHeaders: gate });
   const [held, free] = [await converse(t, ada), await converse(t, ada)];
   await sendMessage(ada, held.sessionId, 'Hold this session.');
-  const { server } = await model();
+  const { server } = mesh.model;
   await server.until(() => server.requests.some(({ body }) => JSON.stringify(body).includes('Hold this session.')));
   await sendMessage(ada, free.sessionId, 'And this one?');
   t.is((await free.events.turns(1))[0]?.__typename, 'AiResponseEvent');

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { sharedMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 const key = 'generateApiKey { key }';
 const tenant = '{ myTenant { id name isSuspended } }';
 
@@ -9,7 +9,7 @@ interface MyTenant {
   myTenant: { id: number; name: string; isSuspended: boolean } | null;
 }
 
-test('who deletes their tenant does nothing in it any more in the same document', async (t) => {
+story('who deletes their tenant does nothing in it any more in the same document', async (t, mesh) => {
   const after = [
     key,
     'updateTenant(input: { name: "back" }) { id }',
@@ -18,7 +18,7 @@ test('who deletes their tenant does nothing in it any more in the same document'
     'createAgent(input: { name: "a", personaPrompt: "p", position: "x" }) { id }',
   ];
   for (const next of after) {
-    const ada = await (await mesh()).person();
+    const ada = await mesh.person();
     const { data, errors } = await ada.send(`mutation { deleteTenant ${next} }`);
     t.falsy(data, next);
     t.like(errors, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'NO_TENANT' } }], next);
@@ -27,8 +27,8 @@ test('who deletes their tenant does nothing in it any more in the same document'
   }
 });
 
-test('what follows a new tenant in the same document happens to that one', async (t) => {
-  const ada = await (await mesh()).person();
+story('what follows a new tenant in the same document happens to that one', async (t, mesh) => {
+  const ada = await mesh.person();
   const { myTenant: before } = await ada.query<MyTenant>(tenant);
   const made = await ada.query<{ createTenant: { id: number }; updateTenant: { id: number } }>(
     'mutation { createTenant(input: { name: "second" }) { id } updateTenant(input: { name: "renamed" }) { id name } }',
@@ -39,25 +39,28 @@ test('what follows a new tenant in the same document happens to that one', async
   t.like((await ada.query<MyTenant>(tenant)).myTenant, { name: 'third' });
 });
 
-test('who suspends their tenant does what a suspended one may in the same document, and nothing else', async (t) => {
-  const ada = await (await mesh()).person();
-  const suspend = 'updateTenant(input: { isSuspended: true }) { id }';
-  for (const next of [key, 'upsertAvatarConfig(input: { speakingRate: 2 }) { id }']) {
-    t.like(await ada.refusal(`mutation { ${suspend} ${next} }`), {
-      extensions: { code: 'FORBIDDEN', reason: 'TENANT_SUSPENDED' },
-    });
-  }
-  t.like(await ada.query('{ avatarConfig { speakingRate } }'), { avatarConfig: { speakingRate: 1 } });
-  const lift = 'lift: updateTenant(input: { isSuspended: false }) { id }';
-  t.like(await ada.refusal(`mutation { ${lift} ${key} }`), { extensions: { reason: 'TENANT_SUSPENDED' } });
-  t.like((await ada.query<MyTenant>(tenant)).myTenant, { isSuspended: true });
-  await ada.query(`mutation { ${lift} }`);
-  await ada.query(`mutation { ${key} ${suspend} ${lift} }`);
-  t.like((await ada.query<MyTenant>(tenant)).myTenant, { isSuspended: false });
-});
+story(
+  'who suspends their tenant does what a suspended one may in the same document, and nothing else',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const suspend = 'updateTenant(input: { isSuspended: true }) { id }';
+    for (const next of [key, 'upsertAvatarConfig(input: { speakingRate: 2 }) { id }']) {
+      t.like(await ada.refusal(`mutation { ${suspend} ${next} }`), {
+        extensions: { code: 'FORBIDDEN', reason: 'TENANT_SUSPENDED' },
+      });
+    }
+    t.like(await ada.query('{ avatarConfig { speakingRate } }'), { avatarConfig: { speakingRate: 1 } });
+    const lift = 'lift: updateTenant(input: { isSuspended: false }) { id }';
+    t.like(await ada.refusal(`mutation { ${lift} ${key} }`), { extensions: { reason: 'TENANT_SUSPENDED' } });
+    t.like((await ada.query<MyTenant>(tenant)).myTenant, { isSuspended: true });
+    await ada.query(`mutation { ${lift} }`);
+    await ada.query(`mutation { ${key} ${suspend} ${lift} }`);
+    t.like((await ada.query<MyTenant>(tenant)).myTenant, { isSuspended: false });
+  },
+);
 
-test('a sign-in that ends in mid-document does nothing more in it', async (t) => {
-  const ada = await (await mesh()).person();
+story('a sign-in that ends in mid-document does nothing more in it', async (t, mesh) => {
+  const ada = await mesh.person();
   const spent = ada.tokens?.refreshToken;
   const refresh = 'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken refreshToken } }';
   type Refreshed = { refreshToken: { refreshToken: string } };
@@ -72,25 +75,28 @@ test('a sign-in that ends in mid-document does nothing more in it', async (t) =>
     errors?.map(({ extensions }) => extensions.code),
     ['UNAUTHENTICATED'],
   );
-  const elsewhere = (await mesh()).visitor();
+  const elsewhere = mesh.visitor();
   const email = ada.account?.email ?? '';
   await t.throwsAsync(elsewhere.login({ email, password }));
   await elsewhere.login({ email, password: ada.account?.password ?? '' });
 });
 
-test('aliases of changePassword run one after another: the last one holds, and this sign-in with it', async (t) => {
-  const ada = await (await mesh()).person();
-  const other = await ada.elsewhere();
-  const aliases = Array.from(
-    { length: 20 },
-    (_, n) => `p${n}: changePassword(input: { newPassword: "passphrase ${n}" })`,
-  );
-  const done = await ada.query(`mutation { ${aliases.join(' ')} }`);
-  t.is(Object.values(done).filter(Boolean).length, 20);
-  t.like(await other.refusal(tenant), { extensions: { code: 'UNAUTHENTICATED' } });
-  t.truthy((await ada.query<MyTenant>(tenant)).myTenant);
-  const elsewhere = (await mesh()).visitor();
-  const email = ada.account?.email ?? '';
-  await t.throwsAsync(elsewhere.login({ email, password: 'passphrase 18' }));
-  await elsewhere.login({ email, password: 'passphrase 19' });
-});
+story(
+  'aliases of changePassword run one after another: the last one holds, and this sign-in with it',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const other = await ada.elsewhere();
+    const aliases = Array.from(
+      { length: 20 },
+      (_, n) => `p${n}: changePassword(input: { newPassword: "passphrase ${n}" })`,
+    );
+    const done = await ada.query(`mutation { ${aliases.join(' ')} }`);
+    t.is(Object.values(done).filter(Boolean).length, 20);
+    t.like(await other.refusal(tenant), { extensions: { code: 'UNAUTHENTICATED' } });
+    t.truthy((await ada.query<MyTenant>(tenant)).myTenant);
+    const elsewhere = mesh.visitor();
+    const email = ada.account?.email ?? '';
+    await t.throwsAsync(elsewhere.login({ email, password: 'passphrase 18' }));
+    await elsewhere.login({ email, password: 'passphrase 19' });
+  },
+);

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 const units = ['gateway', 'identity', 'agent', 'session', 'evaluation'];
 
 for (const unit of units) {
-  test(`${unit} tells operators that it is alive and ready`, async (t) => {
-    const { addresses } = await mesh();
+  story(`${unit} tells operators that it is alive and ready`, async (t, mesh) => {
+    const { addresses } = mesh;
     for (const ops of addresses(unit, 'ops')) {
       const [health, ready] = await Promise.all([fetch(`${ops}/healthz`), fetch(`${ops}/readyz`)]);
       t.is(health.status, 200);
@@ -17,8 +17,8 @@ for (const unit of units) {
   });
 }
 
-test('every unit counts what it does', async (t) => {
-  const { person, addresses } = await mesh();
+story('every unit counts what it does', async (t, mesh) => {
+  const { person, addresses } = mesh;
   const ada = await person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Count me.');

@@ -1,44 +1,45 @@
 import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
 import { converse, follow, sendMessage } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
-import { sharedModel } from '../src/scripted-model.ts';
 import { idsGrow, type SessionEvent } from '../src/session-events.ts';
+import { stories } from '../src/stories.ts';
 
-const model = sharedModel(test);
-const mesh = sharedMesh(test, async () => (await model()).env);
+const story = stories(test);
 
-test('a stream whose socket is destroyed in mid-turn goes on after the last event, each chunk once', async (t) => {
-  const ada = await (await mesh()).person();
-  const words = Array.from({ length: 40 }, (_, n) => `w${n} `);
-  const beforeDelta = createGate();
-  (await model()).answer('A long story, please.', { text: words, beforeDelta });
-  const { sessionId, events: first } = await converse(t, ada);
-  await sendMessage(ada, sessionId, 'A long story, please.');
-  beforeDelta.release(10);
-  await first.until('ten words', () => first.streamed(0) === words.slice(0, 10).join(''));
-  first.cut();
-  await first.until('the cut', ({ closed }) => closed);
+story(
+  'a stream whose socket is destroyed in mid-turn goes on after the last event, each chunk once',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const words = Array.from({ length: 40 }, (_, n) => `w${n} `);
+    const beforeDelta = createGate();
+    mesh.model.answer('A long story, please.', { text: words, beforeDelta });
+    const { sessionId, events: first } = await converse(t, ada);
+    await sendMessage(ada, sessionId, 'A long story, please.');
+    beforeDelta.release(10);
+    await first.until('ten words', () => first.streamed(0) === words.slice(0, 10).join(''));
+    first.cut();
+    await first.until('the cut', ({ closed }) => closed);
 
-  beforeDelta.release(10); // said while nobody listens
-  const second = follow(t, ada, sessionId, first.lastEventId);
-  await second.until('ten more words', () => second.streamed(0) === words.slice(10, 20).join(''));
-  second.cut();
-  await second.until('the cut', ({ closed }) => closed);
+    beforeDelta.release(10); // said while nobody listens
+    const second = follow(t, ada, sessionId, first.lastEventId);
+    await second.until('ten more words', () => second.streamed(0) === words.slice(10, 20).join(''));
+    second.cut();
+    await second.until('the cut', ({ closed }) => closed);
 
-  beforeDelta.open(); // the rest, the reply included, is said while nobody listens
-  const third = follow(t, ada, sessionId, second.lastEventId);
-  const [reply] = await third.turns(1);
-  const all = [...first.all, ...second.all, ...third.all];
-  t.true(idsGrow(all));
-  t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
-  t.is(joined(all), words.join(''));
-  t.is(all.filter(({ __typename }) => __typename === 'AiResponseEvent').length, 1);
-  t.is((await model()).requestsFor('A long story, please.').length, 1, 'a lost socket started the reply anew');
-});
+    beforeDelta.open(); // the rest, the reply included, is said while nobody listens
+    const third = follow(t, ada, sessionId, second.lastEventId);
+    const [reply] = await third.turns(1);
+    const all = [...first.all, ...second.all, ...third.all];
+    t.true(idsGrow(all));
+    t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
+    t.is(joined(all), words.join(''));
+    t.is(all.filter(({ __typename }) => __typename === 'AiResponseEvent').length, 1);
+    t.is(mesh.model.requestsFor('A long story, please.').length, 1, 'a lost socket started the reply anew');
+  },
+);
 
-test('`after: "0"` replays all that is kept, the same to everybody, and then goes live', async (t) => {
-  const ada = await (await mesh()).person();
+story('`after: "0"` replays all that is kept, the same to everybody, and then goes live', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada, { openingGreeting: 'Welcome back.' });
   await sendMessage(ada, sessionId, 'One.');
   await events.turns(1);
@@ -55,8 +56,8 @@ test('`after: "0"` replays all that is kept, the same to everybody, and then goe
   t.deepEqual(late.all, events.all);
 });
 
-test('every place in a stream is a place to go on from', async (t) => {
-  const ada = await (await mesh()).person();
+story('every place in a stream is a place to go on from', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Say a few words.');
   await events.turns(1);
@@ -69,8 +70,8 @@ test('every place in a stream is a place to go on from', async (t) => {
   }
 });
 
-test('a resumed stream that has seen all waits for what comes next', async (t) => {
-  const ada = await (await mesh()).person();
+story('a resumed stream that has seen all waits for what comes next', async (t, mesh) => {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'One.');
   await events.turns(1);
@@ -82,8 +83,8 @@ test('a resumed stream that has seen all waits for what comes next', async (t) =
 });
 
 for (const after of ['', 'yesterday', '1-', '-1', '1-2-3', '١-٢', '1-2 ', '99999999999999999999999-0', 'null']) {
-  test(`an after that is no event id is refused: ${JSON.stringify(after)}`, async (t) => {
-    const ada = await (await mesh()).person();
+  story(`an after that is no event id is refused: ${JSON.stringify(after)}`, async (t, mesh) => {
+    const ada = await mesh.person();
     const { sessionId } = await converse(t, ada);
     const events = follow(t, ada, sessionId, after);
     const errors = await events.until('the refusal', (seen) => seen.errors);

@@ -1,16 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
 import { newAccount, type Tokens } from '../src/client.ts';
 import { converse, endSession, evaluated, follow, interruptSession, sendMessage } from '../src/conversation.ts';
-import { modelKey, observedMesh } from '../src/observed-mesh.ts';
+import { modelKey } from '../src/forwarder.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import { observe } from '../src/observed.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = observedMesh(test);
+const story = stories(test);
 
-test('what people say, and what lets them in, is in no log line, no span and no metric', async (t) => {
-  const { model, visitor, metrics, told: tell } = await mesh(t);
+story('what people say, and what lets them in, is in no log line, no span and no metric', async (t, mesh) => {
+  const { model, visitor } = mesh;
+  const observed = observe(mesh);
+  const mark = Math.random().toString(36).slice(2, 8);
   const secrets: string[] = [modelKey];
   const canary = (name: string) => {
-    const value = `canary-${name}-${secrets.length}`;
+    const value = `canary-${name}-${secrets.length}-${mark}`;
     secrets.push(value);
     return value;
   };
@@ -54,7 +60,7 @@ test('what people say, and what lets them in, is in no log line, no span and no 
   );
   model.judge(said, { json: { score: canary('judgement') } }); // three times refused, then judged offline
   await endSession(ada, sessionId);
-  await evaluated(ada, sessionId, 10_000);
+  await evaluated(ada, sessionId);
 
   // And everything that is refused.
   const bad = visitor();
@@ -88,9 +94,9 @@ test('what people say, and what lets them in, is in no log line, no span and no 
   const refused = follow(t, ada, sessionId, canary('after'));
   await refused.until('the refusal', ({ errors, closed }) => errors ?? closed);
 
-  const counted = await metrics();
   await Promise.all([events.close(), refused.close()]);
-  const told = { ...(await tell()), metrics: counted };
+  await observed.toldAll();
+  const told = { log: observed.log(), spans: observed.spansText(), metrics: await metricsOf(mesh) };
   t.true(told.log.split('\n').length > 5, 'a log that tells nothing shows nothing here');
   t.regex(told.spans, /RunTurn/);
   t.regex(told.metrics, /sendMessage/);
@@ -106,6 +112,13 @@ test('what people say, and what lets them in, is in no log line, no span and no 
   }
 });
 
+/** The metrics of every replica. */
+async function metricsOf({ addresses }: TestMesh): Promise<string> {
+  const urls = ['gateway', 'identity', 'agent', 'session', 'evaluation'].flatMap((unit) => addresses(unit, 'ops'));
+  const texts = urls.map(async (url) => (await fetch(`${url}/metrics`)).text());
+  return (await Promise.all(texts)).join('\n');
+}
+
 /** A gate that lets one delta through. */
 function releasedOnce() {
   const gate = createGate();
@@ -118,9 +131,10 @@ function around(text: string, secret: string): string {
   return at < 0 ? '' : text.slice(Math.max(0, at - 300), at + 100);
 }
 
-test('what goes wrong is logged with the request id that the client was told, and with its trace', async (t) => {
-  const { model, person, told } = await mesh(t);
-  const ada = await person();
+story('what goes wrong is logged with the request id that the client was told, and with its trace', async (t, mesh) => {
+  const observed = observe(mesh);
+  const { model } = mesh;
+  const ada = await mesh.person();
   model.answer('Fail, please.', { status: 401 });
   const { sessionId, events } = await converse(t, ada);
   const send = (requestId: string) =>
@@ -129,14 +143,17 @@ test('what goes wrong is logged with the request id that the client was told, an
       { id: sessionId },
       { 'x-request-id': requestId },
     );
-  const well = await send('story-request-1');
-  t.is(well.headers.get('x-request-id'), 'story-request-1');
+  const requestId = randomUUID();
+  const well = await send(requestId);
+  t.is(well.headers.get('x-request-id'), requestId);
   const other = await send('not well formed');
   t.regex(other.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
   await events.turns(2);
   await events.close();
 
-  const lines = (await told()).log
+  await observed.toldAll();
+  const lines = observed
+    .log()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);

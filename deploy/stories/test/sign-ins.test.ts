@@ -1,15 +1,15 @@
 import test from 'ava';
 import { createAgent, follow, startSession } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 import { closesWithinASecond, withinASecond } from '../src/within-a-second.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 
 const changePassword = 'mutation ($newPassword: String!) { changePassword(input: { newPassword: $newPassword }) }';
 const newPassword = 'a horse that answers to nothing';
 
-test('changing the password ends every other sign-in at once, and its sockets within a second', async (t) => {
-  const ada = await (await mesh()).person();
+story('changing the password ends every other sign-in at once, and its sockets within a second', async (t, mesh) => {
+  const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
   const [phone, laptop] = [await ada.elsewhere(), await ada.elsewhere()];
   const sockets = [phone, laptop].map((client) => follow(t, client, id));
@@ -42,8 +42,8 @@ test('changing the password ends every other sign-in at once, and its sockets wi
   await ada.login({ email, password: newPassword });
 });
 
-test('a socket opens only for the platform and a credential that holds', async (t) => {
-  const ada = await (await mesh()).person();
+story('a socket opens only for the platform and a credential that holds', async (t, mesh) => {
+  const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
   const refused = async (client: typeof ada, how: string) => {
     const events = follow(t, client, id);
@@ -51,7 +51,7 @@ test('a socket opens only for the platform and a credential that holds', async (
     t.is(code, 4403, how);
     t.deepEqual(events.all, []);
   };
-  const forged = (await mesh()).visitor();
+  const forged = mesh.visitor();
   const [head, body] = (ada.tokens?.accessToken ?? '').split('.');
   const signature = Buffer.alloc(64, 7).toString('base64url');
   if (ada.tokens) forged.tokens = { ...ada.tokens, accessToken: `${head}.${body}.${signature}` };
@@ -60,8 +60,8 @@ test('a socket opens only for the platform and a credential that holds', async (
   await refused(forged, 'no token at all');
 });
 
-test('a forged, empty or foreign-looking access token is no sign-in', async (t) => {
-  const { visitor, person } = await mesh();
+story('a forged, empty or foreign-looking access token is no sign-in', async (t, mesh) => {
+  const { visitor, person } = mesh;
   const ada = await person();
   const [head = '', body = '', signature = ''] = (ada.tokens?.accessToken ?? '').split('.');
   const payload = JSON.parse(Buffer.from(body, 'base64url').toString()) as object;
@@ -81,8 +81,8 @@ test('a forged, empty or foreign-looking access token is no sign-in', async (t) 
   }
 });
 
-test('operations need the platform header, and unknown ones are told from refused ones', async (t) => {
-  const ada = await (await mesh()).person();
+story('operations need the platform header, and unknown ones are told from refused ones', async (t, mesh) => {
+  const ada = await mesh.person();
   const without = await ada.send('{ myTenant { id } }', {}, { 'x-app-platform': 'browser' });
   t.is(without.status, 400);
   t.is(without.errors?.[0]?.extensions.code, 'PLATFORM_REQUIRED');

@@ -1,16 +1,17 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Client } from '../src/client.ts';
 import { converse, findEvaluation, follow } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 import { closesWithinASecond } from '../src/within-a-second.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 
 const suspend = 'mutation ($on: Boolean!) { updateTenant(input: { isSuspended: $on }) { isSuspended } }';
 
 /** Two sign-ins of one person, each on a socket that follows the same session. */
-async function followed(t: ExecutionContext) {
-  const ada = await (await mesh()).person();
+async function followed(t: ExecutionContext, mesh: TestMesh) {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   const elsewhere = await ada.elsewhere();
   const second = follow(t, elsewhere, sessionId);
@@ -24,17 +25,20 @@ async function refusedSocket(t: ExecutionContext, client: Client, sessionId: num
   return events.until('the refusal', ({ closed, errors }) => closed ?? errors?.[0]?.extensions);
 }
 
-test('a tenant that is suspended loses its sockets within a second, and gets them back with its rights', async (t) => {
-  const { ada, sessionId, close } = await followed(t);
-  await ada.query(suspend, { on: true });
-  await close();
-  t.like(await refusedSocket(t, ada, sessionId), { code: 4403 });
-  await ada.query(suspend, { on: false });
-  await follow(t, ada, sessionId).opened();
-});
+story(
+  'a tenant that is suspended loses its sockets within a second, and gets them back with its rights',
+  async (t, mesh) => {
+    const { ada, sessionId, close } = await followed(t, mesh);
+    await ada.query(suspend, { on: true });
+    await close();
+    t.like(await refusedSocket(t, ada, sessionId), { code: 4403 });
+    await ada.query(suspend, { on: false });
+    await follow(t, ada, sessionId).opened();
+  },
+);
 
-test('a tenant that is deleted loses its sockets within a second, and its session ends unjudged', async (t) => {
-  const { ada, elsewhere, sessionId, close } = await followed(t);
+story('a tenant that is deleted loses its sockets within a second, and its session ends unjudged', async (t, mesh) => {
+  const { ada, elsewhere, sessionId, close } = await followed(t, mesh);
   await ada.query('mutation { deleteTenant }');
   await close();
   for (const client of [ada, elsewhere]) {
@@ -45,11 +49,14 @@ test('a tenant that is deleted loses its sockets within a second, and its sessio
   t.is(await findEvaluation(ada, sessionId), null);
 });
 
-test('a sign-in that turns to another tenant loses its socket in the one it left; other sign-ins keep theirs', async (t) => {
-  const { ada, elsewhere, sessionId, events, second } = await followed(t);
-  await ada.query('mutation { createTenant(input: { name: "Elsewhere" }) { id } }');
-  await closesWithinASecond(t, [events]);
-  t.is(second.closed, undefined);
-  t.like(await refusedSocket(t, ada, sessionId), { code: 'NOT_FOUND' });
-  await follow(t, elsewhere, sessionId).opened();
-});
+story(
+  'a sign-in that turns to another tenant loses its socket in the one it left; other sign-ins keep theirs',
+  async (t, mesh) => {
+    const { ada, elsewhere, sessionId, events, second } = await followed(t, mesh);
+    await ada.query('mutation { createTenant(input: { name: "Elsewhere" }) { id } }');
+    await closesWithinASecond(t, [events]);
+    t.is(second.closed, undefined);
+    t.like(await refusedSocket(t, ada, sessionId), { code: 'NOT_FOUND' });
+    await follow(t, elsewhere, sessionId).opened();
+  },
+);

@@ -1,19 +1,18 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import type { Client } from '../src/client.ts';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
-import { observedMesh } from '../src/observed-mesh.ts';
-import type { Span } from '../src/trace-collector.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import { type Observed, observe, type Span } from '../src/observed.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = observedMesh(test);
+const story = stories(test);
 
-// One after the other: where both share a mesh, the spans of each are its own.
-test.serial(
+story(
   'one trace leads from sendMessage to the last chunk, and one from endSession to the evaluation, by link',
-  async (t) => {
-    const { person, collector } = await mesh(t);
-    await converseToTheEnd(t, await person());
-    const seen = () => tracesIn(collector.spans);
+  async (t, mesh) => {
+    const observed = observe(mesh);
+    const requestIds = await converseToTheEnd(t, mesh);
+    const seen = () => tracesIn(spansOf(observed, requestIds));
     // Each process sends its own spans, in its own time.
     await eventually('both traces are whole', () => isWhole(seen())).catch(() => undefined);
 
@@ -29,29 +28,48 @@ test.serial(
   },
 );
 
-test.serial('no span is without its parent', async (t) => {
-  const { person, collector, told } = await mesh(t);
-  await converseToTheEnd(t, await person());
-  await told();
+story('no span is without its parent', async (t, mesh) => {
+  const observed = observe(mesh);
+  const requestIds = await converseToTheEnd(t, mesh);
+  await observed.toldAll();
+  const mine = () => spansOf(observed, requestIds);
   const orphans = () => {
-    const known = new Set(collector.spans.map(({ spanId }) => spanId));
-    return collector.spans.filter(({ parentSpanId }) => parentSpanId && !known.has(parentSpanId));
+    const spans = mine();
+    const known = new Set(spans.map(({ spanId }) => spanId));
+    return spans.filter(({ parentSpanId }) => parentSpanId && !known.has(parentSpanId)).map(({ name }) => name);
   };
   await eventually('the last parents are there', () => orphans().length === 0).catch(() => undefined);
-  t.true(collector.spans.length > 10);
-  t.deepEqual(
-    orphans().map(({ name }) => name),
-    [],
-  );
+  t.true(mine().length > 10);
+  t.deepEqual(orphans(), []);
 });
 
-async function converseToTheEnd(t: ExecutionContext, ada: Client): Promise<void> {
+/** @returns the ids of the requests that it took. */
+async function converseToTheEnd(t: ExecutionContext, mesh: TestMesh): Promise<ReadonlySet<string>> {
+  const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Trace me.');
   await events.turns(1);
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
   await events.close();
+  return ada.requestIds;
+}
+
+/** The spans of all that these requests have led to: others are at work on the mesh meanwhile. */
+function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
+  const lines = observed
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"requestId"'));
+  const told = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
+  const traces = new Set(told.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
+  const spans = observed.spans();
+  // What an event sets off has a trace of its own, which names the one of its cause by a link.
+  const linked = spans.flatMap(({ traceId, links = [] }) =>
+    links.some((link) => traces.has(link.traceId)) ? traceId : [],
+  );
+  const all = new Set([...traces, ...linked]);
+  return spans.filter(({ traceId }) => all.has(traceId));
 }
 
 /** The names of what happened within and around the turn and the judgement, the nearest first. */

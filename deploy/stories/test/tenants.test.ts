@@ -1,13 +1,13 @@
 import test from 'ava';
 import { createAgent, readSession, startSession } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
 
-const mesh = sharedMesh(test);
+const story = stories(test);
 
 const noTenant = { extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'NO_TENANT' } };
 
-test('a second tenant takes over the sign-in that made it, with nothing of the first in sight', async (t) => {
-  const ada = await (await mesh()).person();
+story('a second tenant takes over the sign-in that made it, with nothing of the first in sight', async (t, mesh) => {
+  const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const elsewhere = await ada.elsewhere();
   const { createTenant } = await ada.query<{ createTenant: { id: number; name: string; plan: string } }>(
@@ -26,8 +26,8 @@ test('a second tenant takes over the sign-in that made it, with nothing of the f
   t.deepEqual(await ada.query('query ($id: ID!) { agent(id: $id) { id } }', { id: agentId }), { agent: null });
 });
 
-test('a tenant that is deleted leaves its members without one, until they make another', async (t) => {
-  const ada = await (await mesh()).person();
+story('a tenant that is deleted leaves its members without one, until they make another', async (t, mesh) => {
+  const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const { id: sessionId } = await startSession(ada, agentId);
   const elsewhere = await ada.elsewhere();
@@ -49,8 +49,8 @@ test('a tenant that is deleted leaves its members without one, until they make a
   t.like(await ada.query('{ myTenant { name } agentCount }'), { myTenant: { name: 'Again' }, agentCount: 0 });
 });
 
-test('updateTenant changes what it is given, and null clears the overrides alone', async (t) => {
-  const ada = await (await mesh()).person();
+story('updateTenant changes what it is given, and null clears the overrides alone', async (t, mesh) => {
+  const ada = await mesh.person();
   const update =
     'mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { name plan llmProviderOverride llmModelOverride } }';
   t.deepEqual(
@@ -74,8 +74,8 @@ test('updateTenant changes what it is given, and null clears the overrides alone
   }
 });
 
-test('an API key is shown once, in its shape, and takes the place of the one before', async (t) => {
-  const ada = await (await mesh()).person();
+story('an API key is shown once, in its shape, and takes the place of the one before', async (t, mesh) => {
+  const ada = await mesh.person();
   const generate = async () => {
     const { generateApiKey } = await ada.query<{ generateApiKey: { key: string; warning: string } }>(
       'mutation { generateApiKey { key warning } }',
@@ -87,13 +87,13 @@ test('an API key is shown once, in its shape, and takes the place of the one bef
   t.not(first.key, second.key);
   t.regex(first.warning, /once/i);
   // No operation of today takes an API key: it counts as no credential where another kind is asked for.
-  const { visitor } = await mesh();
+  const { visitor } = mesh;
   const answer = await visitor().send('{ myTenant { id } }', {}, { 'x-api-key': second.key });
   t.is(answer.errors?.[0]?.extensions.code, 'UNAUTHENTICATED');
 });
 
-test('avatar defaults are changed field by field; null clears the address alone', async (t) => {
-  const ada = await (await mesh()).person();
+story('avatar defaults are changed field by field; null clears the address alone', async (t, mesh) => {
+  const ada = await mesh.person();
   const fields = 'gender glbModel voiceTier languageCode speakingRate liveTalkingUrl';
   const upsert = `mutation ($input: UpsertAvatarConfigInput!) { upsertAvatarConfig(input: $input) { ${fields} } }`;
   const { upsertAvatarConfig: changed } = await ada.query<{ upsertAvatarConfig: object }>(upsert, {
@@ -117,8 +117,8 @@ test('avatar defaults are changed field by field; null clears the address alone'
   });
 });
 
-test('a suspended tenant can be read, unsuspended and ended, and does nothing else', async (t) => {
-  const ada = await (await mesh()).person();
+story('a suspended tenant can be read, unsuspended and ended, and does nothing else', async (t, mesh) => {
+  const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const { id: sessionId } = await startSession(ada, agentId);
   const suspend = 'mutation ($on: Boolean!) { updateTenant(input: { isSuspended: $on }) { isSuspended } }';

@@ -1,22 +1,24 @@
+import { randomInt } from 'node:crypto';
 import { request } from 'node:http';
 import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
 import { createAgent, endSession, readSession, startSession } from '../src/conversation.ts';
-import { sharedMesh } from '../src/mesh.ts';
-import { sharedModel } from '../src/scripted-model.ts';
-import { servedOperations } from '../src/served-operations.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import { servedOperations } from '../src/operations.ts';
+import { stories } from '../src/stories.ts';
 
 /** The proxy in front of the gateways comes from here, as tests configure them; who comes from elsewhere is believed nothing. */
 const proxy = '127.0.0.1';
-const model = sharedModel(test);
-const mesh = sharedMesh(test, async () => ({ ...(await model()).env, TRUSTED_PROXIES: `${proxy}/32` }));
+const story = stories(test);
 
 /** The gateways in turn: what one has counted holds at all. */
-async function inTurn(): Promise<() => string> {
-  const { gateways } = await mesh();
+function inTurn({ gateways }: TestMesh): () => string {
   let n = 0;
   return () => gateways[n++ % gateways.length] ?? '';
 }
+
+/** An address that nobody else comes from: windows are a minute long, and others may have come before. */
+const addressIn = (network: number) => `${network}.${randomInt(256)}.${randomInt(256)}.${randomInt(2, 255)}`;
 
 interface Sent {
   from: string;
@@ -69,54 +71,57 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token }:
   });
 }
 
-test('every throttled operation passes as often as its window says, then is 429 for that address alone', async (t) => {
-  const { visitor } = await mesh();
-  const gateway = await inTurn();
-  const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
-  t.true(throttled.length >= 4);
-  for (const [n, operation] of throttled.entries()) {
-    const { requests, windowSeconds } = operation.throttle ?? { requests: 0, windowSeconds: 0 };
-    const { document: query, name } = operation;
-    const variables = operation.variables();
-    const via = (client: string) => send(gateway(), { from: proxy, forwardedFor: client, query, variables });
-    const one = `203.0.113.${n + 1}`;
-    for (let i = 0; i < requests; i += 1) {
-      const { status, policy } = await via(one);
-      t.is(status, 200, `${name}, request ${i + 1}`);
-      t.is(policy, `"${name}";q=${requests};w=${windowSeconds}`);
+story(
+  'every throttled operation passes as often as its window says, then is 429 for that address alone',
+  async (t, mesh) => {
+    const { visitor } = mesh;
+    const gateway = inTurn(mesh);
+    const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
+    t.true(throttled.length >= 4);
+    for (const operation of throttled) {
+      const { requests, windowSeconds } = operation.throttle ?? { requests: 0, windowSeconds: 0 };
+      const { document: query, name } = operation;
+      const variables = operation.variables();
+      const via = (client: string) => send(gateway(), { from: proxy, forwardedFor: client, query, variables });
+      const one = addressIn(203);
+      for (let i = 0; i < requests; i += 1) {
+        const { status, policy } = await via(one);
+        t.is(status, 200, `${name}, request ${i + 1}`);
+        t.is(policy, `"${name}";q=${requests};w=${windowSeconds}`);
+      }
+      const refused = await via(one);
+      t.is(refused.status, 429, name);
+      t.regex(refused.text, /"TOO_MANY_REQUESTS"/);
+      const seconds = Number(refused.retryAfter);
+      t.true(seconds > 0 && seconds <= windowSeconds, `${name}: ${refused.retryAfter}`);
+      t.is((await via(`6.6.6.6, ${one}`)).status, 429, `${name}: what a client says before the proxy speaks`);
+      t.is((await via(addressIn(198))).status, 200, `${name}: another address`);
+
+      // One document of more than the window takes counts nothing; one of just as many counts each.
+      const many = (client: string, count: number) =>
+        send(gateway(), { from: proxy, forwardedFor: client, query: operation.repeated(count), variables });
+      const other = addressIn(192);
+      t.is((await many(other, requests + 1)).status, 429, name);
+      t.is((await many(other, requests)).status, 200, name);
+      t.is((await via(other)).status, 429, `${name}: aliases count one by one`);
     }
-    const refused = await via(one);
-    t.is(refused.status, 429, name);
-    t.regex(refused.text, /"TOO_MANY_REQUESTS"/);
-    const seconds = Number(refused.retryAfter);
-    t.true(seconds > 0 && seconds <= windowSeconds, `${name}: ${refused.retryAfter}`);
-    t.is((await via(`6.6.6.6, ${one}`)).status, 429, `${name}: what a client says before the proxy speaks`);
-    t.is((await via(`198.51.100.${n + 1}`)).status, 200, `${name}: another address`);
+  },
+);
 
-    // One document of more than the window takes counts nothing; one of just as many counts each.
-    const many = (client: string, count: number) =>
-      send(gateway(), { from: proxy, forwardedFor: client, query: operation.repeated(count), variables });
-    const other = `192.0.2.${n + 1}`;
-    t.is((await many(other, requests + 1)).status, 429, name);
-    t.is((await many(other, requests)).status, 200, name);
-    t.is((await via(other)).status, 429, `${name}: aliases count one by one`);
-  }
-});
-
-test('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t) => {
-  const { visitor } = await mesh();
-  const gateway = await inTurn();
+story('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t, mesh) => {
+  const { visitor } = mesh;
+  const gateway = inTurn(mesh);
   const throttled = (await servedOperations(visitor())).filter(({ throttle }) => throttle);
   for (const operation of throttled) {
     const { document: query, name } = operation;
     const variables = operation.variables();
-    const forged = (n: number) =>
-      send(gateway(), { from: '127.0.0.5', forwardedFor: `203.0.113.${100 + n}`, query, variables });
+    const from = addressIn(127);
+    const forged = () => send(gateway(), { from, forwardedFor: addressIn(203), query, variables });
     const requests = operation.throttle?.requests ?? 0;
-    for (let n = 0; n < requests; n += 1) t.is((await forged(n)).status, 200, name);
-    t.is((await forged(requests)).status, 429, name);
+    for (let n = 0; n < requests; n += 1) t.is((await forged()).status, 200, name);
+    t.is((await forged()).status, 429, name);
     t.is(
-      (await send(gateway(), { from: '127.0.0.6', query, variables })).status,
+      (await send(gateway(), { from: addressIn(127), query, variables })).status,
       200,
       `${name}: another socket's address`,
     );
@@ -125,35 +130,39 @@ test('a forged X-Forwarded-For from a socket that is no proxy changes nothing', 
 
 // A busy machine may take longer than a minute for them. What holds however long it takes: no answer tells of a window, as all
 // of a throttled operation do (above), so that nothing counts how many of them fall into one.
-test('three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them', async (t) => {
-  t.timeout(180_000);
-  const { person, visitor } = await mesh();
-  const sending = (await servedOperations(visitor())).find(({ name }) => name === 'sendMessage');
-  t.true(sending !== undefined && sending.throttle === undefined);
-  const gateway = await inTurn();
-  const ada = await person();
-  const agentId = await createAgent(ada);
-  const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));
-  const gate = createGate(); // nobody is answered: what is sent is what counts here
-  const texts = Array.from({ length: 300 }, (_, n) => `Message ${n} of three hundred`);
-  for (const text of texts) (await model()).answer(text, { beforeHeaders: gate });
-  const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
-  const from = performance.now();
-  while (texts.length > 0) {
-    const answers = await Promise.all(
-      texts.splice(0, 10).map((text, n) => {
-        const variables = { input: { sessionId: sessions[n % sessions.length]?.id, text } };
-        return send(gateway(), { from: '127.0.0.7', query, variables, token: ada.tokens?.accessToken });
-      }),
-    );
-    for (const { status, policy, retryAfter, text } of answers) {
-      t.is(status, 200);
-      t.notRegex(text, /"errors"/);
-      t.deepEqual([policy, retryAfter], [undefined, undefined]);
+story(
+  'three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them',
+  async (t, mesh) => {
+    t.timeout(180_000);
+    const { person, visitor } = mesh;
+    const sending = (await servedOperations(visitor())).find(({ name }) => name === 'sendMessage');
+    t.true(sending !== undefined && sending.throttle === undefined);
+    const gateway = inTurn(mesh);
+    const ada = await person();
+    const agentId = await createAgent(ada);
+    const sessions = await Promise.all(Array.from({ length: 5 }, () => startSession(ada, agentId)));
+    const gate = createGate(); // nobody is answered: what is sent is what counts here
+    const texts = Array.from({ length: 300 }, (_, n) => `Message ${n} of three hundred`);
+    for (const text of texts) mesh.model.answer(text, { beforeHeaders: gate });
+    const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+    const from = addressIn(127);
+    const begun = performance.now();
+    while (texts.length > 0) {
+      const answers = await Promise.all(
+        texts.splice(0, 10).map((text, n) => {
+          const variables = { input: { sessionId: sessions[n % sessions.length]?.id, text } };
+          return send(gateway(), { from, query, variables, token: ada.tokens?.accessToken });
+        }),
+      );
+      for (const { status, policy, retryAfter, text } of answers) {
+        t.is(status, 200);
+        t.notRegex(text, /"errors"/);
+        t.deepEqual([policy, retryAfter], [undefined, undefined]);
+      }
     }
-  }
-  t.log(`sent within ${Math.round((performance.now() - from) / 1_000)} s`);
-  const kept = await Promise.all(sessions.map(({ id }) => readSession(ada, id)));
-  t.is(kept.flatMap(({ messages }) => messages).filter(({ role }) => role === 'USER').length, 300);
-  for (const { id } of sessions) await endSession(ada, id); // else whoever comes to this mesh later answers them
-});
+    t.log(`sent within ${Math.round((performance.now() - begun) / 1_000)} s`);
+    const kept = await Promise.all(sessions.map(({ id }) => readSession(ada, id)));
+    t.is(kept.flatMap(({ messages }) => messages).filter(({ role }) => role === 'USER').length, 300);
+    for (const { id } of sessions) await endSession(ada, id); // else whoever comes to this mesh later answers them
+  },
+);

@@ -1,123 +1,89 @@
 import type { Database } from '@parley/chassis/database/types';
 import { schemas } from '@parley/local/schemas';
+import type { Knex } from 'knex';
 import type { Facts } from './facts.ts';
 
 type Rows = Omit<Facts, 'topics' | 'told' | 'asked'>;
+type Databases = (name: string) => Database;
 
-/** The rows of all services, or of some tenants alone. */
-export async function readRows(database: (name: string) => Database, only?: readonly number[]): Promise<Rows> {
-  const all: Rows['tenants'] = await database('identity').transactShared(({ knex }) =>
+/** What services have still to do, or have taken, and for whom: quick, for whoever asks again and again. */
+export async function readTasks(database: Databases): Promise<Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox'>> {
+  const tenants: Rows['tenants'] = await database('identity').transactShared(({ knex }) =>
     knex('tenants').select(
       'id',
       knex.raw('(suspended_by_tenant OR suspended_by_operator) AS suspended'),
       knex.raw('deleted_at IS NOT NULL AS deleted'),
     ),
   );
-  const isWanted = (tenantId: number | null) => !only || (tenantId !== null && only.includes(tenantId));
-  const tenants = all.filter(({ id }) => isWanted(id));
-  const rows: Rows = {
+  const all = await Promise.all(schemas.map(({ name }) => tasksOf(database(name))));
+  return {
     tenants,
-    agents: [],
-    sessions: [],
-    messages: [],
-    turns: [],
-    evaluations: [],
-    jobs: [],
-    outbox: [],
-    inbox: [],
+    jobs: all.flatMap(({ jobs }) => jobs),
+    outbox: all.flatMap(({ outbox }) => outbox),
+    inbox: all.flatMap(({ inbox }) => inbox),
   };
-  for (const { id } of tenants) await readTenant(database, id, rows);
-  for (const { name } of schemas) {
-    const plumbing = await readPlumbing(database(name));
-    rows.jobs.push(...plumbing.jobs.filter(({ tenantId }) => isWanted(tenantId)));
-    rows.outbox.push(...plumbing.outbox.filter(({ tenantId }) => isWanted(tenantId)));
-    rows.inbox.push(...plumbing.inbox);
-  }
-  return rows;
 }
 
-async function readTenant(database: (name: string) => Database, tenantId: number, rows: Rows): Promise<void> {
-  await database('session').read(tenantId, async ({ knex }) => {
-    const ofTenant = { tenant_id: tenantId };
-    rows.sessions.push(
-      ...(await knex('sessions')
-        .where(ofTenant)
-        .select('id', 'status', 'judged', { tenantId: 'tenant_id', agentId: 'agent_id', endedAt: 'ended_at' })),
-    );
-    rows.messages.push(
-      ...(await knex('messages')
-        .where(ofTenant)
-        .select('role', 'text', { sessionId: 'session_id', turnIndex: 'turn_index', exchangeIndex: 'exchange_index' })),
-    );
-    rows.turns.push(
-      ...(await knex('turns').where(ofTenant).select('id', 'state', 'attempt', 'interrupted', {
-        sessionId: 'session_id',
-        turnIndex: 'turn_index',
-        failureCode: 'failure_code',
-      })),
-    );
-  });
-  await database('agent').read(tenantId, async ({ knex }) => {
-    const ids: number[] = await knex('agents').pluck('id');
-    rows.agents.push(...ids.map((id) => ({ id, tenantId })));
-  });
-  await database('evaluation').read(tenantId, async ({ knex }) => {
-    rows.evaluations.push(
-      ...(await knex('evaluations').select({
-        tenantId: 'tenant_id',
-        sessionId: 'session_id',
-        judgedBy: 'judged_by',
-        generatedAt: 'generated_at',
-      })),
-    );
+/** The rows of all services, or of some tenants alone. */
+export async function readRows(database: Databases, only?: readonly number[]): Promise<Rows> {
+  const tasks = await readTasks(database);
+  const isWanted = (id: number | null) => !only || (id !== null && only.includes(id));
+  const tenants = tasks.tenants.filter(({ id }) => isWanted(id));
+  const ids = tenants.map(({ id }) => id);
+  const tenantId = 'tenant_id';
+  const sessionId = 'session_id';
+  const [sessions, messages, turns, agents, evaluations] = await Promise.all([
+    ofTenants<Rows['sessions']>(database('session'), ids, (knex) =>
+      knex('sessions').select('id', 'status', 'judged', { tenantId, agentId: 'agent_id', endedAt: 'ended_at' }),
+    ),
+    ofTenants<Rows['messages']>(database('session'), ids, (knex) =>
+      knex('messages').select('role', 'text', { sessionId, turnIndex: 'turn_index', exchangeIndex: 'exchange_index' }),
+    ),
+    ofTenants<Rows['turns']>(database('session'), ids, (knex) =>
+      knex('turns')
+        .select('id', 'state', 'attempt', 'interrupted')
+        .select({ sessionId, turnIndex: 'turn_index', failureCode: 'failure_code' }),
+    ),
+    ofTenants<Rows['agents']>(database('agent'), ids, (knex) => knex('agents').select('id', { tenantId })),
+    ofTenants<Rows['evaluations']>(database('evaluation'), ids, (knex) =>
+      knex('evaluations').select({ tenantId, sessionId, judgedBy: 'judged_by', generatedAt: 'generated_at' }),
+    ),
+  ]);
+  return {
+    ...{ tenants, sessions, messages, turns, agents, evaluations, inbox: tasks.inbox },
+    jobs: tasks.jobs.filter((job) => isWanted(job.tenantId)),
+    outbox: tasks.outbox.filter((event) => isWanted(event.tenantId)),
+  };
+}
+
+/** What a query finds for each of these tenants, in one transaction: a table shows the rows of one at a time. */
+function ofTenants<T extends unknown[]>(
+  database: Database,
+  tenantIds: number[],
+  query: (knex: Knex) => PromiseLike<T>,
+): Promise<T> {
+  return database.transactShared(async ({ asTenant }) => {
+    const found: unknown[] = [];
+    for (const id of tenantIds) found.push(...(await asTenant(id, async ({ knex }) => query(knex))));
+    return found as T;
   });
 }
 
-interface JobRow {
-  tenant_id: number | null;
-  kind: string;
-  key: string;
-  state: string;
-  due_ms: number;
-  lease_ms: number | null;
-  turn_id: number | null;
-}
-
-type Plumbing = Pick<Rows, 'jobs' | 'outbox' | 'inbox'>;
-
-function readPlumbing(database: Database): Promise<Plumbing> {
+function tasksOf(database: Database): Promise<Pick<Rows, 'jobs' | 'outbox' | 'inbox'>> {
   const service = database.name;
+  const tenantId = 'tenant_id';
   return database.transactShared(async ({ knex }) => {
-    const events: { tenant_id: number; topic: string; key: string }[] = await knex('outbox').select(
-      'tenant_id',
-      'topic',
-      'key',
-    );
-    const jobs: JobRow[] = await knex('jobs').select(
-      'tenant_id',
-      'kind',
-      'key',
-      'state',
-      knex.raw('(extract(epoch FROM parley_now() - run_at) * 1000)::float8 AS due_ms'),
-      knex.raw('(extract(epoch FROM lease_until - parley_now()) * 1000)::float8 AS lease_ms'),
-      knex.raw(`(payload ->> 'turnId')::integer AS turn_id`),
-    );
-    const marks: { consumer: string; event_id: string }[] = await knex('inbox').select('consumer', 'event_id');
+    const outbox: Omit<Rows['outbox'][number], 'service'>[] = await knex('outbox').select('topic', 'key', { tenantId });
+    const jobs: Omit<Rows['jobs'][number], 'service'>[] = await knex('jobs').select('kind', 'key', 'state', {
+      tenantId,
+      dueMs: knex.raw('(extract(epoch FROM parley_now() - run_at) * 1000)::float8'),
+      leaseMs: knex.raw('(extract(epoch FROM lease_until - parley_now()) * 1000)::float8'),
+      turnId: knex.raw(`(payload ->> 'turnId')::integer`),
+    });
     return {
-      outbox: events.map(({ tenant_id: tenantId, topic, key }) => ({ service, tenantId, topic, key })),
-      jobs: jobs.map(
-        ({ tenant_id: tenantId, kind, key, state, due_ms: dueMs, lease_ms: leaseMs, turn_id: turnId }) => ({
-          service,
-          tenantId,
-          kind,
-          key,
-          state,
-          dueMs,
-          leaseMs,
-          turnId: turnId ?? undefined,
-        }),
-      ),
-      inbox: marks.map(({ consumer, event_id: eventId }) => ({ consumer, eventId })),
+      outbox: outbox.map((event) => ({ service, ...event })),
+      jobs: jobs.map((job) => ({ service, ...job, turnId: job.turnId ?? undefined })),
+      inbox: await knex('inbox').select('consumer', { eventId: 'event_id' }),
     };
   });
 }

@@ -1,20 +1,27 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { Client, Tokens } from './client.ts';
-import { createAgent, startSession } from './conversation.ts';
-import { type CredentialMesh, idsOf, outcome, profile } from './credentials.ts';
-import type { CredentialKind, Operation } from './served-operations.ts';
+import type { Client, Tokens } from '../../src/client.ts';
+import { createAgent, startSession } from '../../src/conversation.ts';
+import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../../src/credentials.ts';
+import { type CredentialKind, contractAccess, isId, type Operation, servedOperations } from '../../src/operations.ts';
+import { stories } from '../../src/stories.ts';
+import { subscribeOutcome } from '../../src/subscribe-outcome.ts';
+
+// Whom an operation lets in does not depend on where it runs: one mesh is enough for so many requests.
+const story = stories(test, { on: 'processes' });
+const nobodysId = 900_000_001;
 
 /** Somebody with one kind of credential, as it is shown to the public endpoint. */
-export interface Bearer {
+interface Bearer {
   url: string;
   headers: Record<string, string>;
   /** The id of the things that it may ask for; nobody's id by default. */
   sessionId?: number;
 }
 
-export interface Credential {
+interface Credential {
   kind: CredentialKind | 'none';
   make(mesh: CredentialMesh): Promise<Bearer>;
   /** How an operation that takes this kind answers: undefined for one that lets it in. */
@@ -61,7 +68,7 @@ const whileSuspended = [
 const signedIn = (client: Client): Bearer => bearer(client, `Bearer ${client.tokens?.accessToken}`);
 
 /** Every kind of credential, by what it is and what has become of it. */
-export const credentials: Record<string, Credential> = {
+const credentials: Record<string, Credential> = {
   none: { kind: 'none', make: async ({ visitor }) => bearer(visitor()), refusal: unauthenticated },
   'an access token': { kind: 'JWT', make: async ({ person }) => signedIn(await person()), refusal: letIn },
   'a revoked access token': {
@@ -208,7 +215,7 @@ export const credentials: Record<string, Credential> = {
 };
 
 /** What this client shows, and from where it comes. */
-export function bearer({ url, ip }: Client, authorization?: string, apiKey?: string): Bearer {
+function bearer({ url, ip }: Client, authorization?: string, apiKey?: string): Bearer {
   return {
     url,
     headers: {
@@ -265,4 +272,73 @@ async function signerOf(client: Client, people: CredentialMesh['people']) {
     const token = new SignJWT({ ...claims, iat: exp - 900, exp });
     return token.setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);
   };
+}
+
+story('the supergraph asks of each operation the credentials that the contract names', async (t, mesh) => {
+  const { visitor } = withCredentials(mesh);
+  const operations = await servedOperations(visitor());
+  t.true(operations.length >= 30);
+  const agreed = contractAccess();
+  for (const { name, by } of operations) {
+    const expected = agreed?.get(name) ?? by;
+    t.deepEqual(by.toSorted(), expected.toSorted(), name);
+  }
+});
+
+for (const [name, credential] of Object.entries(credentials)) {
+  story(`each operation answers ${name} as its @access says`, async (t, mesh) => {
+    const all = withCredentials(mesh);
+    const operations = await servedOperations(all.visitor());
+    let shared = await credential.make(all);
+    for (const operation of operations) {
+      const { by, kind } = operation;
+      const takes = credential.kind !== 'none' && by.includes(credential.kind);
+      const refusal = takes ? credential.refusal(operation) : 'UNAUTHENTICATED';
+      if (by.length === 0) {
+        const strangers = await answerTo(operation, bearer(all.visitor()));
+        t.is(await answerTo(operation, at(all.visitor(), shared)), strangers, `${operation.name} is public`);
+        t.notRegex(strangers, /FORBIDDEN|INTERNAL|UNAVAILABLE|Not signed in/, operation.name);
+      } else if (refusal === undefined) {
+        const answer = await answerTo(operation, shared);
+        t.notRegex(answer, /UNAUTHENTICATED|FORBIDDEN|INTERNAL|UNAVAILABLE|closed/, `${operation.name}: ${answer}`);
+        // What was done may have ended the credential itself.
+        if (kind === 'mutation' && answer === 'ok') shared = await credential.make(all);
+      } else {
+        const answer = (await answerTo(operation, shared)).split(':')[0];
+        // A socket with a credential that is none is closed before anything can be asked on it.
+        const told = kind === 'subscription' && answer === 'closed 4403' ? refusal : answer;
+        t.is(told, refusal, operation.name);
+      }
+    }
+  });
+}
+
+/** The code and reason with which the operation is answered, and the message; `ok` where it is not refused. */
+async function answerTo(operation: Operation, { url, headers, sessionId = nobodysId }: Bearer): Promise<string> {
+  const variables = operation.variables((path, type) => {
+    if (isId({ path, type: type.name })) {
+      const id = path.endsWith('sessionId') ? sessionId : nobodysId;
+      return type.name === 'ID' ? String(id) : id;
+    }
+    if (operation.kind === 'subscription' && type.name === 'String') return 'no such place';
+    return undefined;
+  });
+  if (operation.kind === 'subscription') return subscribeOutcome(url, headers, operation.document, variables);
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query: operation.document, variables }),
+  });
+  const { errors } = (await response.json()) as {
+    errors?: { message: string; extensions: { code: string; reason?: string } }[];
+  };
+  const [error] = errors ?? [];
+  if (!error) return 'ok';
+  const { code, reason } = error.extensions;
+  return `${[code, reason].filter(Boolean).join(' ')}: ${error.message}`;
+}
+
+/** The same credential from somewhere else, where no throttle has counted anything. */
+function at({ ip }: Client, shown: Bearer): Bearer {
+  return { ...shown, headers: { ...shown.headers, 'x-forwarded-for': ip } };
 }

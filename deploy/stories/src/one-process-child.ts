@@ -1,15 +1,19 @@
 import { createLogger } from '@parley/chassis/log';
 import { run } from '@parley/chassis/run';
+import type { Door } from '@parley/chassis/surroundings';
 import { telemetry } from '@parley/chassis/telemetry';
 import { databaseSnapshot } from '@parley/chassis/testing/test-database';
+import type { Part } from '@parley/chassis/unit';
+import { gateway } from '@parley/gateway';
+import { readGatewayConfig } from '@parley/gateway/config';
 import { localMesh } from '@parley/local';
-import type { MeshAddresses } from './mesh-process.ts';
+import type { MeshAddresses } from './one-process.ts';
 
 /**
- * Runs the mesh on the data folder of its first argument as `scripts/up` does, tells its addresses to the process that started
- * it, and stops at SIGTERM or SIGINT.
+ * Runs the mesh on the data folder of its first argument as `scripts/up` does, with as many gateways as the second one says,
+ * tells its addresses to the process that started it, and stops at SIGTERM or SIGINT.
  */
-const dataFolder = process.argv[2];
+const [, , dataFolder, gateways] = process.argv;
 if (!dataFolder) throw new Error('Give a data folder');
 
 /** Past this something that was not closed has kept the process alive. */
@@ -35,16 +39,20 @@ Object.defineProperty(process, 'exit', {
 });
 
 const mesh = await localMesh(process.env, { dataFolder, databaseSnapshot: databaseSnapshot() });
-const units = ['gateway', 'identity', 'agent', 'session', 'evaluation'];
-await run([telemetry(process.env), mesh], {
+await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()] : [])], {
   log: createLogger('mesh'),
   addresses: mesh.surroundings.addresses,
   failed: mesh.failed,
   onReady: () => {
-    const addresses: MeshAddresses = {
-      url: `${mesh.publicUrl()}/graphql`,
-      ops: Object.fromEntries(units.map((unit) => [unit, mesh.surroundings.addresses.of(unit, 'ops')])),
-    };
-    process.send?.(addresses);
+    const databaseUrl = mesh.databaseUrl() ?? '';
+    process.send?.({ units: mesh.surroundings.addresses.announced(), databaseUrl } satisfies MeshAddresses);
   },
 });
+
+/** On the same engines and services; it announces itself as `gateway-2`. */
+function secondGateway(): Part {
+  const { addresses } = mesh.surroundings;
+  const announce = (_unit: string, door: Door, address: string) => addresses.announce('gateway-2', door, address);
+  const surroundings = { ...mesh.surroundings, addresses: { ...addresses, announce } };
+  return gateway(readGatewayConfig(process.env), surroundings);
+}

@@ -6,20 +6,23 @@ import {
   type ConstDirectiveNode,
   type ConstValueNode,
   type GraphQLField,
+  type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedInputType,
   getIntrospectionQuery,
   getNamedType,
+  getNullableType,
   type IntrospectionQuery,
   isEnumType,
   isInputObjectType,
+  isLeafType,
   isListType,
   isNonNullType,
+  isObjectType,
   Kind,
   parse,
 } from 'graphql';
 import type { Client } from './client.ts';
-import { selectionOf } from './operation-walk.ts';
 
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
@@ -31,24 +34,29 @@ export interface Operation {
   /** The credentials that it takes; none: it is public. */
   by: CredentialKind[];
   throttle: { requests: number; windowSeconds: number } | undefined;
+  /** The service that answers it. */
+  service: string;
   /** Takes every argument as a variable of its name, and asks for all plain fields of the answer. */
   document: string;
   /** The same operation so many times in one document, by aliases, with as small an answer as can be. */
   repeated(times: number): string;
-  /** Every place in the arguments that takes text: `String`s, and JSON, in which text may stand. */
-  texts: TextPlace[];
+  /** Every place in the arguments that takes one value. */
+  places: Place[];
   /** Variables of the right types: what is required, what `choose` answers for, and what leads there. */
   variables(choose?: Choose): Record<string, unknown>;
 }
 
-export interface TextPlace {
+export interface Place {
   /** Where in the arguments: `email`, or `input.name`. */
   path: string;
-  type: 'String' | 'JSON';
+  /** The name of its scalar or enum. */
+  type: string;
 }
 
 /** The value at a place, or undefined for the ordinary one; for an input object: whether it is to be there at all. */
-export type Choose = (path: string, type: GraphQLNamedInputType) => unknown;
+export type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
+
+type Rule = Pick<Operation, 'by' | 'throttle' | 'service'>;
 
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
 /** Beside the checkout, or where PARLEY_CONTRACT_DIR says. */
@@ -82,14 +90,20 @@ export function contractAccess(): Map<string, CredentialKind[]> | undefined {
   return new Map(rows.map(({ operation, auth }) => [operation, auth]));
 }
 
-function operationOf(
-  kind: Operation['kind'],
-  field: GraphQLField<unknown, unknown>,
-  rule: Pick<Operation, 'by' | 'throttle'>,
-): Operation {
+/** Whether this is where a thing is named by its id; `clientTurnId` and other foreign names are text and none. */
+export function isId({ path, type }: Place): boolean {
+  return /(^|\.)(id|\w+Ids?)$/u.test(path) && ['ID', 'Int', 'Float'].includes(type);
+}
+
+/** Whether text may stand there. */
+export function isText({ type }: Place): boolean {
+  return ['String', 'JSON', 'JSONObject'].includes(type);
+}
+
+function operationOf(kind: Operation['kind'], field: GraphQLField<unknown, unknown>, rule: Rule): Operation {
   const declared = field.args.map(({ name, type }) => `$${name}: ${type}`).join(', ');
   const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
-  const args = field.args.length > 0 ? `(${passed})` : '';
+  const args = passed && `(${passed})`;
   const head = `${kind} ${declared && `(${declared})`}`;
   const selection = selectionOf(field);
   return {
@@ -102,50 +116,39 @@ function operationOf(
       const plain = `${field.name}${args} ${selection && '{ __typename }'}`;
       return `${head} { ${Array.from({ length: times }, (_, n) => `a${n}: ${plain}`).join(' ')} }`;
     },
-    texts: field.args.flatMap(({ name, type }) => textPlaces(name, type)),
-    variables: (choose = () => undefined) =>
-      entriesOf(
-        field.args.map((arg) => ({ ...arg, path: arg.name })),
-        choose,
-      ),
+    places: field.args.flatMap(({ name, type }) => placesIn(name, type)),
+    variables: (choose = () => undefined) => objectOf(field.args, '', choose),
   };
 }
 
-function textPlaces(path: string, of: GraphQLInputType): TextPlace[] {
+/** Everything of the answer that takes no arguments and no further selection. */
+function selectionOf(field: GraphQLField<unknown, unknown>): string {
+  const type = getNamedType(field.type);
+  if (isLeafType(type)) return '';
+  const fields = isObjectType(type) ? Object.values(type.getFields()) : [];
+  const leaves = fields.filter(({ type: of, args }) => isLeafType(getNamedType(of)) && args.length === 0);
+  return `{ __typename ${leaves.map(({ name }) => name).join(' ')} }`;
+}
+
+function placesIn(path: string, of: GraphQLInputType): Place[] {
   const type = getNamedType(of);
-  if (isInputObjectType(type)) {
-    return Object.values(type.getFields()).flatMap((field) => textPlaces(`${path}.${field.name}`, field.type));
-  }
-  if (type.name === 'String') return [{ path, type: 'String' }];
-  return type.name === 'JSON' || type.name === 'JSONObject' ? [{ path, type: 'JSON' }] : [];
+  if (!isInputObjectType(type)) return [{ path, type: type.name }];
+  return Object.values(type.getFields()).flatMap((field) => placesIn(`${path}.${field.name}`, field.type));
 }
 
-interface Place {
-  name: string;
-  type: GraphQLInputType;
-  path: string;
-}
-
-function entriesOf(places: Place[], choose: Choose): Record<string, unknown> {
-  const entries = places.map(({ name, type, path }) => [name, valueOf(type, path, choose)] as const);
+function objectOf(fields: readonly Pick<GraphQLInputField, 'name' | 'type'>[], before: string, choose: Choose) {
+  const entries = fields.map(({ name, type }) => [name, valueOf(type, `${before}${name}`, choose)] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-function valueOf(type: GraphQLInputType, path: string, choose: Choose): unknown {
-  const named = getNamedType(type);
-  const chosen = choose(path, named);
-  const isList = isListType(isNonNullType(type) ? type.ofType : type);
-  if (isInputObjectType(named)) {
-    if (!isNonNullType(type) && !chosen) return undefined;
-    const fields = Object.values(named.getFields());
-    const value = entriesOf(
-      fields.map((field) => ({ ...field, path: `${path}.${field.name}` })),
-      choose,
-    );
-    return isList ? [value] : value;
-  }
-  const value = chosen === undefined && isNonNullType(type) ? ordinary(named) : chosen;
-  return value !== undefined && isList ? [value] : value;
+function valueOf(of: GraphQLInputType, path: string, choose: Choose): unknown {
+  const type = getNamedType(of);
+  const isRequired = isNonNullType(of);
+  const chosen = choose(path, type, isRequired);
+  if (chosen === undefined && !isRequired) return undefined;
+  const isObject = isInputObjectType(type);
+  const value = isObject ? objectOf(Object.values(type.getFields()), `${path}.`, choose) : (chosen ?? ordinary(type));
+  return isListType(getNullableType(of)) ? [value] : value;
 }
 
 function ordinary(type: GraphQLNamedInputType): unknown {
@@ -154,18 +157,19 @@ function ordinary(type: GraphQLNamedInputType): unknown {
   return type.name in byName ? byName[type.name] : {};
 }
 
-function readRules(): Map<string, Pick<Operation, 'by' | 'throttle'>> {
+function readRules(): Map<string, Rule> {
   const { definitions } = parse(readFileSync(supergraph, 'utf8'));
-  const rules = new Map<string, Pick<Operation, 'by' | 'throttle'>>();
+  const rules = new Map<string, Rule>();
   for (const type of definitions) {
     if (type.kind !== Kind.OBJECT_TYPE_DEFINITION) continue;
     for (const field of type.fields ?? []) {
-      const access = field.directives?.find(({ name }) => name.value === 'access');
-      const throttle = field.directives?.find(({ name }) => name.value === 'throttle');
+      const directive = (name: string) => field.directives?.find((each) => each.name.value === name);
+      const [access, throttle] = [directive('access'), directive('throttle')];
       if (!access) continue;
       const by = argumentOf(access, 'by');
       rules.set(`${type.name.value}.${field.name.value}`, {
         by: by?.kind === Kind.LIST ? by.values.map((value) => textOf(value) as CredentialKind) : [],
+        service: textOf(argumentOf(directive('join__field'), 'graph')),
         throttle: throttle && {
           requests: Number(textOf(argumentOf(throttle, 'requests'))),
           windowSeconds: Number(textOf(argumentOf(throttle, 'windowSeconds'))),
@@ -176,8 +180,8 @@ function readRules(): Map<string, Pick<Operation, 'by' | 'throttle'>> {
   return rules;
 }
 
-function argumentOf(directive: ConstDirectiveNode, name: string): ConstValueNode | undefined {
-  return directive.arguments?.find((argument) => argument.name.value === name)?.value;
+function argumentOf(directive: ConstDirectiveNode | undefined, name: string): ConstValueNode | undefined {
+  return directive?.arguments?.find((argument) => argument.name.value === name)?.value;
 }
 
 function textOf(value: ConstValueNode | undefined): string {

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { Environment } from '@parley/chassis/config';
+import { startScriptedModel } from './scripted-model.ts';
+
+/** The key by which meshes ask their model: a secret that no test sends. */
+export const modelKey = 'canary-model-key';
+
+/** What a mesh that several test files share talks to: its model, and a collector of its spans. */
+export interface Forwarder {
+  /** The settings of a mesh that talks to it. */
+  env: Environment;
+  stop(): Promise<void>;
+}
+
+/** What `createAgent` adds to the prompts of an agent. */
+const tagged = /\[model 127\.0\.0\.1:(\d+)\]/u;
+
+/**
+ * Starts an HTTP server on loopback that passes each request for a model on to the server that its messages name; an ordinary answer comes where they name none, or one that has ended with its test file. The spans that it
+ * gets are appended to a file, one OTLP request a line.
+ */
+export async function startForwarder(spansFile: string): Promise<Forwarder> {
+  const others = await startScriptedModel();
+  const ordinaryPort = Number(new URL(others.server.url).port);
+  const spans = createWriteStream(spansFile, { flags: 'a', mode: 0o600 });
+
+  const http = createServer(async (asked, answer) => {
+    const body = await buffer(asked).catch(() => undefined);
+    if (!body) return answer.destroy(); // who asked has left already
+    if (asked.url === '/v1/traces') {
+      spans.write(`${body.toString('utf8')}\n`);
+      return answer.setHeader('content-type', 'application/json').end('{}');
+    }
+    const port = Number(tagged.exec(body.toString('utf8'))?.[1] ?? ordinaryPort);
+    pass(asked, body, answer, port, () => pass(asked, body, answer, ordinaryPort, () => answer.destroy()));
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  return {
+    env: {
+      HOSTED_SMALL_MODEL_URL: `${url}/v1`,
+      HOSTED_SMALL_MODEL_MODEL: 'test-model',
+      HOSTED_SMALL_MODEL_KEY: modelKey,
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_METRICS_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'none',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    },
+    async stop() {
+      http.closeAllConnections();
+      await http[Symbol.asyncDispose]();
+      await others.server.stop();
+      await new Promise((resolve) => spans.end(resolve));
+    },
+  };
+}
+
+/** Passes everything on as it comes, also that either side leaves. `nobody` is called where nobody listens at the port. */
+function pass(asked: IncomingMessage, body: Buffer, answer: ServerResponse, port: number, nobody: () => void): void {
+  const { method, url, headers } = asked;
+  const onward = request({ host: '127.0.0.1', port, method, path: url, headers }, (response) => {
+    answer.writeHead(response.statusCode ?? 502, response.headers);
+    answer.flushHeaders();
+    response.on('error', () => answer.destroy()).pipe(answer);
+  });
+  onward.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ECONNREFUSED') nobody();
+    else answer.destroy();
+  });
+  answer.on('close', () => onward.destroy());
+  onward.setNoDelay(true);
+  onward.end(body);
+}

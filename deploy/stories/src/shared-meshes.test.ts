@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { emptyFolder, never } from '@parley/servers/testing/folder';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test, { type ExecutionContext } from 'ava';
+import { type RunningMesh, testEnvironment } from './mesh.ts';
+import { startProcesses } from './processes.ts';
+import { startSharedMeshes } from './shared-meshes.ts';
+
+const say = () => undefined;
+
+/** A folder in which all that is started from now on puts its temporary files. */
+function ownTemporaryFolder(t: ExecutionContext): string {
+  const folder = emptyFolder(t);
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = folder;
+  t.teardown(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+  return folder;
+}
+
+/** Every process whose environment speaks of this folder: what was started in it, whoever its parent is by now. */
+function processesOf(folder: string): { pid: number; command: string }[] {
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, 'utf8').replaceAll('\0', ' ');
+    } catch {
+      return ''; // it ended meanwhile, or is somebody else's
+    }
+  };
+  return readdirSync('/proc').flatMap((name) =>
+    /^\d+$/u.test(name) && Number(name) !== process.pid && read(`/proc/${name}/environ`).includes(folder)
+      ? [{ pid: Number(name), command: read(`/proc/${name}/cmdline`) }]
+      : [],
+  );
+}
+
+test.serial('processes that cannot come up say why, and leave nothing', async (t) => {
+  const folder = ownTemporaryFolder(t);
+  const settings = testEnvironment({ SESSION_LEASE_MS: '-1' });
+  await t.throwsAsync(startProcesses({ folder, settings, signal: never }), {
+    message: /^scripts\/up --mesh did not come up: [^]*SESSION_LEASE_MS: must be above 0/u,
+  });
+  t.deepEqual(processesOf(folder), []);
+});
+
+test.serial(
+  'a mesh that ends by itself, and data that are not as they must be, are told when the meshes stop',
+  async (t) => {
+    const folder = ownTemporaryFolder(t);
+    const meshes = await startSharedMeshes({ signal: never, say, processes: false });
+    const told: RunningMesh = JSON.parse(readFileSync(meshes.env.TEST_MESHES ?? '', 'utf8'));
+    t.like(told, { name: 'one process', settings: { LOG_LEVEL: 'trace' } });
+    const [mesh] = processesOf(folder).filter(({ command }) => command.includes('one-process-child.ts'));
+    process.kill(mesh?.pid ?? 0, 'SIGKILL');
+    await eventually('it is gone', () => processesOf(folder).length === 0);
+
+    const problems = await meshes.stop();
+    t.regex(problems.join('\n'), /^the mesh of one process: its data cannot be read/mu);
+    t.regex(problems.join('\n'), /^the mesh of one process: it ended with /mu);
+    t.deepEqual(readdirSync(folder), []);
+  },
+);
+
+test.serial('of many processes each that ended by itself is told at the stop, and a bad end of all', async (t) => {
+  const folder = emptyFolder(t);
+  const program = join(folder, 'up.ts');
+  writeFileSync(
+    program,
+    `import { writeFileSync } from 'node:fs';
+     writeFileSync(process.env.PARLEY_DATA_DIR + '/addresses.json', '{}');
+     process.on('SIGTERM', () => process.exit(3));
+     setInterval(() => undefined, 1_000);
+     console.log('parley: agent-1 has ended (SIGKILL)\\nStop with Ctrl-C');`,
+  );
+  const mesh = await startProcesses({ folder, settings: {}, signal: never, program });
+  const problems = await mesh.stop();
+  t.is(problems.length, 2);
+  t.regex(problems[0] ?? '', /agent-1 has ended \(SIGKILL\)/u);
+  t.regex(problems[1] ?? '', /^scripts\/up --mesh ended with 3: /u);
+});
+
+serverTest(['postgres', 'redis', 'kafka'], 'a start that is cut short leaves nothing of either mesh', async (t) => {
+  const folder = ownTemporaryFolder(t);
+  const interrupted = new AbortController();
+  const cut = startSharedMeshes({ signal: interrupted.signal, say, processes: true });
+  await eventually('processes start', () => processesOf(folder).some(({ command }) => command.includes('/up.ts')));
+  interrupted.abort(new Error('cut short'));
+  await t.throwsAsync(cut, { message: /cut short/u });
+  await eventually('nothing is left', () => processesOf(folder).length === 0);
+  t.deepEqual(readdirSync(folder), []);
+});

@@ -1,0 +1,176 @@
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Environment } from '@parley/chassis/config';
+import { startServers } from '@parley/servers/start-servers';
+import { startForwarder } from './forwarder.ts';
+import { openChecker } from './invariants.ts';
+import { type RunningMesh, testEnvironment } from './mesh.ts';
+import { startOneProcess } from './one-process.ts';
+import { startProcesses } from './processes.ts';
+
+export interface SharedMeshesOptions {
+  /** Cuts a start short. */
+  signal: AbortSignal;
+  /** Hears what is started. */
+  say(line: string): void;
+  /** Whether one of eight processes is started beside that of one, on servers of its own. */
+  processes: boolean;
+  /** Whether they have no model but the built-in one. Default false. */
+  offline?: boolean;
+}
+
+/** Meshes for all test files that come while they run. This process passes their requests on to the files' models. */
+export interface SharedMeshes {
+  /** What the tests are started with. */
+  env: Record<string, string>;
+  /** What a person may want to know of them. */
+  notes: string[];
+  /**
+   * Waits until nothing is under way any more, looks at what must hold of their data then, and stops them.
+   * @returns what is wrong, one sentence each.
+   */
+  stop(): Promise<string[]>;
+}
+
+/** One of them. What it does that no mesh should is told when it stops. */
+interface Started extends Pick<RunningMesh, 'units' | 'logs'> {
+  /** Where its data are. */
+  engines: Environment;
+  notes: string[];
+  stop(): Promise<string[]>;
+}
+
+interface Place {
+  folder: string;
+  /** What it is configured with, engines apart. */
+  settings: Environment;
+  signal: AbortSignal;
+}
+
+const shownComplaints = 40;
+
+/** Starts them side by side. They end with this process. @throws Error where one does not come up; then nothing of them is left. */
+export async function startSharedMeshes(options: SharedMeshesOptions): Promise<SharedMeshes> {
+  const { say, processes, offline = false } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const begin = async (name: string, start: (place: Place) => Promise<Started>) => {
+    const from = performance.now();
+    const mesh = await startMesh(name, { folder: join(folder, name.replace(' ', '-')), signal, offline }, start);
+    say(`a mesh of ${name} is up after ${((performance.now() - from) / 1000).toFixed(1)} s`);
+    return mesh;
+  };
+  const beginnings = [begin('one process', inOneProcess), ...(processes ? [begin('eight processes', inEight)] : [])];
+  for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
+  const ends = await Promise.allSettled(beginnings);
+  const meshes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+
+  async function stop(): Promise<string[]> {
+    const problems = await Promise.all(meshes.map((mesh) => mesh.stop()));
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    return problems.flat();
+  }
+  if (meshes.length < ends.length) {
+    await stop();
+    options.signal.throwIfAborted();
+    throw failed.signal.reason;
+  }
+  return {
+    env: { TEST_MESHES: meshes.map(({ file }) => file).join() },
+    notes: meshes.flatMap(({ notes }) => notes),
+    stop,
+  };
+}
+
+async function startMesh(
+  name: string,
+  { folder, signal, offline }: { folder: string; signal: AbortSignal; offline: boolean },
+  start: (place: Place) => Promise<Started>,
+) {
+  mkdirSync(folder, { mode: 0o711 });
+  const spans = join(folder, 'spans.jsonl');
+  const forwarder = await startForwarder(spans);
+  // A mesh tells all that it can of itself, for the few stories that listen.
+  const given = testEnvironment({ LOG_LEVEL: 'trace', ...(!offline && forwarder.env) });
+  try {
+    const { engines, units, logs, notes, stop } = await start({ folder, settings: given, signal });
+    const settings = { ...given, ...engines };
+    const file = join(folder, 'mesh.json');
+    writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
+    return {
+      file,
+      notes,
+      async stop() {
+        const problems = [...(await brokenAtRest(settings)), ...(await stop())];
+        await forwarder.stop();
+        if (problems.length > 0) problems.push(`it logged:\n${complaintsIn(logs)}`);
+        return problems.map((problem) => `the mesh of ${name}: ${problem}`);
+      },
+    };
+  } catch (error) {
+    await forwarder.stop();
+    throw error;
+  }
+}
+
+async function inOneProcess({ folder, settings, signal }: Place): Promise<Started> {
+  const logs = join(folder, 'mesh.log');
+  const env = { ...settings, LOG_FILE: logs };
+  const mesh = await startOneProcess({ dataFolder: join(folder, 'data'), env, secondGateway: true, signal });
+  return {
+    units: mesh.units,
+    engines: { DATABASE_URL: mesh.databaseUrl },
+    logs,
+    notes: [],
+    async stop() {
+      const code = await mesh.stop().catch(String);
+      return code === 0 && mesh.stderr() === '' ? [] : [`it ended with ${code}: ${mesh.stderr()}`];
+    },
+  };
+}
+
+async function inEight({ folder, settings, signal }: Place): Promise<Started> {
+  const servers = await startServers({ signal });
+  try {
+    const absent = servers.missing.map(
+      ({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`,
+    );
+    const mesh = await startProcesses({ folder, settings: { ...settings, ...servers.env }, signal });
+    return {
+      ...mesh,
+      engines: servers.env,
+      notes: absent,
+      async stop() {
+        const problems = await mesh.stop();
+        await servers.stop();
+        return problems;
+      },
+    };
+  } catch (error) {
+    await servers.stop();
+    throw error;
+  }
+}
+
+async function brokenAtRest(settings: Environment): Promise<string[]> {
+  const checker = openChecker(settings);
+  try {
+    await checker.rest();
+    return await checker.broken();
+  } catch (error) {
+    return [`its data cannot be read: ${String(error)}`];
+  } finally {
+    await checker.close();
+  }
+}
+
+/** The last that its processes complained of. */
+function complaintsIn(logs: string): string {
+  const lines = globSync(logs).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
+  return lines
+    .filter((line) => /"level":"(warn|error|fatal)"/u.test(line))
+    .slice(-shownComplaints)
+    .join('\n');
+}

@@ -1,0 +1,294 @@
+// Stops and kills meshes, and starts the next on their data: each is a process of one test alone.
+import { stat } from 'node:fs/promises';
+import type { Environment } from '@parley/chassis/config';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import type { Client } from '../src/client.ts';
+import {
+  converse,
+  createAgent,
+  endSession,
+  evaluated,
+  findEvaluation,
+  follow,
+  type Message,
+  readSession,
+  sendMessage,
+  startSession,
+} from '../src/conversation.ts';
+import { brokenInvariants } from '../src/invariants.ts';
+import { type DataFolder, dataFolder, type MeshProcess } from '../src/one-process.ts';
+import { judgement, type ScriptedModel, startScriptedModel } from '../src/scripted-model.ts';
+import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
+
+/** Turns that run when the end comes: as many as one tenant may have at once, with the one that tells a story. */
+const running = 49;
+const story = ['Once ', 'upon ', 'a time.'];
+const judgedLater = { ...judgement, score: 61, summary: 'Judged after the end.' };
+
+/** A mesh in whose data all is under way that can be, when its end comes. */
+interface Busy {
+  folder: DataFolder;
+  mesh: MeshProcess;
+  /** How long its start took: what this machine needs for work of that size just now. */
+  startMs: number;
+  model: ScriptedModel;
+  ada: Client;
+  /** Sessions whose turns run, half of them with words that were heard; behind some of them another one waits. */
+  open: number[];
+  asked: { sessionId: number; text: string }[];
+  /** A turn of which the follower has heard two words. */
+  told: { sessionId: number; events: SessionEvents };
+  /** What was final before. */
+  done: { sessionId: number; events: SessionEvents };
+  /** Sessions that have ended: one whose judge thinks, some that nobody said anything in, and one that ended just now. */
+  thought: number;
+  silent: number[];
+  last: number;
+  /** Lets the model say all of it, also what it is asked for again. */
+  release(): void;
+}
+
+/** @param turns how many run beside the story. */
+async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {}): Promise<Busy> {
+  const model = await startScriptedModel();
+  t.teardown(() => model.server.stop());
+  const folder = await dataFolder(t, { ...model.env, ...env });
+  const from = performance.now();
+  const mesh = await folder.start();
+  const startMs = performance.now() - from;
+  const ada = await mesh.person();
+  const agentId = await createAgent(ada);
+  const sessionsOf = async (count: number) =>
+    (await Promise.all(Array.from({ length: count }, () => startSession(ada, agentId)))).map(({ id }) => id);
+
+  const done = await converse(t, ada, { openingGreeting: 'Hello again.' });
+  await sendMessage(ada, done.sessionId, 'One.', 'one');
+  await done.events.turns(1);
+
+  const [thinking, ending] = [await converse(t, ada), await converse(t, ada)];
+  for (const [{ sessionId, events }, text] of [
+    [thinking, 'Think about me.'] as const,
+    [ending, 'My last word.'] as const,
+  ]) {
+    await sendMessage(ada, sessionId, text);
+    await events.turns(1);
+    model.judge(text, { beforeHeaders: createGate() });
+  }
+  await endSession(ada, thinking.sessionId);
+  await model.server.until(({ requests }) => requests.some(({ body }) => body.response_format), 30_000);
+
+  const open: number[] = [];
+  while (open.length < turns) open.push(...(await sessionsOf(Math.min(10, turns - open.length))));
+  const silent = await sessionsOf(5);
+  const gate = createGate();
+  const asked = open.flatMap((sessionId, n) => [
+    { sessionId, text: `First in ${sessionId}` },
+    ...(n % 5 === 0 ? [{ sessionId, text: `Second in ${sessionId}` }] : []),
+  ]);
+  for (const { text } of asked) model.answer(text, { text: ['Half ', `of: ${text}`], beforeDelta: gate });
+  const beforeWord = createGate();
+  model.answer('Tell me a story.', { text: story, beforeDelta: beforeWord });
+  const told = await converse(t, ada);
+  await sendMessage(ada, told.sessionId, 'Tell me a story.', 'story');
+  for (const { sessionId, text } of asked) await sendMessage(ada, sessionId, text);
+  await model.server.until(
+    ({ requests }) => requests.filter(({ state }) => state === 'running').length > turns,
+    30_000,
+  );
+  gate.release(Math.ceil(turns / 2));
+  beforeWord.release(2);
+  await told.events.until('two words', () => told.events.streamed(0) === 'Once upon ');
+  for (const id of silent) await endSession(ada, id);
+  await endSession(ada, ending.sessionId);
+
+  return {
+    ...{ folder, mesh, startMs, model, ada, open, asked, told, done, silent },
+    thought: thinking.sessionId,
+    last: ending.sessionId,
+    release() {
+      gate.open();
+      model.answer('Tell me a story.', { text: story });
+      model.judge('Think about me.', { json: { ...judgedLater, score: 7 } });
+      model.judge('My last word.', { json: judgedLater });
+    },
+  };
+}
+
+/** Whoever was signed in before, at the next start. */
+function backAt(mesh: MeshProcess, { tokens }: Client): Client {
+  return Object.assign(mesh.visitor(), { tokens });
+}
+
+/** Lets everything come to its end on the next start, and looks at each of it. */
+async function assertNothingLost(t: ExecutionContext, busy: Busy, next: MeshProcess): Promise<Client> {
+  const back = backAt(next, busy.ada);
+  await assertStoryGoesOn(t, busy, back);
+  await assertAllAnswered(t, busy, back);
+
+  // What was final is told again as it was, and ids never go back.
+  const { sessionId, events } = busy.done;
+  await sendMessage(back, sessionId, 'Two.', 'two');
+  const replayed = follow(t, back, sessionId);
+  await replayed.turns(2);
+  t.true(idsGrow(replayed.all));
+  t.deepEqual(finalOf(replayed.all).slice(0, finalOf(events.all).length), finalOf(events.all));
+  const [, two] = replayed.ended;
+  t.true(two !== undefined && compareIds(events.lastEventId, two.eventId) < 0);
+
+  t.is((await readSession(back, busy.last)).status, 'ENDED');
+  t.like(await evaluated(back, busy.last), { score: 61, summary: 'Judged after the end.' });
+  t.like(await evaluated(back, busy.thought), { score: 7 });
+  const ended = busy.open.slice(0, 10);
+  for (const id of ended) await endSession(back, id);
+  for (const id of [...busy.silent, ...ended]) await evaluated(back, id);
+  t.is(await findEvaluation(back, busy.told.sessionId), null);
+  return back;
+}
+
+/** The reply that was cut is said anew, once, and its follower hears the rest in order. */
+async function assertStoryGoesOn(t: ExecutionContext, { told, model }: Busy, back: Client): Promise<void> {
+  const { sessionId, events: before } = told;
+  await before.until('the end of the socket', ({ closed }) => closed);
+  const after = follow(t, back, sessionId, before.lastEventId);
+  const [reply] = await after.turns(1);
+  const text = story.join('');
+  t.like(reply, { __typename: 'AiResponseEvent', clientTurnId: 'story', turnIndex: 0, text, interrupted: false });
+  t.true(idsGrow([...before.all, ...after.all]));
+  t.is(after.streamed(0), text, 'the chunks of the last attempt are the reply');
+  t.true(after.chunks.every(({ attempt }) => attempt > 1));
+  t.is(model.requestsFor('Tell me a story.').length, 2);
+  const { messages } = await readSession(back, sessionId);
+  t.deepEqual(
+    messages.map((message) => `${message.turnIndex} ${message.role} ${message.text}`),
+    ['0 USER Tell me a story.', '1 MODEL Once upon a time.'],
+  );
+  await sendMessage(back, sessionId, 'Another one.');
+  await after.turns(2);
+  assertCounted(t, (await readSession(back, sessionId)).messages);
+}
+
+/** Every message has its reply, each session its own and in order. */
+async function assertAllAnswered(t: ExecutionContext, { open, asked }: Busy, back: Client): Promise<void> {
+  const replies = (messages: Message[] = []) => messages.flatMap(({ role, text }) => (role === 'MODEL' ? [text] : []));
+  const read = async () => {
+    const { data, errors } = await back.send<{ sessions: { id: number; messages: Message[] }[] }>(
+      '{ sessions { id messages { role text turnIndex } } }',
+    );
+    // While all turns go on at once a read may find no connection in time: it says so, and is asked again.
+    if (errors?.every(({ extensions }) => extensions.code === 'UNAVAILABLE')) return undefined;
+    if (!data) throw new Error(`refused: ${JSON.stringify(errors)}`);
+    return new Map(data.sessions.map(({ id, messages }) => [id, messages]));
+  };
+  const answered = async () => {
+    const all = await read();
+    return all && open.reduce((sum, id) => sum + replies(all.get(id)).length, 0) >= asked.length && all;
+  };
+  const byId = await eventually('every message has its reply', answered, { timeoutMs: 60_000 });
+  for (const id of open) {
+    const mine = asked.filter(({ sessionId }) => sessionId === id).map(({ text }) => `Half of: ${text}`);
+    t.deepEqual(replies(byId.get(id)), mine, `session ${id}`);
+    assertCounted(t, byId.get(id) ?? []);
+  }
+}
+
+function assertCounted(t: ExecutionContext, messages: Pick<Message, 'turnIndex'>[]): void {
+  t.deepEqual(
+    messages.map(({ turnIndex }) => turnIndex),
+    messages.map((_, n) => n),
+  );
+}
+
+const finalOf = (all: SessionEvent[]) => all.filter(({ __typename }) => __typename !== 'AiResponseChunkEvent');
+
+test.serial(
+  'a kill among fifty turns and judgements loses nothing, doubles nothing and leaves nothing behind',
+  async (t) => {
+    const busy = await busyMesh(t, running);
+    const { folder, mesh, ada, model } = busy;
+
+    // Messages on their way when the end comes: whether those were taken that nobody acknowledged is nobody's knowledge.
+    const agentId = await createAgent(ada);
+    const sessions = await Promise.all(Array.from({ length: 10 }, () => startSession(ada, agentId)));
+    const acknowledged = new Map<string, number>();
+    const sending = Array.from({ length: 30 }, async (_, n) => {
+      const { id = 0 } = sessions[n % sessions.length] ?? {};
+      const text = `Message ${n}`;
+      model.answer(text, { text: `Re: ${text}` });
+      const taken = () => acknowledged.set(text, id);
+      await sendMessage(ada, id, text, text).then(taken, () => undefined);
+    });
+    await eventually('the first are taken', () => acknowledged.size > 3);
+    await mesh.kill();
+    await Promise.all(sending);
+    t.notDeepEqual(await brokenInvariants(folder.path), [], 'the dead left something to do');
+
+    busy.release();
+    const after = await folder.start();
+    const back = await assertNothingLost(t, busy, after);
+    for (const { id } of sessions) {
+      const events = follow(t, back, id);
+      const mine = [...acknowledged].flatMap(([text, sessionId]) => (sessionId === id ? [text] : []));
+      await events.until('an end for each message', ({ ended }) =>
+        mine.every((text) => ended.some(({ clientTurnId }) => clientTurnId === text)),
+      );
+      const ends = events.ended.map(({ clientTurnId }) => clientTurnId);
+      t.is(new Set(ends).size, ends.length, 'a turn ended twice');
+      t.true(idsGrow(events.all));
+      const { messages } = await readSession(back, id);
+      assertCounted(t, messages);
+      for (const reply of events.replies) {
+        t.is(messages[reply.turnIndex]?.text ?? null, reply.clientTurnId);
+        t.is(reply.text, `Re: ${reply.clientTurnId}`);
+        t.is(messages.filter(({ text }) => text === reply.text).length, 1);
+      }
+    }
+
+    // A second death, and a start that finds nothing left to do.
+    await endSession(back, busy.last);
+    const evaluation = await findEvaluation(back, busy.last);
+    await after.kill();
+    const third = await folder.start();
+    t.deepEqual(await findEvaluation(backAt(third, ada), busy.last), evaluation);
+    t.is(await third.stop(), 0, third.stderr());
+    t.deepEqual(await brokenInvariants(folder.path), []);
+  },
+);
+
+test.serial(
+  'a mesh that gets SIGTERM among fifty turns hands them over, and the next start answers each once',
+  async (t) => {
+    const busy = await busyMesh(t, running, { SESSION_STOP_GRACE_MS: '300' });
+    await assertStops(t, busy, 'SIGTERM', 300);
+    busy.release();
+    const next = await busy.folder.start();
+    await assertNothingLost(t, busy, next);
+    t.is(await next.stop(), 0, next.stderr());
+    t.deepEqual(await brokenInvariants(busy.folder.path), []);
+  },
+);
+
+test.serial(
+  'a mesh with no setting of its own stops in time at SIGINT, and its keys are the same the next time',
+  async (t) => {
+    const noKeys = { MESH_KEY: '', OPERATOR_KEY: '', SECRETS_KEYS: '', AVATAR_TOKEN_KEYS: '' };
+    const busy = await busyMesh(t, 5, noKeys);
+    t.is((await stat(`${busy.folder.path}/keys.json`)).mode & 0o777, 0o600);
+    await assertStops(t, busy, 'SIGINT', 5_000);
+    busy.release();
+    const next = await busy.folder.start();
+    await assertNothingLost(t, busy, next); // by whoever signed in before
+    t.is(await next.stop(), 0, next.stderr());
+    t.deepEqual(await brokenInvariants(busy.folder.path), []);
+  },
+);
+
+/** By itself, without complaint, and in time: what running turns are given, and no longer than a start takes beside that. */
+async function assertStops(t: ExecutionContext, { mesh, startMs }: Busy, how: 'SIGTERM' | 'SIGINT', graceMs: number) {
+  const from = performance.now();
+  t.is(await mesh.stop(how), 0, mesh.stderr());
+  const tookMs = performance.now() - from;
+  t.true(tookMs < graceMs + startMs, `${tookMs} ms, where a start took ${startMs} ms`);
+  t.is(mesh.stderr(), '');
+}

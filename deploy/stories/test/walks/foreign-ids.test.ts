@@ -1,0 +1,302 @@
+import { agentSchema } from '@parley/agent/schema';
+import test, { type ExecutionContext } from 'ava';
+import { getNullableType, isListType, isNonNullType } from 'graphql';
+import type { Answer, Client, GraphError } from '../../src/client.ts';
+import { createAgent, endSession, evaluated, readSession, sendMessage, startSession } from '../../src/conversation.ts';
+import type { TestMesh } from '../../src/mesh.ts';
+import { isId, type Operation, type Place, servedOperations } from '../../src/operations.ts';
+import { stories } from '../../src/stories.ts';
+
+// How an id is answered does not depend on where services run: one mesh is enough for so many requests.
+const story = stories(test, { on: 'processes' });
+
+/** What each id names, so that every walk takes one of the right kind. `external`: nothing of ours. */
+const named: Record<string, 'agent' | 'session' | 'workflow' | 'external'> = {
+  'agent id': 'agent',
+  'agentAuditLogs id': 'agent',
+  'updateAgent id': 'agent',
+  'deleteAgent id': 'agent',
+  'startSession input.agentId': 'agent',
+  'sessions agentId': 'agent',
+  'session id': 'session',
+  'sendMessage input.sessionId': 'session',
+  'endSession sessionId': 'session',
+  'interruptSession sessionId': 'session',
+  'sessionEvents sessionId': 'session',
+  'evaluation sessionId': 'session',
+  'updateAgent input.workflowId': 'workflow',
+  'createAgent input.externalSyncOwnerId': 'external',
+  'updateAgent input.externalSyncOwnerId': 'external',
+  'register token.id': 'external',
+};
+
+/** Lists and nullable reads answer as if nothing were there; these few say so. */
+const saysSo = new Set(['agentAuditLogs']);
+
+/** Ids that are nobody's: free ones, and for text what can be no id at all. */
+const absent = [2_147_483_647, 900_000_001, 0, -1, -2_147_483_648];
+const malformed = [
+  'abc',
+  '',
+  ' ',
+  '99999999999',
+  '-99999999999',
+  '1.5',
+  '01',
+  '+1',
+  ' 1',
+  '1e3',
+  '0x1',
+  'null',
+  '١',
+  '9'.repeat(400),
+  '{}',
+  "1'--",
+];
+
+/** What no Int is: more than 32 bits, and no whole number. GraphQL itself refuses these before anything runs. */
+const noInts = [2_147_483_648, -2_147_483_649, 99_999_999_999, 1e300, 1.5, 'abc', '1', '', true, [], {}];
+
+/** One place of one operation where a client names a thing by its id. */
+interface IdArgument extends Place {
+  operation: Operation;
+  /** The operation and the place, as `named` has it. */
+  name: string;
+  /** The variables with this, an id or not, at its place and something valid at the others. */
+  variables(id: unknown): Record<string, unknown>;
+}
+
+/** Every id argument of every operation that is served. `own` are ids for the places beside the walked one. */
+async function idArguments(client: Client, own: { agentId: number; sessionId: number }): Promise<IdArgument[]> {
+  const owned: Record<string, number> = { agent: own.agentId, session: own.sessionId };
+  const ownId = (place: string) => owned[named[place] ?? ''] ?? 1;
+  return (await servedOperations(client)).flatMap((operation) =>
+    operation.places.filter(isId).map((place) => ({
+      ...place,
+      operation,
+      name: `${operation.name} ${place.path}`,
+      variables: (id) =>
+        operation.variables((at, type, isRequired) => {
+          if (at === place.path) return id;
+          if (isId({ path: at, type: type.name })) return isRequired ? ownId(`${operation.name} ${at}`) : undefined;
+          return place.path.startsWith(`${at}.`) || undefined;
+        }),
+    })),
+  );
+}
+
+/** Nobody's ids for a place: all of them at the first one of each service, elsewhere another few each time. */
+function nobodysIds(walked: readonly IdArgument[]): (argument: IdArgument) => (string | number)[] {
+  const all = ({ type }: IdArgument) => [...absent, ...(type === 'ID' ? malformed : [])];
+  const first = [...Map.groupBy(walked, ({ operation, type }) => `${operation.service} ${type}`).values()];
+  const whole = new Set(first.map(([argument]) => argument));
+  return (argument) => {
+    const n = walked.indexOf(argument);
+    const ids = all(argument);
+    return whole.has(argument) ? ids : [0, 1, 2, 3].flatMap((k) => ids[(4 * n + k) % ids.length] ?? []);
+  };
+}
+
+async function twoTenants({ person, database }: TestMesh) {
+  const [ada, eve] = await Promise.all([person(), person()]);
+  const agentId = await createAgent(ada);
+  // Workflows have no operations yet: a row stands for one.
+  const { myTenant } = await ada.query<{ myTenant: { id: number } }>('{ myTenant { id } }');
+  const [workflow] = await database(agentSchema).transact(myTenant.id, ({ knex }) =>
+    knex('workflows').insert({ tenant_id: myTenant.id, name: 'Intake', published_version: 1 }).returning('id'),
+  );
+  const { id: sessionId } = await startSession(ada, agentId);
+  await sendMessage(ada, sessionId, 'Between the two of us.');
+  const ended = await startSession(ada, agentId);
+  await endSession(ada, ended.id);
+  await evaluated(ada, ended.id);
+  const ownAgent = await createAgent(eve);
+  const own = { agentId: ownAgent, sessionId: (await startSession(eve, ownAgent)).id };
+  const things = { agent: [agentId], session: [sessionId, ended.id], workflow: [workflow.id as number], external: [] };
+  return { ada, eve, agentId, sessionId, things, own };
+}
+
+story("an absent thing and another tenant's look alike in every operation that takes an id", async (t, mesh) => {
+  const { ada, eve, agentId, sessionId, things, own } = await twoTenants(mesh);
+  const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+  const walked = await idArguments(eve, own);
+  t.deepEqual(
+    walked.flatMap(({ name }) => (named[name] ? [] : [name])),
+    [],
+    'tell above what these ids name',
+  );
+  t.deepEqual(
+    Object.keys(named).filter((each) => !walked.some(({ name }) => name === each)),
+    [],
+    'these are not served any more',
+  );
+
+  const ours = walked.filter(({ name }) => named[name] !== 'external');
+  const nobodys = nobodysIds(ours);
+  for (const argument of ours) {
+    const { name } = argument;
+    const foreign = things[named[name] ?? 'external'];
+    t.true(foreign.length > 0, `nothing of another tenant's is tried as ${name}`);
+    const about = (id: string | number) => `${name}: ${JSON.stringify(String(id).slice(0, 20))}`;
+    const reference = await asked(eve, argument, 900_000_000);
+    assertNothingThere(t, argument, reference, about(900_000_000));
+    for (const id of [...foreign, ...nobodys(argument)]) {
+      t.is(await asked(eve, argument, id), reference, about(id));
+    }
+  }
+
+  const after = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+  t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
+  t.deepEqual(after[1], before[1]);
+
+  // What was refused to a stranger is good for its owner.
+  const [workflowId] = things.workflow;
+  const attach =
+    'mutation ($id: ID!, $workflowId: Int!) { updateAgent(id: $id, input: { workflowId: $workflowId }) { workflowId } }';
+  t.deepEqual(await ada.query(attach, { id: agentId, workflowId }), { updateAgent: { workflowId } });
+});
+
+story(
+  'an id that is no 32-bit number is refused where a number is asked for, before anything runs',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const agentId = await createAgent(ada);
+    const { id: sessionId } = await startSession(ada, agentId);
+    const walked = (await idArguments(ada, { agentId, sessionId })).filter(({ type }) => type === 'Int');
+    t.true(walked.length >= 6);
+    const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+    for (const { operation, name, variables } of walked) {
+      for (const id of noInts) {
+        const { status, errors, data } = await ada.send(operation.document, variables(id));
+        const about = `${name}: ${JSON.stringify(id)}`;
+        t.is(status, 400, about);
+        t.is(errors?.length, 1, about);
+        t.like(errors?.[0]?.extensions, { code: 'BAD_USER_INPUT', statusCode: 400 }, about);
+        t.falsy(data, about);
+      }
+    }
+    t.deepEqual(await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]), before);
+    t.like(await ada.query('{ sessionCount agentCount }'), { sessionCount: 1, agentCount: 1 });
+  },
+);
+
+story(
+  "an API key finds another tenant's things where it finds absent ones, and its own only where it is taken",
+  async (t, mesh) => {
+    const { eve, things, own } = await twoTenants(mesh);
+    const key = await eve.withApiKey();
+    const walked = await idArguments(eve, own);
+    const nobodys = nobodysIds(walked);
+    for (const argument of walked) {
+      const { operation, name } = argument;
+      const kind = named[name] ?? 'external';
+      const accepted = operation.by;
+      if (accepted.length === 0 || kind === 'external') continue; // open to everybody, or an id of nothing of ours
+      const about = (id: string | number) => `${name}: ${id}`;
+      const reference = await asked(key, argument, 900_000_000);
+      const isTaken = accepted.includes('API_KEY');
+      if (isTaken) assertNothingThere(t, argument, reference, about(900_000_000));
+      else t.regex(reference, /\bUNAUTHENTICATED\b/, about(900_000_000));
+      const owns = kind === 'agent' ? [own.agentId] : kind === 'session' ? [own.sessionId] : [];
+      const others = [...things[kind], ...nobodys(argument)];
+      for (const id of isTaken ? others : [...others, ...owns]) {
+        t.is(await asked(key, argument, id), reference, about(id));
+      }
+    }
+  },
+);
+
+story('a deleted agent looks like one that never was, wherever an agent is asked for', async (t, mesh) => {
+  const { person } = mesh;
+  const ada = await person();
+  const agentId = await createAgent(ada);
+  await ada.query('mutation ($id: ID!) { deleteAgent(id: $id) }', { id: agentId });
+  // Its audit log and its sessions stay readable.
+  const walked = (await idArguments(ada, { agentId, sessionId: 1 })).filter(
+    ({ operation, name }) => named[name] === 'agent' && !['agentAuditLogs', 'sessions'].includes(operation.name),
+  );
+  t.true(walked.length >= 4);
+  for (const argument of walked) {
+    t.is(await asked(ada, argument, agentId), await asked(ada, argument, 900_000_000), argument.name);
+  }
+});
+
+story("another tenant's things are in no list and no count", async (t, mesh) => {
+  const { eve, own } = await twoTenants(mesh);
+  const { agents, agentCount, sessions, sessionCount } = await eve.query<{
+    agents: { id: number }[];
+    agentCount: number;
+    sessions: { id: number; messages: unknown[] }[];
+    sessionCount: number;
+  }>('{ agents { id } agentCount sessions { id messages { id } } sessionCount }');
+  t.deepEqual(agents, [{ id: own.agentId }]);
+  t.is(agentCount, 1);
+  t.deepEqual(sessions, [{ id: own.sessionId, messages: [] }]);
+  t.is(sessionCount, 1);
+});
+
+story('nobody is let in without a credential, whatever the id', async (t, mesh) => {
+  const { ada, agentId, sessionId } = await twoTenants(mesh);
+  const { visitor } = mesh;
+  for (const argument of await idArguments(ada, { agentId, sessionId })) {
+    if (argument.operation.by.length === 0) continue;
+    for (const id of [sessionId, 900_000_000]) {
+      const answer = await asked(visitor(), argument, id);
+      t.regex(answer, /\bUNAUTHENTICATED\b|4403/, argument.name);
+      t.false(answer.includes('NOT_FOUND'));
+      if (argument.operation.kind !== 'subscription') t.regex(answer, /^\{"status":200,/, argument.name);
+    }
+  }
+});
+
+/** The answer as text, the id in it replaced, so that two of them can be compared byte by byte. */
+async function asked(client: Client, argument: IdArgument, id: string | number): Promise<string> {
+  const value = argument.type === 'ID' ? String(id) : id;
+  if (argument.operation.kind === 'subscription') return withoutId(await refusedSubscription(client, String(id)), id);
+  const { status, text, headers } = await client.send(argument.operation.document, argument.variables(value));
+  const told = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
+  return withoutId(JSON.stringify({ status, told, text }), id);
+}
+
+async function refusedSubscription(client: Client, id: string): Promise<string> {
+  const events = client.subscribe(id, { after: '0' });
+  try {
+    const errors = await events.until('the refusal', ({ errors, closed }) => errors ?? (closed && [closed]));
+    return JSON.stringify(errors);
+  } finally {
+    await events.close();
+  }
+}
+
+function withoutId(text: string, id: string | number): string {
+  const whole = String(id);
+  const told = whole.length > 40 ? `${whole.slice(0, 40)}…` : whole;
+  const escaped = JSON.stringify(told).slice(1, -1);
+  const twice = JSON.stringify(escaped).slice(1, -1);
+  return text.replaceAll(` ${twice} `, ' <id> ').replaceAll(` ${escaped} `, ' <id> ');
+}
+
+function assertNothingThere(t: ExecutionContext, { operation }: IdArgument, answer: string, about: string): void {
+  const { kind, name, field } = operation;
+  if (kind === 'subscription') {
+    t.like((JSON.parse(answer) as GraphError[])[0]?.extensions, { code: 'NOT_FOUND', statusCode: 404 }, about);
+    return;
+  }
+  const { status, text } = JSON.parse(answer) as { status: number; text: string };
+  t.is(status, 200, about);
+  const { data, errors } = JSON.parse(text) as Pick<Answer<Record<string, unknown>>, 'data' | 'errors'>;
+  const isNullable = !isNonNullType(field.type);
+  const isList = isListType(getNullableType(field.type));
+  if (kind === 'query' && (isNullable || isList) && !saysSo.has(name)) {
+    t.is(errors, undefined, about);
+    t.deepEqual(data?.[name], isList ? [] : null, about);
+  } else {
+    t.is(errors?.length, 1, about);
+    t.like(errors?.[0]?.extensions, { code: 'NOT_FOUND', statusCode: 404 }, about);
+  }
+}
+
+async function readAgent(client: Client, id: number) {
+  const { agent } = await client.query('query ($id: ID!) { agent(id: $id) { id name status updatedAt } }', { id });
+  return agent;
+}

@@ -1,0 +1,404 @@
+import test from 'ava';
+import { getNamedType, isLeafType, isObjectType } from 'graphql';
+import type { Answer, Client } from '../../src/client.ts';
+import { createAgent, startSession } from '../../src/conversation.ts';
+import { isText, type Operation, type Place, servedOperations } from '../../src/operations.ts';
+import { stories } from '../../src/stories.ts';
+import { subscribeOutcome } from '../../src/subscribe-outcome.ts';
+
+// What services say of a text does not depend on where they run: one mesh is enough for so many requests.
+const story = stories(test, { on: 'processes' });
+
+/** Texts that programs stumble over, by class and by what is naughty in them. */
+const naughtyStrings: Record<string, Record<string, string>> = {
+  'no text may hold': {
+    NUL: 'before\0after',
+    'NUL alone': '\0',
+    'a high surrogate alone': 'x\ud83d',
+    'a low surrogate alone': '\ude00x',
+    'surrogates the wrong way round': '\ude00\ud83d',
+  },
+  blank: {
+    empty: '',
+    blank: ' \t\n ',
+    'blank in Unicode': '\u00a0\u2003\u3000\u200b',
+  },
+  controls: {
+    'control characters': '\u0001\u0007\b\u001b[31mred\u007f\u0085',
+    'line ends of all kinds': 'a\r\nb\rc\nd\u2028e\u2029f',
+    'right-to-left marks': '\u202eevil\u202c \u2066isolated\u2069 \u200f',
+    'a byte order mark': '\ufefftext\ufeff',
+    'not characters': '\ufffe\uffff\u{1ffff}',
+    'private use': '\ue000\u{f0000}\u{10ffff}',
+    'the replacement character': '\ufffd\ufffd',
+  },
+  unicode: {
+    'right-to-left text': 'שלום עולם, مرحبا بالعالم',
+    'a family of emoji': '👩‍👩‍👧‍👦 👨🏿‍🚀 🏳️‍🌈 🇺🇳',
+    'outside the basic plane': '𝒫𝒶𝓇𝓁𝑒𝓎 𠜎𠜱',
+    'composed and decomposed': 'Å = A\u030a = \u212b, ﬃ, ſ',
+    'stacked accents': `Z${'\u0300\u0336'.repeat(60)}algo`,
+    'case that changes length': 'ẞ İ ŉ Σ ς ß',
+    'digits of another script': '١٢٣४५६',
+  },
+  values: {
+    'special names': '__proto__',
+    constructor: 'constructor',
+    toString: 'toString',
+    'null as text': 'null',
+    'undefined as text': 'undefined',
+    'true as text': 'true',
+    'zero as text': '0',
+    'minus zero': '-0',
+    'not a number': 'NaN',
+    infinity: '-Infinity',
+    'a number that is too large': '9'.repeat(40),
+    'a number in exponents': '1e1000',
+    'an octal number': '0o17 0x1F 017',
+  },
+  injections: {
+    'SQL that drops': "'; DROP TABLE sessions; --",
+    'SQL that is always true': "1' OR '1'='1",
+    'SQL comments and quotes': `"/* $$ */ $1 ? ?? :name \\' "" ''`,
+    'LIKE patterns': '%_\\%',
+    HTML: '<script>alert(1)</script><img src=x onerror=alert(1)>',
+    'an attribute': '" onmouseover="alert(1)" x="',
+    'a URL that runs': 'javascript:alert(1)//',
+    entities: '&lt;&amp;&#0;&nbsp;',
+    'a Liquid template': '{{ 7 | times: 7 }}{% raw %}{% assign x = 1 %}',
+    'an unclosed template': '{{ {% if',
+    'other templates': '${7*7} #{7*7} <%= 7*7 %> {7*7} $(id) `id`',
+    'printf formats': '%s%s%n%x%d%%0$s',
+    'a lookup': '${jndi:ldap://127.0.0.1/a}',
+    'a path': '../../../../etc/passwd',
+    'a Windows device': 'CON C:\\x\\..\\y',
+    'header injection': 'x\r\nSet-Cookie: a=b\r\n\r\nbody',
+    'JSON inside': '{"a":[1,"\\u0000"]}',
+    'an escape that is text': '\\u0000 \\ud800 \\x00 \\0',
+    'GraphQL inside': '") { id } __typename #',
+    'XML entities': '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>',
+    'a formula': '=1+1;@SUM(1);+1;-1',
+    'an evil pattern': `(a+)+$ ${'a'.repeat(60)}!`,
+  },
+  long: {
+    'four thousand characters': 'long '.repeat(800),
+    'ten thousand and one characters': 'x'.repeat(10_001),
+    'long and outside the basic plane': '😀'.repeat(9_999),
+    'a quarter of a megabyte': 'y'.repeat(250_000),
+  },
+};
+const allStrings = Object.values(naughtyStrings).flatMap((ofClass) => Object.entries(ofClass));
+const unstorable = new Set(Object.keys(naughtyStrings['no text may hold'] ?? {}));
+
+/** One string of each class, another one for each `n`: over many places all of them are sent. */
+function oneOfEachClass(n: number): [string, string][] {
+  return Object.values(naughtyStrings).flatMap((ofClass) => {
+    const all = Object.entries(ofClass);
+    return [all[n % all.length] ?? ['', '']];
+  });
+}
+
+/** Places whose text is rewritten by their own rule before it is stored. */
+const rewritten = new Set(
+  ['email', 'phoneNumber', 'phoneCode', 'idNo', 'idType'].map((name) => `register input.${name}`),
+);
+
+/** Refusals that say nothing of the text: it was looked for and is not there, is taken, or is nobody's. */
+const otherRefusals = new Set(['UNAUTHENTICATED', 'NOT_FOUND', 'CONFLICT']);
+
+/** How many requests are under way at once. */
+const atOnce = 6;
+
+story(
+  'every text that an operation takes is stored as it is or refused as BAD_REQUEST, whatever it says',
+  async (t, mesh) => {
+    t.timeout(300_000); // thousands of requests: a busy machine may be busy for long
+    const { person, visitor } = mesh;
+    const lanes = await Promise.all(Array.from({ length: atOnce }, async () => laneOf(await person())));
+    const operations = (await servedOperations(visitor())).filter(({ kind }) => kind !== 'subscription');
+    const reads = readers(operations);
+    const walked = operations.flatMap((operation) =>
+      operation.places.filter(isText).map((place) => ({ operation, place })),
+    );
+    t.true(walked.length >= 45);
+    const taken = new Set<string>();
+    const whole = wholeWalks(walked);
+
+    for (const [n, { operation, place }] of walked.entries()) {
+      const at = `${operation.name} ${place.path}`;
+      await send(operation, place, whole.has(place) ? allStrings : oneOfEachClass(n));
+      // A place that takes few texts has to be sent one of those.
+      if (!taken.has(at) && !neverTaken[at]) await send(operation, place, allStrings);
+    }
+    // Else everything was refused for some other reason, and nothing was tried.
+    const named = walked.map(({ operation, place }) => `${operation.name} ${place.path}`);
+    t.deepEqual(
+      named.filter((each) => !taken.has(each) && !neverTaken[each]),
+      [],
+      'these took none of them',
+    );
+    t.deepEqual(
+      Object.keys(neverTaken).filter((each) => taken.has(each) || !named.includes(each)),
+      [],
+      'these are no exceptions any more',
+    );
+
+    async function send(operation: Operation, place: Place, texts: [string, string][]): Promise<void> {
+      const waiting = texts.values();
+      await Promise.all(
+        lanes.map(async (lane) => {
+          for (const text of waiting) await check(lane, operation, place, text);
+        }),
+      );
+    }
+
+    async function check(
+      lane: Lane,
+      operation: Operation,
+      place: Place,
+      [name, text]: [string, string],
+    ): Promise<void> {
+      const at = `${operation.name} ${place.path}`;
+      const about = `${at}: ${name}`;
+      const value = valueWith(text, place);
+      const { client, given, variables } = await prepared(lane, operation, place, value);
+      const answer = await client.send(operation.document, variables);
+      const { code, statusCode, fields } = answer.errors?.[0]?.extensions ?? {};
+      if (code !== undefined) {
+        t.is(answer.status, 200, about);
+        t.true(code === 'BAD_REQUEST' || otherRefusals.has(code), `${about}: ${answer.text.slice(0, 500)}`);
+        t.true((statusCode ?? 500) < 500, about);
+        if (unstorable.has(name)) t.is(code, 'BAD_REQUEST', about);
+        const never = unstorable.has(name) ? undefined : neverTaken[at];
+        if (never) t.regex(answer.errors?.[0]?.message ?? '', never.said, about);
+        else if (code === 'BAD_REQUEST') {
+          t.true((fields?.length ?? 0) > 0, about);
+          // Nothing beside it is to blame.
+          for (const { path } of fields ?? []) t.regex(path, new RegExp(`^${place.path}(\\W|$)`), about);
+        }
+        return;
+      }
+      t.is(answer.errors, undefined, about);
+      t.false(unstorable.has(name), `${about} was taken`);
+      taken.add(at);
+      const isPassword = /\.(newP|p)assword$/.test(place.path);
+      const email = client.account?.email ?? String(given['input.email']);
+      if (isPassword) await t.notThrowsAsync(visitor().login({ email, password: text }), about);
+      await assertKept({ ...lane, client }, operation, place, value, answer, about);
+    }
+
+    /** Somebody who may call the operation, and variables that are good but for the walked place. */
+    async function prepared(lane: Lane, { name, by, variables }: Operation, { path }: Place, value: unknown) {
+      // Nobody may make many tenants.
+      const client = by.length === 0 ? visitor() : name === 'createTenant' ? await person() : lane.client;
+      const given: Record<string, unknown> = { ...goodValues(), [path]: value };
+      const steps = path.split('.');
+      // Where one of two is to be given, the other one would be refused.
+      if (name === 'login' && path === 'input.phoneNumber') delete given['input.email'];
+      if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
+      return {
+        client,
+        given,
+        variables: variables((at, type) => {
+          if (at in given && (at === path || !isLeafType(type) || isRequired(name, at))) return given[at];
+          if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(lane, name, at);
+          return path.startsWith(`${at}.`) && at.split('.').length < steps.length ? true : undefined;
+        }),
+      };
+    }
+
+    function idAt({ agentId, sessionId }: Lane, operation: string, path: string): number | string | undefined {
+      if (path === 'id') return operation === 'session' ? String(sessionId) : String(agentId);
+      if (path === 'input.agentId') return agentId;
+      return path.endsWith('sessionId') ? sessionId : undefined;
+    }
+
+    /** That the answer, and whoever reads it afterwards, finds the very same text. */
+    async function assertKept(
+      { client, sessionId }: Lane,
+      { name, field }: Operation,
+      { path }: Place,
+      value: unknown,
+      answer: Answer<Record<string, unknown>>,
+      about: string,
+    ): Promise<void> {
+      if (rewritten.has(`${name} ${path}`)) return;
+      if (name === 'sendMessage' && path === 'input.text') {
+        const { session: read } = await client.query<{ session: { messages: { text: string }[] } }>(
+          'query ($id: ID!) { session(id: $id) { messages { text } } }',
+          { id: sessionId },
+        );
+        t.true(
+          read.messages.some(({ text }) => text === value),
+          about,
+        );
+        return;
+      }
+      if (name === 'register') {
+        const tokens = answer.data?.['register'] as Client['tokens'];
+        const { getAuthProfile } = await Object.assign(visitor(), { tokens }).query<{
+          getAuthProfile: Record<string, unknown>;
+        }>('{ getAuthProfile { fullname idType idNo } }');
+        const leaf = path.split('.').at(-1) ?? '';
+        if (!(leaf in getAuthProfile)) return;
+        t.deepEqual(getAuthProfile[leaf], value, about);
+        return;
+      }
+      const leaf = path.split('.').at(-1) ?? '';
+      const row = answer.data?.[name] as Record<string, unknown> | undefined;
+      if (typeof row !== 'object' || row === null || !(leaf in row)) return;
+      const kept = Array.isArray(row[leaf]) ? [value] : value;
+      t.deepEqual(row[leaf], kept, `${about}, in the answer`);
+      const read = reads.get(getNamedType(field.type).name);
+      if (!read) return;
+      const again = await client.query(read.document, read.field.args.length > 0 ? { id: String(row['id']) } : {});
+      t.deepEqual((again[read.name] as typeof row)[leaf], kept, `${about}, read back`);
+    }
+  },
+);
+
+story('no text opens a subscription that no event has given', async (t, mesh) => {
+  const { person } = mesh;
+  const ada = await person();
+  const { id } = await startSession(ada, await createAgent(ada));
+  const headers = { 'x-app-platform': 'customer', authorization: `Bearer ${ada.tokens?.accessToken}` };
+  for (const operation of await servedOperations(ada)) {
+    if (operation.kind !== 'subscription') continue;
+    for (const { path } of operation.places.filter(isText)) {
+      for (const [name, text] of allStrings) {
+        const variables = operation.variables((at, type) =>
+          at === path ? text : type.name === 'ID' ? String(id) : undefined,
+        );
+        const answer = await subscribeOutcome(ada.url, headers, operation.document, variables);
+        t.is(answer, text === '0' ? 'ok' : 'BAD_REQUEST', `${operation.name} ${path}: ${name}`);
+      }
+    }
+  }
+});
+
+interface Walked {
+  operation: Operation;
+  place: Place;
+}
+
+/** The places to which all texts are sent: one of each service for each type that text may have, best one that is read back. */
+function wholeWalks(walked: readonly Walked[]): Set<Place> {
+  const byType = Map.groupBy(walked, ({ operation, place }) => `${operation.service} ${place.type}`);
+  return new Set(
+    [...byType.values()].flatMap((places) => {
+      const good = places.filter(({ operation, place }) => !neverTaken[`${operation.name} ${place.path}`]);
+      const best = good.find(isReadBack) ?? good[0];
+      return best ? [best.place] : [];
+    }),
+  );
+}
+
+/** Whether the answer has the text in it. */
+function isReadBack({ operation, place }: Walked): boolean {
+  const answer = getNamedType(operation.field.type);
+  return isObjectType(answer) && (place.path.split('.').at(-1) ?? '') in answer.getFields();
+}
+
+/** Somebody with an agent and a session, so that nobody changes what another one has just stored. */
+interface Lane {
+  client: Client;
+  agentId: number;
+  sessionId: number;
+}
+
+async function laneOf(client: Client): Promise<Lane> {
+  const agentId = await createAgent(client);
+  return { client, agentId, sessionId: (await startSession(client, agentId)).id };
+}
+
+/** Operations that read one thing, by the type of that thing: with its id, or as one's own. */
+function readers(operations: Operation[]): Map<string, Operation> {
+  const found = new Map<string, Operation>();
+  for (const operation of operations) {
+    const { kind, field } = operation;
+    const takes = field.args.map(({ name }) => name).join();
+    if (kind !== 'query' || (takes !== '' && takes !== 'id') || !isObjectType(getNamedType(field.type))) continue;
+    if (String(field.type).startsWith('[')) continue;
+    found.set(getNamedType(field.type).name, operation);
+  }
+  return found;
+}
+
+/** What is sent at a place so that a text stands in it, and could be taken: as it is, but where only some form is. */
+function valueWith(text: string, { path, type }: Place): unknown {
+  const form = forms[path.split('.').at(-1) ?? ''];
+  if (form) return form(text);
+  return type !== 'String' ? { text, list: [text], keys: { [text]: 1 } } : text;
+}
+
+const inUrl = (text: string) => `https://example.com/${text}`;
+
+const forms: Record<string, (text: string) => unknown> = {
+  externalSyncUrl: inUrl,
+  liveTalkingUrl: inUrl,
+  externalSyncSchemaConfig: (text) => ({ [text]: text }),
+  avatarBackendConfig: (text) => ({ vendorAvatarId: text, vendorAvatarModel: text }),
+};
+
+/** The few places where none of the texts is ever taken: why, and the one thing that is said of each that can be stored. */
+const neverTaken: Record<string, { why: string; said: RegExp }> = {
+  ...both('externalSyncSecretRef', {
+    why: 'no secret can be provisioned yet',
+    said: /^input\.externalSyncSecretRef names no secret that was provisioned for this tenant$/,
+  }),
+  'login input.email': { why: 'looked for, and nobody has it', said: /^Wrong credentials$/ },
+  'login input.phoneNumber': { why: 'looked for, and nobody has it', said: /^Wrong credentials$/ },
+  'login input.password': {
+    why: 'nobody has it; what somebody has is tried where passwords are given',
+    said: /^Wrong credentials$/,
+  },
+  'refreshToken input.refreshToken': { why: 'nobody was given it', said: /^Invalid or expired refresh token$/ },
+  'register input.email': { why: 'no mail could go there', said: /^input\.email is not an email address$/ },
+  'register input.phoneCode': { why: 'nobody could be called', said: /^input\.phoneNumber is not a possible phone/ },
+  'register input.phoneNumber': { why: 'nobody could be called', said: /^input\.phoneNumber is not a possible phone/ },
+  'register input.referralCode': {
+    why: 'is to be that of another user',
+    said: /^input\.referralCode (is nobody’s|must not be blank|must have at most 64 characters)$/,
+  },
+  'register token.token': { why: 'nobody was sent it', said: /^The code or link is not valid$/ },
+  'register token.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
+};
+
+function both<T>(name: string, exception: T): Record<string, T> {
+  return Object.fromEntries(
+    ['createAgent', 'updateAgent'].map((operation) => [`${operation} input.${name}`, exception]),
+  );
+}
+
+/** What stands beside the walked place. */
+function goodValues(): Record<string, unknown> {
+  const some = Math.random().toString(36).slice(2);
+  return {
+    'input.email': `${some}@example.com`,
+    'input.password': `${some} passphrase ${some}`,
+    'input.newPassword': `${some} passphrase ${some}`,
+    'input.fullname': 'Ada Lovelace',
+    'input.phoneCode': '+44',
+    'input.phoneNumber': `7${String(Math.random()).slice(2, 11).padEnd(9, '1')}`,
+    'input.name': 'Maya',
+    'input.personaPrompt': 'You are Maya.',
+    'input.position': 'Engineer',
+    'input.useCase': 'INTERVIEW',
+    'input.clientExternalId': 'customer-1',
+    'input.text': 'Hello.',
+  };
+}
+
+/** Optional ones that have to be there all the same. */
+function isRequired(operation: string, path: string): boolean {
+  const needed: Record<string, string[]> = {
+    login: ['input.email', 'input.password'],
+    register: ['input.email', 'input.password', 'input.fullname', 'input.phoneCode', 'input.phoneNumber'],
+    changePassword: ['input.newPassword'],
+    createAgent: ['input.name', 'input.personaPrompt', 'input.position', 'input.useCase'],
+    createTenant: ['input.name'],
+    sendMessage: ['input.text'],
+    startSession: ['input.clientExternalId'],
+  };
+  return needed[operation]?.includes(path) ?? false;
+}
