@@ -1,26 +1,33 @@
-import { readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../database/embedded.ts';
+import { databaseSnapshot } from './database-snapshot.ts';
+
+export { databaseSnapshot, migratedSnapshot } from './database-snapshot.ts';
+
+/** What a test has its database on: a PostgreSQL server, or PGlite inside its process. */
+export type DatabaseEngine = 'server' | 'embedded';
+
+/** The server that `TEST_DATABASE_URL` names, or else the embedded database. */
+export function usualEngine(): DatabaseEngine {
+  return process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded';
+}
 
 let started: Promise<EmbeddedDatabase> | undefined;
 
 /**
- * Connection string of a PostgreSQL for tests: the server that `TEST_DATABASE_URL` names, or else an embedded one in
- * memory, which starts with the first call, is shared by all tests of the file and ends with it. Tests make schemas of
- * their own in it, and close their connections.
+ * Connection string of a PostgreSQL for tests. The embedded one is in memory, starts with the first call, is shared by all tests
+ * of the process and ends with it. Tests make schemas of their own in it, and close their connections.
+ *
+ * @param snapshot What the embedded database begins from, where this is the first call. Default: an empty cluster.
  */
-export async function testDatabaseUrl(): Promise<string> {
-  const given = process.env['TEST_DATABASE_URL'];
-  if (given) return given;
-  started ??= startEmbeddedDatabase({ folder: null, snapshot: databaseSnapshot() });
-  return (await started).url;
-}
-
-/** Where the empty cluster is kept from which the embedded databases of all tests begin. */
-export function databaseSnapshot(): string {
-  const manifest = findPackageJSON('@electric-sql/pglite', import.meta.url);
-  if (manifest === undefined) throw new Error('@electric-sql/pglite is not installed');
-  const { version }: { version: string } = JSON.parse(readFileSync(manifest, 'utf8'));
-  return fileURLToPath(new URL(`../../../../node_modules/.cache/parley/pglite-${version}.tar`, import.meta.url));
+export async function testDatabaseUrl(
+  engine: DatabaseEngine = usualEngine(),
+  snapshot: () => string | Promise<string> = databaseSnapshot,
+): Promise<string> {
+  if (engine === 'embedded') {
+    started ??= Promise.resolve(snapshot()).then((file) => startEmbeddedDatabase({ folder: null, snapshot: file }));
+    return (await started).url;
+  }
+  const url = process.env['TEST_DATABASE_URL'];
+  if (!url) throw new Error('TEST_DATABASE_URL names no server');
+  return url;
 }

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { rolesOf } from '../database/identifiers.ts';
+import { Client } from 'pg';
 import { openDatabase } from '../database/open.ts';
-import { openPool } from '../database/pool.ts';
 import type { Database, SchemaDeclaration } from '../database/types.ts';
-import { testDatabaseUrl } from './test-database.ts';
+import { filledSnapshot } from './database-snapshot.ts';
+import { hashOf } from './schema-hash.ts';
+import { dropping, fillPool, type SchemaPool, schemaPool } from './schema-pool.ts';
+import { type DatabaseEngine, testDatabaseUrl, usualEngine } from './test-database.ts';
 
 export interface TestSchemaOptions {
-  /** The server to make it on. Default: `TEST_DATABASE_URL`, else an embedded database in memory. */
+  /** Default: the usual one. */
+  engine?: DatabaseEngine;
+  /** Another login of that database. */
   url?: string;
   /** Connections at most. Default 4. */
   poolSize?: number;
@@ -17,20 +21,36 @@ export interface TestSchemaOptions {
   migrate?: boolean;
 }
 
+type ViewOptions = Omit<TestSchemaOptions, 'migrate'>;
 type Teardown = Pick<ExecutionContext, 'teardown'>;
 
-/** A schema of the test's own, with its own name and roles; all of it is gone after the test. */
+/**
+ * A schema of the test's own, empty, with its own name and roles. A migrated one was another test's before and will be one again;
+ * where a test has changed its tables or roles, it is made anew then.
+ */
 export async function testSchema(
   t: Teardown,
   schema: SchemaDeclaration,
-  options: TestSchemaOptions = {},
+  { migrate = true, ...options }: TestSchemaOptions = {},
 ): Promise<Database> {
+  if (!migrate) return unmigratedSchema(t, schema, options);
+  const pool = await poolFor(schema, options.engine);
+  const schemaName = await pool.take();
+  t.teardown(() => pool.giveBack(schemaName)); // teardowns run last first: after every view of it is closed
+  return open(t, schema, schemaName, options);
+}
+
+/** All of it is gone after the test. */
+async function unmigratedSchema(t: Teardown, schema: SchemaDeclaration, options: ViewOptions): Promise<Database> {
   const schemaName = `test_${schema.name.slice(0, 20)}_${randomBytes(6).toString('hex')}`;
-  const url = options.url ?? (await testDatabaseUrl());
-  t.teardown(() => dropSchema(url, schemaName)); // teardowns run last first: after every view of it is closed
-  const database = open(t, url, schema, schemaName, options);
-  if (options.migrate ?? true) await database.migrate();
-  return database;
+  const url = await testDatabaseUrl(options.engine);
+  t.teardown(async () => {
+    const client = new Client(url);
+    await client.connect();
+    await client.query(dropping(schemaName));
+    await client.end();
+  });
+  return open(t, schema, schemaName, options);
 }
 
 /** Another view of a test's schema, with a pool of its own, as a second replica of the service has. */
@@ -38,31 +58,43 @@ export async function replicaOf(
   t: Teardown,
   database: Database,
   schema: SchemaDeclaration,
-  options: Omit<TestSchemaOptions, 'migrate'> = {},
+  options: ViewOptions = {},
 ): Promise<Database> {
-  return open(t, options.url ?? (await testDatabaseUrl()), schema, database.schemaName, options);
+  return open(t, schema, database.schemaName, options);
 }
 
-function open(
+/** No test waits for it, and on a busy machine a connection or a lock may take longer than a service would wait. */
+const patienceMs = 60_000;
+
+async function open(
   t: Teardown,
-  url: string,
   schema: SchemaDeclaration,
   schemaName: string,
-  options: TestSchemaOptions,
-): Database {
-  const { poolSize = 4, clockOffsetMs } = options;
-  const database = openDatabase({ url, schema, schemaName, poolSize, clockOffsetMs });
+  { engine, url, poolSize = 4, clockOffsetMs }: ViewOptions,
+): Promise<Database> {
+  const database = openDatabase({
+    url: url ?? (await testDatabaseUrl(engine)),
+    schema,
+    schemaName,
+    poolSize,
+    clockOffsetMs,
+    statementTimeoutMs: patienceMs,
+    lockTimeoutMs: patienceMs,
+    acquireTimeoutMs: patienceMs,
+  });
   t.teardown(() => database.close());
   return database;
 }
 
-async function dropSchema(url: string, schemaName: string): Promise<void> {
-  const { tenant, shared } = rolesOf(schemaName);
-  const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
-  try {
-    await pool.raw(`DROP SCHEMA IF EXISTS ${schemaName} CASCADE`);
-    await pool.raw(`DROP ROLE IF EXISTS ${tenant}, ${shared}`);
-  } finally {
-    await pool.destroy();
-  }
+const pools = new Map<string, Promise<SchemaPool>>();
+
+async function poolFor(schema: SchemaDeclaration, engine: DatabaseEngine = usualEngine()): Promise<SchemaPool> {
+  const hash = await hashOf(schema);
+  const url = await testDatabaseUrl(engine, () =>
+    filledSnapshot(`test-${schema.name}`, hash.slice(0, 12), (empty) => fillPool(empty, schema)),
+  );
+  const key = `${engine} ${hash}`;
+  const pool = pools.get(key) ?? schemaPool(url, schema);
+  pools.set(key, pool);
+  return pool;
 }

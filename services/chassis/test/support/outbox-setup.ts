@@ -1,10 +1,10 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import type { Database } from '../../src/database/types.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { outbox } from '../../src/events/outbox.ts';
 import { type OutboxRelayOptions, outboxRelay } from '../../src/events/relay.ts';
+import { eventually } from '../../src/testing/eventually.ts';
 import type { RecordingBus } from './recording-bus.ts';
 
 export const silent = pino({ level: 'silent' });
@@ -36,11 +36,7 @@ export async function startRelay(
   return relay;
 }
 
-/** Resolves when the outbox is empty; each look is a transaction, so nothing is spun. */
+/** Resolves when the outbox is empty. */
 export async function emptied(database: Database): Promise<void> {
-  const late = AbortSignal.timeout(20_000);
-  while ((await waiting(database)) > 0) {
-    late.throwIfAborted();
-    await turn();
-  }
+  await eventually('the outbox is empty', async () => (await waiting(database)) === 0);
 }

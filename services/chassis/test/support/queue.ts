@@ -94,7 +94,7 @@ export function jobRows(
 
 /** Resolves with the effects when no job is left. */
 export async function drained(database: Database): Promise<string[]> {
-  await eventually('no job is left', async () => (await jobRows(database)).length === 0, { timeoutMs: 20_000 });
+  await eventually('no job is left', async () => (await jobRows(database)).length === 0, { timeoutMs: 60_000 });
   return effectsOf(database);
 }
 

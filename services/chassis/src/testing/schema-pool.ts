@@ -1,0 +1,144 @@
+import { Pool } from 'pg';
+import { rolesOf } from '../database/identifiers.ts';
+import { openDatabase } from '../database/open.ts';
+import { bookkeepingTables } from '../database/plumbing.ts';
+import type { SchemaDeclaration } from '../database/types.ts';
+import { hashOf } from './schema-hash.ts';
+
+/**
+ * The migrated schemas of one declaration in one database. Tests of all processes use them one after the other, since to migrate
+ * one takes twenty times as long as to empty it.
+ */
+export interface SchemaPool {
+  /** Waits for a place, and answers the name of a schema that is migrated, empty and nobody else's until it is given back. */
+  take(): Promise<string>;
+  giveBack(schemaName: string): Promise<void>;
+}
+
+/** How many schemas the tests of one process use at the same time. */
+export const schemasAtOnce = 5;
+
+/** A name for the schemas of this declaration: another one when anything of it changes. */
+export async function poolName(schema: SchemaDeclaration): Promise<string> {
+  return `test_${schema.name.slice(0, 20)}_${(await hashOf(schema)).slice(0, 12)}`;
+}
+
+export async function schemaPool(url: string, schema: SchemaDeclaration): Promise<SchemaPool> {
+  const name = await poolName(schema);
+  // One connection for as long as the process lives: its locks say which schemas this process uses.
+  const connection = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+  connection.on('error', () => undefined); // lost while nobody used it
+  const taken = new Set<number>();
+  const waiting: (() => void)[] = [];
+  let places = schemasAtOnce;
+  let lastLock: Promise<unknown> = Promise.resolve();
+
+  async function lockNext(): Promise<number> {
+    const { rows } = await connection.query<{ n: number }>(
+      `SELECT n FROM generate_series(1, 1000) AS n
+        WHERE n <> ALL ($1::integer[]) AND pg_try_advisory_lock(hashtext($2), n) LIMIT 1`,
+      [[...taken], name],
+    );
+    const n = rows[0]?.n;
+    if (n === undefined) throw new Error(`all schemas ${name} are in use`);
+    taken.add(n);
+    return n;
+  }
+
+  async function unlock(n: number): Promise<void> {
+    await connection.query('SELECT pg_advisory_unlock(hashtext($1), $2)', [name, n]);
+    taken.delete(n);
+    const next = waiting.shift();
+    if (next) next();
+    else places += 1;
+  }
+
+  return {
+    async take() {
+      if (places > 0) places -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      const locked = lastLock.then(lockNext); // one after the other: each has to know what the others took
+      lastLock = locked.catch(() => undefined);
+      const n = await locked;
+      const schemaName = `${name}_${n}`;
+      try {
+        if (await isAsMade(connection, schemaName)) await connection.query(emptying(schemaName));
+        else await makeSchema(connection, url, schema, schemaName);
+      } catch (error) {
+        await unlock(n);
+        throw error;
+      }
+      return schemaName;
+    },
+    giveBack: (schemaName) => unlock(Number(schemaName.slice(name.length + 1))),
+  };
+}
+
+/** Makes the first schemas of a pool in a database that has none yet. */
+export async function fillPool(url: string, schema: SchemaDeclaration): Promise<void> {
+  const name = await poolName(schema);
+  const connection = new Pool({ connectionString: url, max: 1 });
+  connection.on('error', () => undefined);
+  try {
+    for (let n = 1; n <= schemasAtOnce; n++) await makeSchema(connection, url, schema, `${name}_${n}`);
+  } finally {
+    await connection.end();
+  }
+}
+
+async function makeSchema(connection: Pool, url: string, schema: SchemaDeclaration, schemaName: string): Promise<void> {
+  await connection.query(dropping(schemaName));
+  const database = openDatabase({ url, schema, schemaName, poolSize: 1 });
+  try {
+    await database.migrate();
+  } finally {
+    await database.close();
+  }
+  const { rows } = await connection.query<{ catalogue: string }>(catalogueQuery, [schemaName]);
+  await connection.query(`COMMENT ON SCHEMA ${schemaName} IS '${rows[0]?.catalogue}'`);
+}
+
+/** Drops a schema with its roles. */
+export function dropping(schemaName: string): string {
+  const { tenant, shared } = rolesOf(schemaName);
+  return `DROP SCHEMA IF EXISTS ${schemaName} CASCADE; DROP ROLE IF EXISTS ${tenant}, ${shared}`;
+}
+
+/** Whether it is there, and no test has changed more of it than its rows. */
+async function isAsMade(connection: Pool, schemaName: string): Promise<boolean> {
+  const { rows } = await connection.query<{ made: string | null; catalogue: string | null }>(
+    `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS made, (${catalogueQuery})`,
+    [schemaName],
+  );
+  return rows[0]?.made != null && rows[0].made === rows[0].catalogue;
+}
+
+/** A hash of all that the database's catalogue says of the schema $1 and its roles. */
+const catalogueQuery = `
+  SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
+    SELECT format('%s %s %s %s %s %s', oid, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity)
+      FROM pg_class WHERE relnamespace = to_regnamespace($1)
+    UNION ALL SELECT a::text FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
+      WHERE relnamespace = to_regnamespace($1) AND relkind <> 'i'
+    UNION ALL SELECT p::text FROM pg_policy p JOIN pg_class c ON c.oid = polrelid WHERE relnamespace = to_regnamespace($1)
+    UNION ALL SELECT k::text FROM pg_constraint k WHERE connamespace = to_regnamespace($1)
+    UNION ALL SELECT f::text FROM pg_proc f WHERE pronamespace = to_regnamespace($1)
+    UNION ALL SELECT n::text FROM pg_namespace n WHERE oid = to_regnamespace($1)
+    UNION ALL SELECT r::text FROM pg_roles r WHERE rolname IN ($1 || '_tenant', $1 || '_shared')
+    UNION ALL SELECT m::text FROM pg_auth_members m JOIN pg_roles r ON r.oid IN (m.roleid, m.member)
+      WHERE rolname IN ($1 || '_tenant', $1 || '_shared')
+  ) AS facts (fact)`;
+
+/** Empties the tables that have been written to, and begins their ids anew. */
+function emptying(schemaName: string): string {
+  return `
+    DO $$ DECLARE written text; BEGIN
+      SELECT string_agg(c.oid::regclass::text, ', ') INTO written FROM pg_class c
+       WHERE relnamespace = '${schemaName}'::regnamespace AND relkind = 'r'
+         AND relname NOT IN (${bookkeepingTables.map((table) => `'${table}'`).join(', ')})
+         AND (pg_relation_size(c.oid) > 0 OR EXISTS (
+               SELECT FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
+                WHERE d.refobjid = c.oid AND pg_sequence_last_value(s.seqrelid) IS NOT NULL));
+      IF written IS NOT NULL THEN EXECUTE 'TRUNCATE ' || written || ' RESTART IDENTITY CASCADE'; END IF;
+    END $$`;
+}
