@@ -18,7 +18,7 @@ export interface Engine {
   name: EngineName;
   title: string;
   version: string;
-  /** The folder of its scripts `install.sh` and `start.sh`; what they are given stands in `install.ts` and `server.ts`. */
+  /** The folder of its scripts `install.sh` and `start.sh`, which those beside it in `engines` run. */
   scripts: string;
   /** The folder of its program. Its last part is raised when `install.sh` puts something else there. */
   folder: string;

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { Engine, Place } from './engine.ts';
 import { exec } from './exec.ts';
+import { scriptFolder } from './install.ts';
 
 const timeoutMs = 2_000;
-const scriptsOf = (name: string) => join(import.meta.dirname, '../engines', name);
+const scriptsOf = (name: string) => join(scriptFolder, name);
 const addressOf = ({ ports }: Place) => `127.0.0.1:${ports.main}`;
 
 /** The application's login owns the database and may make roles; it is no superuser, so row-level security holds for it. */

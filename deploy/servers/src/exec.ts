@@ -1,31 +1,26 @@
-import { execFile } from 'node:child_process';
-
-export interface ExecOptions {
-  cwd?: string;
-  /** The whole environment; default: this program's. */
-  env?: NodeJS.ProcessEnv;
-  /** Ends it. */
-  signal?: AbortSignal;
-}
+import { type ExecFileOptions, execFile } from 'node:child_process';
 
 /** This machine cannot have that server, or cannot run it. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }
 
-/** Defines how a script says that, and the exit code by which it is known. */
-export const unavailable = 'unavailable() { echo "$*" >&2; exit 69; }';
+/** How a script says that. */
 const unavailableCode = 69;
 
 /**
  * Runs a command to its end and answers what it wrote to stdout. Should this program be killed, the command is too.
  * @throws Error with the last lines of its output where it fails; the signal's reason where that was aborted.
  */
-export async function exec(command: string, args: string[], options: ExecOptions = {}): Promise<string> {
+export async function exec(
+  command: string,
+  args: string[],
+  options: Pick<ExecFileOptions, 'cwd' | 'env' | 'signal'> = {},
+): Promise<string> {
   const { signal } = options;
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const settings = { ...options, killSignal: 'SIGKILL' as const, maxBuffer: 64 * 2 ** 20 };
+  const settings = { ...options, encoding: 'utf8', killSignal: 'SIGKILL', maxBuffer: 64 * 2 ** 20 } as const;
   execFile('setpriv', ['--pdeathsig', 'KILL', command, ...args], settings, (error, stdout, stderr) => {
     if (!error) resolve(stdout);
     else if (signal?.aborted) reject(signal.reason);

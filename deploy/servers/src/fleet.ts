@@ -1,10 +1,11 @@
+import { rmSync } from 'node:fs';
 import type { Engine, EngineName, Place } from './engine.ts';
 import { engines } from './engines.ts';
 import { UnavailableError } from './exec.ts';
 import type { Folders } from './folders.ts';
 import { ensureInstalled, isInstalled } from './install.ts';
-import { clearPlace, ensurePlace, findPlace } from './place.ts';
-import { answers, findProcess, startServer, stopServer } from './server.ts';
+import { ensurePlace, findPlace } from './place.ts';
+import { findProcess, startServer, stopServer, untilItAnswers } from './server.ts';
 
 /** A server that is only busy, or mends its data after a crash, is not to be taken for one that hangs. */
 const patienceMs = 15_000;
@@ -15,7 +16,7 @@ export type Server = { engine: Engine } & (
   /** The environment names another server; ours is not wanted. */
   | { state: 'configured' }
   /** It was not started, does not answer, cannot be had on this machine, or did not start. */
-  | { state: 'down' | 'silent' | 'unavailable' | 'failed'; reason: string }
+  | { state: 'down' | 'unavailable' | 'failed'; reason: string }
 );
 
 export interface FleetOptions {
@@ -24,6 +25,8 @@ export interface FleetOptions {
   only: EngineName[];
   signal: AbortSignal;
   say(line: string): void;
+  /** Those that are started end when the thread that started them does. */
+  endWithParent?: boolean;
   /** Default: this system's. */
   platform?: NodeJS.Platform;
 }
@@ -33,13 +36,13 @@ export interface FleetOptions {
  * What runs already is left as it is. One that fails or cannot be had does not keep the others down.
  * @throws the signal's reason where that was aborted; then no server is left that was only starting.
  */
-export async function up(options: FleetOptions & { endWithParent?: boolean }): Promise<Server[]> {
+export async function up(options: FleetOptions): Promise<Server[]> {
   const servers = await Promise.all(chosen(options).map((engine) => upOne(engine, options)));
   options.signal.throwIfAborted();
   return servers;
 }
 
-async function upOne(engine: Engine, options: FleetOptions & { endWithParent?: boolean }): Promise<Server> {
+async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
   const { folders, signal, endWithParent = false } = options;
   const say = (line: string) => options.say(`${engine.title}: ${line}`);
   if (isConfigured(engine, options)) {
@@ -77,7 +80,7 @@ export async function down(options: FleetOptions, { clear = false } = {}): Promi
       const place = findPlace(engine, options.folders);
       if (place === undefined) return [];
       const ran = await stopServer(place.home, engine.stopSignal);
-      if (clear) clearPlace(place);
+      if (clear) rmSync(place.home, { recursive: true, force: true });
       if (ran || clear) options.say(`${engine.title}: stopped${clear ? ', its data are deleted' : ''}`);
       return ran ? [engine] : [];
     }),
@@ -100,8 +103,11 @@ async function look(engine: Engine, { folders }: FleetOptions, answerWithinMs = 
   if (place === undefined || pid === undefined) {
     return { engine, state: 'down', reason: isInstalled(engine, folders.tools) ? 'down' : 'not installed' };
   }
-  if (await answers(engine, place, answerWithinMs)) return { engine, state: 'up', place, pid };
-  return { engine, state: 'silent', reason: `process ${pid} runs and does not answer` };
+  const deadline = answerWithinMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(answerWithinMs);
+  return untilItAnswers(engine, place, deadline).then(
+    () => ({ engine, state: 'up', place, pid }),
+    () => ({ engine, state: 'down', reason: `process ${pid} runs and does not answer` }),
+  );
 }
 
 /** What clients are configured with: of ours those that are up, of others what the environment says. */

@@ -11,7 +11,7 @@ const silent = { signal: never, say: () => undefined };
 
 test('a program is installed once, also by two calls at the same time, and nothing else is left', async (t) => {
   const tools = join(emptyFolder(t), 'tools');
-  const engine = fakeEngine(emptyFolder(t), { install: 'date +%N >"$TARGET/made"; echo once >>"$BUILDING/../runs"' });
+  const engine = fakeEngine(emptyFolder(t), { install: 'date +%N >"$TARGET/made"; echo once >>../../runs' });
   t.false(isInstalled(engine, tools));
   await Promise.all([1, 2].map(() => ensureInstalled(engine, { tools, ...silent })));
   await ensureInstalled(engine, { tools, ...silent });
@@ -46,7 +46,7 @@ test('an interrupted install is none, and the next one waits until all that it s
   const tools = emptyFolder(t);
   const folder = emptyFolder(t);
   const interruption = new AbortController();
-  const slow = fakeEngine(folder, { install: 'sleep 300 & echo $! >pid.new; mv pid.new "$BUILDING/pid"; wait' });
+  const slow = fakeEngine(folder, { install: 'sleep 300 & echo $! >pid.new; mv pid.new ../pid; wait' });
   const installing = ensureInstalled(slow, { tools, ...silent, signal: interruption.signal });
   const failed = t.throwsAsync(installing, { message: 'interrupted' });
   const file = join(tools, 'fake-1.building/pid');

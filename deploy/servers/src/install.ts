@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
-import { exec, unavailable } from './exec.ts';
+import { exec } from './exec.ts';
 
 export interface InstallOptions {
   /** The folder of installed programs. */
@@ -10,29 +10,12 @@ export interface InstallOptions {
   say(line: string): void;
 }
 
-/** The user `nobody`, by the number that it has on every Linux; it may still pass the folders of root. */
-export const asNobody =
-  process.getuid?.() === 0
-    ? 'setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override'
-    : '';
+/** The folder of the scripts of all engines. */
+export const scriptFolder = join(import.meta.dirname, '../engines');
 
 export function isInstalled({ folder }: Engine, tools: string): boolean {
   return existsSync(join(tools, folder));
 }
-
-/**
- * Makes `$TARGET`, has `install.sh` fill it in a scratch folder, where it finds what an interrupted run has left, and renames it
- * when all is done.
- */
-const whole = `
-  ${unavailable}
-  [ ! -e "$FOLDER" ] || exit 0
-  rm -rf "$TARGET"
-  mkdir -p "$TARGET" "$TMPDIR"
-  cd "$TMPDIR"
-  . "$SCRIPTS/install.sh"
-  mv "$TARGET" "$FOLDER"
-  rm -rf "$BUILDING"`;
 
 /**
  * Installs a program where it is missing. The lock is held by the script and all that it starts, so that no second install
@@ -41,21 +24,12 @@ const whole = `
  */
 export async function ensureInstalled(engine: Engine, { tools, signal, say }: InstallOptions): Promise<void> {
   if (isInstalled(engine, tools)) return;
-  const { folder, version, patience } = engine;
+  const { folder, scripts, version, patience } = engine;
   const start = performance.now();
   say(`installing version ${version}${patience ? `, ${patience}` : ''}`);
   mkdirSync(tools, { recursive: true });
-  const building = join(tools, `${folder}.building`);
-  const env = {
-    ...process.env,
-    LC_ALL: 'C.UTF-8',
-    SCRIPTS: engine.scripts,
-    FOLDER: join(tools, folder),
-    BUILDING: building,
-    TARGET: join(building, 'target'),
-    TMPDIR: join(building, 'scratch'),
-    AS_NOBODY: asNobody,
-  };
-  await exec('flock', [join(tools, `${folder}.lock`), 'sh', '-euc', whole], { env, signal });
+  const target = join(tools, folder);
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', SCRIPTS: scripts };
+  await exec('flock', [`${target}.lock`, 'sh', join(scriptFolder, 'install.sh'), target], { env, signal });
   say(`installed version ${version} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 }

@@ -23,7 +23,8 @@ export function findPlace(engine: Engine, folders: Folders): Place | undefined {
 export async function ensurePlace(engine: Engine, folders: Folders): Promise<Place> {
   const before = findPlace(engine, folders);
   // In this order: what listens there and is ours has been recorded before.
-  if (before && ((await areFree(before.ports)) || findProcess(before.home) !== undefined)) return before;
+  const free = await Promise.all(Object.values(before?.ports ?? {}).map(isFree));
+  if (before && (free.every(Boolean) || findProcess(before.home) !== undefined)) return before;
   const [main = 0, second = 0] = await freePorts(2);
   const { password = newPassword(), superuserPassword = newPassword() } = before ?? {};
   const file = fileOf(engine, folders);
@@ -39,15 +40,6 @@ export async function ensurePlace(engine: Engine, folders: Folders): Promise<Pla
     rmSync(draft, { force: true });
   }
   return findPlace(engine, folders) ?? ensurePlace(engine, folders);
-}
-
-/** Deletes what a server keeps; address and passwords stay, so that whoever is configured for it finds it again. */
-export function clearPlace({ home }: Place): void {
-  rmSync(home, { recursive: true, force: true });
-}
-
-async function areFree({ main, second }: Place['ports']): Promise<boolean> {
-  return (await isFree(main)) && (await isFree(second));
 }
 
 function newPassword(): string {

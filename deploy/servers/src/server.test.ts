@@ -119,7 +119,7 @@ test('nothing of this environment reaches a server but the path and Java, a loca
     'it has told',
     () => existsSync(join(home, 'given')) && readFileSync(join(home, 'given'), 'utf8'),
   );
-  const own = ['HOME', 'INSTALLED', 'PASSWORD', 'PORT', 'SCRIPTS', 'SECOND_PORT', 'SUPERUSER_PASSWORD', 'AS_NOBODY'];
+  const own = ['HOME', 'INSTALLED', 'PASSWORD', 'PORT', 'SCRIPTS', 'SECOND_PORT', 'SUPERUSER_PASSWORD', 'TIE'];
   const allowed = new Set([...own, 'PATH', 'JAVA_HOME', 'LC_ALL', 'PWD', 'OLDPWD', 'SHLVL', '_']);
   t.deepEqual(
     [...given.matchAll(/^(\w+)=/gm)].filter(([, name = '']) => !allowed.has(name)),

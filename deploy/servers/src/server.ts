@@ -5,26 +5,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '@parley/chassis/process-start';
 import type { Engine, Place } from './engine.ts';
-import { exec, failure, unavailable } from './exec.ts';
+import { exec, failure } from './exec.ts';
 import { makeDataFolder } from './folders.ts';
-import { asNobody } from './install.ts';
+import { scriptFolder } from './install.ts';
 
 /** Generous, since an install of another engine may keep all processors busy at the same time. */
 const startTimeoutMs = 60_000;
 const askAgainMs = 50;
 /** How long a server may take to end before it is killed. */
 const graceSeconds = 20;
-
-/**
- * Writes down its own pid and start before it becomes the server: so the record is there from the first moment, whatever
- * happens to the program that started it.
- */
-const recorded = `
-  ${unavailable}
-  read -r boot </proc/sys/kernel/random/boot_id
-  echo "$$ $boot $(cut -d" " -f22 /proc/$$/stat)" >process.new
-  mv process.new process
-  . "$SCRIPTS/start.sh"`;
 
 export interface StartOptions {
   signal: AbortSignal;
@@ -44,7 +33,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
   makeDataFolder(home);
   const log = openSync(join(home, 'log'), 'a', 0o600);
   const tie = endWithParent ? `--pdeathsig ${engine.stopSignal.slice('SIG'.length)}` : '';
-  const locked = ['flock', '-F', 'lock', 'sh', '-euc', recorded];
+  const locked = ['flock', '-F', 'lock', 'sh', join(scriptFolder, 'start.sh')];
   const [first = '', ...rest] = [...(tie && ['setpriv', ...tie.split(' ')]), ...locked];
   const child = spawn(first, rest, {
     cwd: home,
@@ -60,7 +49,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
       SECOND_PORT: String(ports.second),
       PASSWORD: password,
       SUPERUSER_PASSWORD: superuserPassword,
-      AS_NOBODY: asNobody && `${asNobody} ${tie}`,
+      TIE: tie,
     },
     detached: true,
     stdio: ['ignore', log, log],
@@ -90,7 +79,8 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
   }
 }
 
-async function untilItAnswers(engine: Engine, place: Place, deadline: AbortSignal): Promise<void> {
+/** @throws Error where it has not answered when `deadline` is aborted; it is asked once at least. */
+export async function untilItAnswers(engine: Engine, place: Place, deadline: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await engine.ask(place);
@@ -100,14 +90,6 @@ async function untilItAnswers(engine: Engine, place: Place, deadline: AbortSigna
     }
     await delay(askAgainMs);
   }
-}
-
-/** Whether a running server answers now, or within `patienceMs`: a busy one may need that. */
-export async function answers(engine: Engine, place: Place, patienceMs = 0): Promise<boolean> {
-  return untilItAnswers(engine, place, patienceMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(patienceMs)).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The pid of the server that runs in this folder, if one does. A later process of the same pid is none. */

