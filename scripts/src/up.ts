@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
 const usage = `Starts all of Parley on this machine, and stops it on Ctrl-C.
@@ -16,30 +16,15 @@ that the environment names (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT)
 itself is started again.
 `;
 
-const { values } = readArguments();
+const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boolean' }, logs: { type: 'boolean' } });
 const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
-// Loaded only then: the process that looks after the others needs none of their code.
-if (values.help) {
-  process.stdout.write(usage);
-} else if (values.mesh) {
-  const { upMesh } = await import('./up/up-mesh.ts');
-  process.exitCode = await upMesh(process.env, { dataFolder, showLogs: values.logs });
-} else {
-  const { upOneProcess } = await import('./up/up-one-process.ts');
-  await upOneProcess(process.env, dataFolder);
-}
 
-function readArguments() {
-  try {
-    return parseArgs({
-      options: {
-        mesh: { type: 'boolean', default: false },
-        logs: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-    process.exit(2);
-  }
+try {
+  // Loaded only here: the process that looks after the others needs none of their code.
+  if (mesh) await (await import('./up/up-mesh.ts')).upMesh(process.env, { dataFolder, showLogs });
+  else await (await import('./up/up-one-process.ts')).upOneProcess(process.env, dataFolder);
+} catch (error) {
+  const problems = error instanceof SuppressedError ? [error.suppressed, error.error] : [error];
+  for (const each of problems) process.stderr.write(`${each instanceof Error ? each.message : String(each)}\n`);
+  process.exitCode = 1;
 }

@@ -24,7 +24,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
   if (failing) writeFileSync(bad, '');
   const told: string[] = [];
   const pending: string[] = [];
-  let stopped = false;
+  const stopping = new AbortController();
   let wake = () => {};
   const script = `process.exit(require('fs').existsSync(${JSON.stringify(bad)}) ? 1 : 0)`;
   const code = supervise({
@@ -32,7 +32,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
     steps: [{ name: 'compose', after: /\.graphql$/u, args: ['-e', script] }],
     changes: (async function* () {
       yield [];
-      while (!stopped) {
+      while (!stopping.signal.aborted) {
         if (pending.length > 0) yield pending.splice(0);
         else await new Promise<void>((resolve) => (wake = resolve));
       }
@@ -40,7 +40,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
     say: (text) => told.push(text),
   });
   const stop = () => {
-    stopped = true;
+    stopping.abort();
     wake();
   };
   t.teardown(async () => {

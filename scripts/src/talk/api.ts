@@ -1,94 +1,85 @@
+/** Where `scripts/up` listens when nothing says otherwise. */
+export const defaultUrl = 'http://localhost:4000/graphql';
+
 /** A pair of tokens, as the API hands them out. */
 export interface Tokens {
   accessToken: string;
   refreshToken: string;
 }
 
-/** An error that the API answered. */
+/** An error that the API answered, with the contract's code, e.g. `BAD_REQUEST`. */
 export class ApiError extends Error {
-  override readonly name = 'ApiError';
-  /** The contract's code, e.g. `BAD_REQUEST`. */
   readonly code: string;
 
-  constructor(message: string, code: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+  constructor(message: string, code: unknown = 'UNKNOWN') {
+    super(message);
+    this.code = String(code);
   }
 }
 
-/** The public API as one signed-in person uses it. */
-export interface Api {
-  /** Runs a query or mutation and answers its data. A token that has ended is refreshed once. @throws ApiError */
-  call<Data>(query: string, variables?: Record<string, unknown>): Promise<Data>;
-  /** What a socket shows when it opens, with a token that has just been refreshed where `fresh` is asked for. */
-  connectionParams(fresh?: boolean): Promise<Record<string, string>>;
-  signIn(tokens: Tokens): void;
-  readonly url: string;
+/** An error as it answers it. */
+export interface GraphError {
+  message: string;
+  extensions?: { code?: string };
 }
 
 const refresh = `mutation ($refreshToken: String!) {
   refreshToken(input: { refreshToken: $refreshToken }) { accessToken refreshToken }
 }`;
 
-export function publicApi(url: string): Api {
+export type Api = ReturnType<typeof publicApi>;
+
+/** The public API as one signed-in person uses it. `headers` are sent with each of its requests. */
+export function publicApi(url: string, headers: Record<string, string> = {}) {
   let tokens: Tokens | undefined;
   let refreshing: Promise<void> | undefined;
 
-  async function post<Data>(query: string, variables: Record<string, unknown>): Promise<Data> {
-    let response: Response;
-    try {
-      response = await fetch(url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'x-app-platform': 'customer',
-          ...(tokens && { authorization: `Bearer ${tokens.accessToken}` }),
-        },
-        body: JSON.stringify({ query, variables }),
-      });
-    } catch (error) {
-      throw new ApiError(`Nothing answers at ${url}. Is it up? Start it with scripts/up.`, 'UNREACHABLE', {
-        cause: error,
-      });
-    }
-    const answer = (await response.json().catch(() => ({}))) as {
-      data?: Data;
-      errors?: { message: string; extensions?: { code?: string } }[];
-    };
+  function credentials(): Record<string, string> {
+    return { 'x-app-platform': 'customer', ...(tokens && { authorization: `Bearer ${tokens.accessToken}` }) };
+  }
+
+  async function post<Data>(query: string, variables: object): Promise<Data> {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, ...credentials(), 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    }).catch(() => {
+      throw new ApiError(`Nothing answers at ${url}. Is it up? Start it with scripts/up.`, 'UNREACHABLE');
+    });
+    const answer = (await response.json().catch(() => ({}))) as { data?: Data; errors?: GraphError[] };
     const [error] = answer.errors ?? [];
-    if (error) throw new ApiError(error.message, error.extensions?.code ?? 'UNKNOWN');
-    if (!answer.data) throw new ApiError(`${url} answered ${response.status} without data`, 'UNKNOWN');
+    if (error) throw new ApiError(error.message, error.extensions?.code);
+    if (!answer.data) throw new ApiError(`${url} answered ${response.status} without data`);
     return answer.data;
   }
 
   /** One refresh at a time: a refresh token is spent by its first use. */
-  function renew(): Promise<void> {
-    refreshing ??= (async () => {
-      const data = await post<{ refreshToken: Tokens }>(refresh, { refreshToken: tokens?.refreshToken });
-      tokens = data.refreshToken;
-    })().finally(() => {
-      refreshing = undefined;
-    });
-    return refreshing;
+  async function renew(): Promise<void> {
+    refreshing ??= post<{ refreshToken: Tokens }>(refresh, { refreshToken: tokens?.refreshToken })
+      .then((data) => void (tokens = data.refreshToken))
+      .finally(() => (refreshing = undefined));
+    await refreshing;
   }
 
   return {
     url,
-    signIn(given) {
+    signIn(given: Tokens): void {
       tokens = given;
     },
-    async call(query, variables = {}) {
+    /** Runs a query or mutation and answers its data. A token that has ended is refreshed once. @throws ApiError */
+    async call<Data>(query: string, variables: object = {}): Promise<Data> {
       try {
-        return await post(query, variables);
+        return await post<Data>(query, variables);
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'UNAUTHENTICATED' || !tokens) throw error;
         await renew();
         return post(query, variables);
       }
     },
-    async connectionParams(fresh = false) {
+    /** What a socket shows when it opens, with a token that has just been refreshed where `fresh` is asked for. */
+    async connectionParams(fresh = false): Promise<Record<string, string>> {
       if (fresh) await renew();
-      return { 'x-app-platform': 'customer', authorization: `Bearer ${tokens?.accessToken ?? ''}` };
+      return credentials();
     },
   };
 }

@@ -1,13 +1,9 @@
 import type { Api } from './api.ts';
 
-export interface ChosenAgent {
+interface Agent {
   id: number;
   name: string;
 }
-
-const agents = `{ agents { id name status } }`;
-const agent = `query ($id: ID!) { agent(id: $id) { id name } }`;
-const create = `mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id name } }`;
 
 const example = {
   name: 'Robin',
@@ -26,15 +22,15 @@ Answer briefly, and ask what the person wants to build.`,
 };
 
 /** The agent asked for, else the newest active one, else an example that is made now. */
-export async function chooseAgent(api: Api, wanted: string | undefined): Promise<ChosenAgent> {
-  if (wanted) {
-    const found = await api.call<{ agent: ChosenAgent | null }>(agent, { id: wanted });
-    if (!found.agent) throw new Error(`There is no agent ${wanted} in this tenant`);
-    return found.agent;
+export async function chooseAgent(api: Api, id: string | undefined): Promise<Agent> {
+  if (id) {
+    const { agent } = await api.call<{ agent?: Agent }>('query ($id: ID!) { agent(id: $id) { id name } }', { id });
+    if (!agent) throw new Error(`There is no agent ${id} in this tenant`);
+    return agent;
   }
-  const all = await api.call<{ agents: (ChosenAgent & { status: string })[] }>(agents);
-  const newest = all.agents.findLast(({ status }) => status === 'ACTIVE');
+  const { agents } = await api.call<{ agents: (Agent & { status: string })[] }>('{ agents { id name status } }');
+  const newest = agents.findLast(({ status }) => status === 'ACTIVE');
   if (newest) return newest;
-  const made = await api.call<{ createAgent: ChosenAgent }>(create, { input: example });
-  return made.createAgent;
+  const create = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id name } }';
+  return (await api.call<{ createAgent: Agent }>(create, { input: example })).createAgent;
 }

@@ -1,110 +1,116 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
-import test, { type ExecutionContext } from 'ava';
-import { startBalancer } from '../testing/balancer.ts';
-import { type Child, startChild } from '../testing/child.ts';
-import { type MeshWithModel, startMeshWithModel } from '../testing/mesh-with-model.ts';
-import { enter } from './account.ts';
+import { TcpProxy } from '@parley/mesh/tcp-proxy';
+import type { Client } from '@parley/stories/client';
+import { createAgent } from '@parley/stories/conversation';
+import type { TestMesh } from '@parley/stories/mesh';
+import { judgement } from '@parley/stories/scripted-model';
+import { stories } from '@parley/stories/stories';
+import test from 'ava';
+import { startChild } from '../testing/child.ts';
 import { publicApi } from './api.ts';
+import { type TalkOptions, talk } from './talk.ts';
 
-let starting: Promise<MeshWithModel> | undefined;
-const mesh = () => (starting ??= startMeshWithModel());
-test.after.always('the mesh stops', async () => (await starting)?.stop());
-
-/** Talks to the mesh from an address of its own, with all of the input there from the start, or none of it yet. */
-async function talk(t: ExecutionContext, input?: string, ...args: string[]): Promise<Child> {
-  const { url } = await startBalancer(t, (await mesh()).url);
-  const child = startChild(t, 'talk', { args: ['--url', url, ...args] });
-  if (input !== undefined) {
-    child.write(input);
-    child.endInput();
-  }
-  return child;
-}
+const story = stories(test, { on: 'processes' });
 
 const greeting = 'Hello, I am Robin. Ask me what Parley is and what you can build with it.\n';
+const evaluation = `\nEvaluation: 83 of 100 · HIRE\n${judgement.summary}\n  + Said what was scripted\n  - Said nothing else\n`;
 
-test('every line of a pipe is answered in turn, and /end shows the evaluation', async (t) => {
-  const { answer } = await mesh();
-  answer('first', { text: 'One for the first.' });
-  answer('second', { text: 'Two for the second.' });
-  const child = await talk(t, 'first\n\n  second  \n/end\nnever\n');
+/** Somebody with an agent whose replies this file scripts, as `talk` is told of them. */
+async function account({ account: given }: Client, agent?: number): Promise<TalkOptions> {
+  return { email: given?.email, password: given?.password, agent: agent?.toString() };
+}
+
+async function scripted(mesh: TestMesh): Promise<TalkOptions> {
+  const ada = await mesh.person();
+  return account(ada, await createAgent(ada, { name: 'Robin', openingGreeting: greeting.trim() }));
+}
+
+/** Talks as `scripts/talk` does, from an address of its own, with all of the input there from the start, or none of it yet. */
+function typed(mesh: TestMesh, options: TalkOptions, input?: string, url = mesh.url) {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const seen = { text: '', left: 0 };
+  stdout.setEncoding('utf8').on('data', (text: string) => (seen.text += text));
+  if (input !== undefined) stdin.end(input);
+  const api = publicApi(url, { 'x-forwarded-for': mesh.visitor().ip });
+  const { interrupt, ended } = talk(api, options, { stdin, stdout }, () => (seen.left += 1));
+  const says = (text: string) => eventually(`it says ${text} in\n${seen.text}`, () => seen.text.includes(text));
+  return { seen, stdin, interrupt, ended, says };
+}
+
+async function whole(mesh: TestMesh, options: TalkOptions, input: string): Promise<string> {
+  const { seen, ended } = typed(mesh, options, input);
+  await ended;
+  return seen.text;
+}
+
+story('every line of a pipe is answered in turn, and /end shows the evaluation', async (t, mesh) => {
+  mesh.model.answer('first', { text: 'One for the first.' });
+  mesh.model.answer('second', { text: 'Two for the second.' });
+  const { email = '', password = '', agent = '' } = await scripted(mesh);
+  const child = startChild(t, 'talk', {
+    args: ['--url', mesh.url, '--password', password, '--agent', agent],
+    env: { PARLEY_EMAIL: email },
+  });
+  child.write('first\n\n  second  \n/end\nnever\n');
+  child.endInput();
 
   t.is(await child.ended, 0, child.stderr);
   t.is(child.stderr, '');
-  const [opening, ...rest] = child.stdout.split(/(?<=\n\n)/u);
-  t.regex(opening ?? '', /^Registered guest-\w+@example\.com \(password \S+\)\.\nYou talk to Robin\./u);
   t.is(
-    rest.join(''),
-    `${greeting}you> first\nOne for the first.\nyou>   second  \nTwo for the second.\nyou> /end\n\n` +
-      'Evaluation: 83 of 100 · GOOD\nIt was a talk.\n  + Said hello\n  - Said no more\n',
+    child.stdout,
+    'You talk to Robin. Ctrl-C interrupts a reply, /end ends the session.\n\n' +
+      `${greeting}you> first\nOne for the first.\nyou>   second  \nTwo for the second.\nyou> /end\n${evaluation}`,
   );
 });
 
-test('the end of the input ends the session as /end does', async (t) => {
-  const child = await talk(t, 'no newline after this');
+story(
+  'without an account one is made, and an agent in it; without any input its greeting and an evaluation are all there is',
+  async (t, mesh) => {
+    const text = await whole(mesh, {}, '');
+    t.regex(text, /^Registered guest-\w+@example\.com \(password \S+\)\.\nYou talk to Robin\./u);
+    t.true(text.includes(`${greeting}\nEvaluation: `), text);
+  },
+);
 
-  t.is(await child.ended, 0, child.stderr);
-  t.regex(child.stdout, /you> no newline after this\nHello from the model server\.\n\nEvaluation: 83 of 100/u);
+story('the end of the input ends the session as /end does', async (t, mesh) => {
+  const text = await whole(mesh, await scripted(mesh), 'no newline after this');
+  t.true(text.includes('you> no newline after this\nHello from the model server.\n\nEvaluation: 83 of 100'), text);
 });
 
-test('without any input the greeting and an evaluation are all there is', async (t) => {
-  const child = await talk(t, '');
-
-  t.is(await child.ended, 0, child.stderr);
-  t.true(child.stdout.includes(`${greeting}\nEvaluation:`), child.stdout);
+story('a message that is refused is told, and the talk goes on', async (t, mesh) => {
+  const text = await whole(mesh, await scripted(mesh), 'nul \u0000 inside\nafterwards\n');
+  t.regex(text, /inside\n\[[^\]]+\]\nyou> afterwards\nHello from the model server\.\n/u);
 });
 
-test('a message that is refused is told, and the talk goes on', async (t) => {
-  const child = await talk(t, 'nul \u0000 inside\nafterwards\n');
-
-  t.is(await child.ended, 0, child.stderr);
-  t.regex(child.stdout, /inside\n\[[^\]]+\]\nyou> afterwards\nHello from the model server\.\n/u);
+story("a model's words cannot steer the terminal", async (t, mesh) => {
+  mesh.model.answer('colours', { text: ['\u001b]0;owned\u0007red', '\u001b[2J\tand blue\r\n'] });
+  const text = await whole(mesh, await scripted(mesh), 'colours\n');
+  t.true(text.includes('you> colours\n]0;ownedred[2J\tand blue\n'), JSON.stringify(text));
 });
 
-test("a model's words cannot steer the terminal", async (t) => {
-  const { answer } = await mesh();
-  answer('colours', { text: ['\u001b]0;owned\u0007red', '\u001b[2J\tand blue\r\n'] });
-  const child = await talk(t, 'colours\n');
-
-  t.is(await child.ended, 0, child.stderr);
-  t.true(child.stdout.includes('you> colours\n]0;ownedred[2J\tand blue\n'), JSON.stringify(child.stdout));
+story('a reply that fails is told with its code', async (t, mesh) => {
+  mesh.model.answer('break', { text: 'half a', ending: 'error-event' });
+  const text = await whole(mesh, await scripted(mesh), 'break\n');
+  t.regex(text, /half a\n\[no reply: .* \(MODEL_FAILED\)\]\n/u);
 });
 
-test('a reply that fails is told with its code', async (t) => {
-  const { answer } = await mesh();
-  answer('break', { text: 'half a', ending: 'error-event' });
-  const child = await talk(t, 'break\n');
-
-  t.is(await child.ended, 0, child.stderr);
-  t.regex(child.stdout, /half a\n\[no reply: .* \(MODEL_FAILED\)\]\n/u);
+story('without an agent named, the newest one is talked to', async (t, mesh) => {
+  const ada = await mesh.person();
+  for (const name of ['Eve', 'Ada']) await createAgent(ada, { name, openingGreeting: `${name} here.` });
+  t.regex(await whole(mesh, await account(ada), '/end\n'), /^You talk to Ada\.[^]*\n\nAda here\.\n/u);
 });
 
-test('an account that signs in talks to the agent that it names', async (t) => {
-  const api = publicApi((await startBalancer(t, (await mesh()).url)).url);
-  const { email, password = '' } = await enter(api, {});
-  const input = { name: 'Ada', position: 'P', subject: 'S', useCase: 'ONBOARDING', openingGreeting: 'Ada here.' };
-  const { createAgent } = await api.call<{ createAgent: { id: number } }>(
-    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }',
-    { input: { ...input, personaPrompt: 'You are Ada.' } },
-  );
-  const child = await talk(t, '/end\n', '--email', email, '--password', password, '--agent', String(createAgent.id));
-
-  t.is(await child.ended, 0, child.stderr);
-  t.regex(child.stdout, /^You talk to Ada\./u);
-  t.regex(child.stdout, /\n\nAda here\.\n/u);
-});
-
-test('wrong credentials and an unknown agent are told, with exit code 1', async (t) => {
-  const stranger = await talk(t, '', '--email', 'nobody@example.com', '--password', 'not this one');
-  t.is(await stranger.ended, 1);
-  t.regex(stranger.stderr, /^[^\n]+\n$/u);
-
-  for (const id of ['2147483647', 'robin']) {
-    const child = await talk(t, '', '--agent', id);
-    t.is(await child.ended, 1);
-    t.is(child.stderr, `There is no agent ${id} in this tenant\n`);
+story('wrong credentials and an unknown agent are told', async (t, mesh) => {
+  const options = { email: 'nobody@example.com', password: 'not this one' };
+  await t.throwsAsync(whole(mesh, options, ''), { name: 'Error', message: /^[^\n]+$/u });
+  await t.throwsAsync(whole(mesh, { email: 'nobody@example.com' }, ''), { message: /go together/u });
+  const ada = await account(await mesh.person());
+  for (const agent of ['2147483647', 'robin']) {
+    await t.throwsAsync(whole(mesh, { ...ada, agent }, ''), { message: `There is no agent ${agent} in this tenant` });
   }
 });
 
@@ -114,60 +120,66 @@ test('where nothing listens it says what to do', async (t) => {
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  const child = startChild(t, 'talk', { args: ['--url', `http://127.0.0.1:${port}`] });
+  const child = startChild(t, 'talk', { env: { PARLEY_URL: `http://127.0.0.1:${port}/graphql` } });
 
   t.is(await child.ended, 1);
   t.is(child.stderr, `Nothing answers at http://127.0.0.1:${port}/graphql. Is it up? Start it with scripts/up.\n`);
   t.is(child.stdout, '');
 });
 
-test('Ctrl-C cuts a running reply, and the talk goes on', async (t) => {
-  const { answer, model } = await mesh();
+story('Ctrl-C cuts a running reply; beside none, the second leaves the session open', async (t, mesh) => {
   const gate = createGate();
-  answer('tell me everything', { text: 'Well, first of all', beforeDelta: gate });
-  const child = await talk(t);
+  mesh.model.answer('tell me everything', { text: 'Well, first of all', beforeDelta: gate });
+  const { email = '', password = '', agent = '' } = await scripted(mesh);
+  const child = startChild(t, 'talk', {
+    args: ['--url', mesh.url, '--email', email, '--password', password, '--agent', agent],
+  });
   await child.says(/what you can build with it\.\n/u);
   child.write('tell me everything\n');
   gate.release(2);
   await child.says(/everything\nWell, first/u);
   child.kill('SIGINT');
   await child.says(/everything\nWell, first ?…\[interrupted\]\n/u);
-  await model.until(({ counts }) => counts.cancelled > 0);
-  child.write('and now?\n/end\n');
-
-  t.is(await child.ended, 0, child.stderr);
-  t.regex(child.stdout, /you> and now\?\nHello from the model server\.\n/u);
-});
-
-test('a second Ctrl-C beside no reply leaves the session open', async (t) => {
-  const child = await talk(t);
-  await child.says(/what you can build with it\.\n/u);
+  await mesh.model.server.until(({ counts }) => counts.cancelled > 0);
+  child.write('and now?\n');
+  await child.says(/you> and now\?\nHello from the model server\.\n/u);
   child.kill('SIGINT');
   await child.says(/Ctrl-C again leaves it open/u);
   child.kill('SIGINT');
-
   t.is(await child.ended, 130);
 });
 
-test('a socket that is cut in mid-reply comes back, and nothing is missing or said twice', async (t) => {
-  const { url, answer } = await mesh();
-  const balancer = await startBalancer(t, url);
+story('whoever goes on after a Ctrl-C is asked again', async (t, mesh) => {
+  const { seen, stdin, interrupt, ended, says } = typed(mesh, await scripted(mesh));
+  await says(greeting);
+  interrupt();
+  stdin.write('hello\n');
+  await says('hello\nHello from the model server.\n');
+  interrupt();
+  stdin.end('/end\n');
+  await ended;
+  t.is(seen.left, 0);
+});
+
+story('a socket that is cut in mid-reply comes back, and nothing is missing or said twice', async (t, mesh) => {
+  const line = await new TcpProxy([new URL(mesh.url).host]).open();
+  t.teardown(() => line.close());
   const words = Array.from({ length: 12 }, (_, index) => `word${index} `);
   const gate = createGate();
-  answer('count', { text: words, beforeDelta: gate });
-  const child = startChild(t, 'talk', { args: ['--url', balancer.url] });
-  await child.says(/what you can build with it\.\n/u);
-  child.write('count\n/end\n');
+  mesh.model.answer('count', { text: words, beforeDelta: gate });
+  const url = `http://127.0.0.1:${line.port}/graphql`;
+  const { seen, ended, says } = typed(mesh, await scripted(mesh), 'count\n/end\n', url);
 
   for (const last of [3, 7]) {
     gate.release(4);
-    await child.says(new RegExp(`word${last} `, 'u'));
-    t.true(balancer.cut() > 0);
+    await says(`word${last} `);
+    await line.close();
+    await line.open();
   }
   gate.open();
 
-  t.is(await child.ended, 0, child.stderr);
-  const reply = child.stdout.slice(child.stdout.indexOf('count\n') + 6, child.stdout.indexOf('you> /end'));
+  await ended;
+  const reply = seen.text.slice(seen.text.indexOf('count\n') + 6, seen.text.indexOf('you> /end'));
   const said = reply.replaceAll(/\n?\[connection lost: [^\]]*; coming back\]\n/gu, '');
   t.is(said.trimEnd(), words.join('').trimEnd());
   t.true(reply.includes('connection lost'));

@@ -1,66 +1,52 @@
 import { createInterface, type Interface } from 'node:readline/promises';
-import type { Screen } from './conversation.ts';
 
-/** The person's terminal, or a pipe and a file in its place. */
-export interface Terminal extends Screen {
-  /** What the person types, a line at a time; asks for each. Read once only. */
-  lines(): AsyncGenerator<string>;
-  /** Called at each Ctrl-C. */
-  onInterrupt(listener: () => void): void;
+/** Where the person types and reads: a terminal, or a pipe and a file in its place. */
+export interface Streams {
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  stdout: NodeJS.WritableStream;
 }
+
+export type Terminal = ReturnType<typeof openTerminal>;
 
 const prompt = 'you> ';
 
-export function openTerminal(): Terminal {
-  const { stdin, stdout } = process;
-  const interactive = stdin.isTTY;
-  const listeners: (() => void)[] = [];
-  const interrupt = () => {
-    for (const listener of listeners) listener();
-  };
+/** @param onInterrupt called at each Ctrl-C that a terminal takes for itself while it reads. */
+export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void) {
   let midLine = false;
   let asking: Interface | undefined;
 
-  // Whoever read along has gone, as `head` does.
-  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-  process.on('SIGINT', interrupt);
-
   function write(text: string): void {
-    if (text === '') return;
     stdout.write(text);
-    midLine = !text.endsWith('\n');
+    if (text !== '') midLine = !text.endsWith('\n');
   }
 
   function ask(reader: Interface): void {
-    if (!interactive) return;
+    if (!stdin.isTTY) return;
     reader.prompt(true);
     asking = reader;
     midLine = true;
   }
 
   return {
-    say: (text) => write(printable(text)),
-    note(text) {
+    /** A piece of the reply, to be shown at once. */
+    say: (text: string) => write(printable(text)),
+    /** A remark beside the conversation, on a line of its own. */
+    note(text: string): void {
       write(`${midLine ? '\n' : ''}${printable(text)}\n`);
       if (asking) ask(asking); // with what was typed so far
     },
-    onInterrupt: (listener) => void listeners.push(listener),
-    async *lines() {
+    /** What the person types, a line at a time; asks for each. Read once only. */
+    async *lines(): AsyncGenerator<string> {
       // Made only now: lines that come before somebody reads them would be lost.
-      const reader = createInterface({ input: stdin, output: stdout, terminal: interactive, prompt });
-      reader.on('SIGINT', interrupt); // in a terminal it swallows the signal
-      try {
-        ask(reader);
-        for await (const line of reader) {
-          if (!interactive && line.trim() !== '') write(`${prompt}${line}\n`);
-          asking = undefined;
-          midLine = false;
-          yield line;
-          ask(reader);
-        }
-      } finally {
+      const reader = createInterface({ input: stdin, output: stdout, terminal: stdin.isTTY === true, prompt });
+      reader.on('SIGINT', onInterrupt);
+      ask(reader);
+      for await (const line of reader) {
+        if (!stdin.isTTY && line.trim() !== '') write(`${prompt}${line}\n`);
         asking = undefined;
-        reader.close();
+        midLine = false;
+        yield line;
+        ask(reader);
       }
     },
   };

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { root } from '../root.ts';
@@ -27,6 +28,10 @@ export interface Child {
   /** Resolves when what it wrote to stdout matches; rejects when it ended before. */
   says(pattern: RegExp): Promise<void>;
 }
+
+/** The flags of Node that `scripts/up` gives. */
+export const upFlags =
+  /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
 
 /** Starts `scripts/src/<command>.ts`; it is killed with the test, or with whatever else tears down. */
 export function startChild(

@@ -1,41 +1,35 @@
-import type { LocalMesh } from '@parley/local';
-import { defaultUrl } from '../talk/options.ts';
+import type { ModelDescription } from '@parley/local/mesh-settings';
+import { defaultUrl } from '../talk/api.ts';
 
 export interface BannerFacts {
-  /** How long the start took. */
-  seconds: number;
-  dataFolder: string;
-  logFile: string;
+  /** What runs, e.g. ` as 8 processes`. */
+  what: string;
+  /** Its address, e.g. `http://localhost:4000`. */
+  url: string;
+  models: ModelDescription[];
+  /** What else there is to know, a name and a value each. */
+  rows: [string, string][];
 }
 
-/** What a person needs to know once everything is up. */
-export function banner(mesh: Pick<LocalMesh, 'publicUrl' | 'engines' | 'models'>, facts: BannerFacts): string {
-  const url = mesh.publicUrl().replace('127.0.0.1', 'localhost');
+/** What a person needs to know once everything is up, which it is now. */
+export function banner({ what, url, models, rows }: BannerFacts): string {
   const endpoint = `${url}/graphql`;
-  const models = mesh.models();
-  const rows: [string, string][] = [
+  const all = [
     ['GraphQL', `${endpoint}   (header x-app-platform: customer)`],
-    ['subscriptions', `${url.replace(/^http/, 'ws')}/graphql   (graphql-ws)`],
-    ['keys of tokens', `${url}/.well-known/jwks.json`],
-    ...Object.entries(mesh.engines()),
+    ['subscriptions', `${endpoint.replace(/^http/, 'ws')}   (graphql-ws)`],
+    ...rows,
     ['models', models.map(({ providerId, modelId }) => `${providerId} (${modelId})`).join(', ')],
-    ['data', facts.dataFolder],
-    ['log', facts.logFile],
   ];
-  const width = Math.max(...rows.map(([name]) => name.length));
+  const width = Math.max(...all.map(([name = '']) => name.length));
   const offline = models.every((model) => model.offline)
     ? '\nNo model is configured: the offline one answers. It is no language model, it picks its words from the persona and the\nconversation. Set HOSTED_SMALL_MODEL_URL to any OpenAI-compatible endpoint for a real one.\n'
     : '';
+  const seconds = performance.now() / 1000; // since the process began
   return [
-    `\nParley is up, after ${facts.seconds.toFixed(1)} s.\n`,
-    ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
+    `\nParley is up${what}, after ${seconds.toFixed(1)} s.\n`,
+    ...all.map(([name = '', value]) => `  ${name.padEnd(width)}  ${value}`),
     offline,
-    talkHint(endpoint),
+    `Talk to an agent, in another terminal:  scripts/talk${endpoint === defaultUrl ? '' : ` --url ${endpoint}`}`,
     'Stop with Ctrl-C.\n\n',
   ].join('\n');
-}
-
-/** The one command to try next; an address that is not the usual one is part of it. */
-export function talkHint(endpoint: string): string {
-  return `Talk to an agent, in another terminal:  scripts/talk${endpoint === defaultUrl ? '' : ` --url ${endpoint}`}`;
 }

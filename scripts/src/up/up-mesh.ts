@@ -1,24 +1,23 @@
-import { join, relative, resolve } from 'node:path';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { type Environment, port, readSettings } from '@parley/chassis/config';
 import { lockFolder } from '@parley/chassis/database/embedded-lock';
 import { poolSizeSetting } from '@parley/chassis/database/pool-size';
-import { createAddresses } from '@parley/chassis/surroundings';
+import { createAddresses, type Door } from '@parley/chassis/surroundings';
 import { tellAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
 import { readMeshSettings } from '@parley/local/mesh-settings';
 import { schemas } from '@parley/local/schemas';
 import { topics } from '@parley/local/topics';
-import { type Logs, openLogs, shortLine } from '@parley/mesh/logs';
+import { Logs, shortLine } from '@parley/mesh/logs';
 import { startMeshServers } from '@parley/mesh/mesh-servers';
 import { migrateAll, type Terminal } from '@parley/mesh/migrate-all';
 import { type ProcessMesh, startProcessMesh } from '@parley/mesh/process-mesh';
 import { topicsCommand } from '@parley/mesh/topics-command';
-import type { EngineName } from '@parley/servers/engine';
 import { foldersOf, makeDataFolder } from '@parley/servers/folders';
 import { isFree } from '@parley/servers/ports';
-import { root } from '../root.ts';
-import { prepareDataFolder } from './data-folder.ts';
-import { meshBanner } from './mesh-banner.ts';
+import { banner } from './banner.ts';
+import { prepareDataFolder, shown } from './data-folder.ts';
 
 export interface UpMeshOptions {
   dataFolder: string;
@@ -26,103 +25,74 @@ export interface UpMeshOptions {
   showLogs: boolean;
 }
 
-const engines: EngineName[] = ['postgres', 'redis', 'kafka', 's3'];
-
 /**
  * Starts real servers and every unit as processes of its own, says how to use them, and stops all on Ctrl-C or SIGTERM.
- * @returns the exit code.
+ * @throws Error where it cannot come up or end in good order; then all is stopped.
  */
-export async function upMesh(env: NodeJS.ProcessEnv, { dataFolder, showLogs }: UpMeshOptions): Promise<number> {
+export async function upMesh(env: NodeJS.ProcessEnv, { dataFolder, showLogs }: UpMeshOptions): Promise<void> {
   const stopping = new AbortController();
-  const closers: (() => Promise<unknown>)[] = [];
-  let mesh: ProcessMesh | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stopping.signal.aborted) mesh?.kill();
-      stopping.abort(new Error(`${signal} before it was up: all is stopped again`));
+  const { signal } = stopping;
+  let kill = () => {};
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (signal.aborted) kill();
+      stopping.abort(new Error(`${name} before it was up: all is stopped again`));
     });
   }
+  const folder = join(dataFolder, 'mesh');
+  for (const each of [dataFolder, folder]) prepareDataFolder(each);
 
-  try {
-    prepareDataFolder(dataFolder);
-    const folder = join(dataFolder, 'mesh');
-    prepareDataFolder(folder);
-    const lock = lockFolder(folder, '', () => undefined);
-    closers.push(async () => lock.release());
-    const logs = openLogs({
-      folder: join(folder, 'logs'),
-      onLine: showLogs ? (name, line) => process.stdout.write(`${shortLine(name, line)}\n`) : undefined,
-    });
-    closers.push(() => logs.close());
-    const say = (text: string) => {
-      logs.tell(text);
-      if (!showLogs) process.stdout.write(`parley: ${text}\n`);
-    };
+  await using stack = new AsyncDisposableStack(); // last opened, first closed
+  const lock = lockFolder(folder, '', () => undefined);
+  stack.defer(() => lock.release());
+  const onLine = (name: string, line: string) => void process.stdout.write(`${shortLine(name, line)}\n`);
+  const logs = new Logs({ folder: join(folder, 'logs'), onLine: showLogs ? onLine : undefined });
+  stack.defer(() => logs.close());
+  const say = (text: string) => {
+    logs.tell(text);
+    if (!showLogs) process.stdout.write(`parley: ${text}\n`);
+  };
 
-    const { GATEWAY_PORT, DATABASE_POOL_SIZE } = readSettings(env, {
-      GATEWAY_PORT: port.default(4000),
-      ...poolSizeSetting,
-    });
-    if (GATEWAY_PORT !== 0 && !(await isFree(GATEWAY_PORT))) {
-      throw new Error(`Port ${GATEWAY_PORT} on 127.0.0.1 is taken by another program.`);
-    }
-    const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
-    const { models } = readMeshSettings(given);
-
-    const data = env.PARLEY_SERVERS_DIR ? foldersOf(env).data : join(dataFolder, 'servers');
-    makeDataFolder(data);
-    const { signal } = stopping;
-    const servers = await startMeshServers({ folders: { ...foldersOf(env), data }, env, only: engines, signal, say });
-    closers.push(() => servers.stop());
-    const settings: Environment = { ...given, ...servers.env };
-    signal.throwIfAborted();
-    await Promise.all([
-      told(logs, (terminal) => migrateAll(schemas, settings, terminal)),
-      told(logs, (terminal) => topicsCommand(topics, undefined, settings, terminal)),
-    ]);
-
-    const { LOG_FILE: _file, ...rest } = settings;
-    mesh = await startProcessMesh({ env: rest, publicPort: GATEWAY_PORT, logs, say, signal });
-    const { stop } = mesh;
-    closers.push(stop);
-    const published = await publish(mesh, dataFolder);
-    closers.push(() => published.stop());
-
-    const seconds = performance.now() / 1000; // since this process began
-    process.stdout.write(
-      meshBanner({
-        seconds,
-        url: `http://localhost:${mesh.publicPort}`,
-        gateways: mesh.replicas.flatMap(({ ports }) => (ports.public ? [`127.0.0.1:${ports.public}`] : [])),
-        servers: servers.shown,
-        databaseProcesses: mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length,
-        poolSize: DATABASE_POOL_SIZE,
-        models,
-        processes: mesh.processes.map(({ name }) => name),
-        dataFolder: shown(dataFolder),
-        logFolder: shown(logs.folder),
-        joinedLog: shown(logs.joinedFile),
-      }),
-    );
-    if (!signal.aborted) await new Promise((done) => signal.addEventListener('abort', done, { once: true }));
-    return await closeAll(closers);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    await closeAll(closers);
-    return 1;
+  const numbers = { GATEWAY_PORT: port.default(4000), ...poolSizeSetting };
+  const { GATEWAY_PORT: publicPort, DATABASE_POOL_SIZE: poolSize } = readSettings(env, numbers);
+  if (publicPort !== 0 && !(await isFree(publicPort))) {
+    throw new Error(`Port ${publicPort} on 127.0.0.1 is taken by another program.`);
   }
-}
+  const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
+  const { models } = readMeshSettings(given);
 
-/** Last opened, first closed. What cannot be closed is told and does not keep the others open. */
-async function closeAll(closers: (() => Promise<unknown>)[]): Promise<0 | 1> {
-  let code: 0 | 1 = 0;
-  for (let close = closers.pop(); close; close = closers.pop()) {
-    await close().catch((error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-      code = 1;
-    });
-  }
-  return code;
+  const folders = { ...foldersOf(env), ...(!env.PARLEY_SERVERS_DIR && { data: join(dataFolder, 'servers') }) };
+  makeDataFolder(folders.data);
+  const servers = await startMeshServers({ folders, env, only: ['postgres', 'redis', 'kafka', 's3'], signal, say });
+  stack.defer(() => servers.stop());
+  const { LOG_FILE: _, ...settings }: Environment = { ...given, ...servers.env };
+  signal.throwIfAborted();
+  await Promise.all([
+    told(logs, (terminal) => migrateAll(schemas, settings, terminal)),
+    told(logs, (terminal) => topicsCommand(topics, undefined, settings, terminal)),
+  ]);
+
+  const mesh = await startProcessMesh({ env: settings, publicPort, logs, say, signal });
+  kill = mesh.kill;
+  stack.defer(mesh.stop);
+  const published = publish(mesh, dataFolder);
+  await published.start();
+  stack.defer(() => published.stop());
+
+  const gateways = mesh.replicas.flatMap(({ ports }) => ports.public ?? []);
+  const withSchema = mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length;
+  const rows: [string, string][] = [
+    ['gateways', `${gateways.map((each) => `http://127.0.0.1:${each}/graphql`).join('  ')}   (each alone)`],
+    ...servers.shown,
+    ['connections', `at most ${withSchema * poolSize} to PostgreSQL: ${withSchema} processes, ${poolSize} each`],
+    ['processes', mesh.processes.map(({ name }) => name).join(' ')],
+    ['data', shown(dataFolder)],
+    ['logs', `${shown(logs.folder)}/<process>.log`],
+    ['all logs', `tail -f ${shown(logs.joinedFile)}`],
+  ];
+  const what = ` as ${mesh.processes.length} processes`;
+  process.stdout.write(banner({ what, url: `http://localhost:${mesh.publicPort}`, models, rows }));
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Runs a command whose report belongs into the log. @throws Error with what it says when it fails. */
@@ -134,24 +104,14 @@ async function told(logs: Logs, command: (terminal: Terminal) => Promise<0 | 1>)
 }
 
 /** Tells `scripts/rpc` where units are: the first of a kind by its unit's name, the others by their own. */
-async function publish({ replicas, publicPort }: ProcessMesh, dataFolder: string) {
+function publish({ replicas, publicPort }: ProcessMesh, dataFolder: string) {
   const addresses = createAddresses({});
   for (const { name, unit, ports } of replicas) {
-    const shownName = name.endsWith('-1') ? unit : name;
-    for (const [door, number] of Object.entries(ports)) {
-      const address = `127.0.0.1:${number}`;
-      if (door === 'rpc') addresses.announce(shownName, 'rpc', address);
-      else addresses.announce(shownName, door as 'graph' | 'ops' | 'public', `http://${address}`);
+    for (const [door, number] of Object.entries(ports) as [Door, number][]) {
+      const address = `${door === 'rpc' ? '' : 'http://'}127.0.0.1:${number}`;
+      addresses.announce(name.endsWith('-1') ? unit : name, door, address);
     }
   }
   addresses.announce('mesh', 'public', `http://127.0.0.1:${publicPort}`);
-  const file = tellAddresses(dataFolder, addresses);
-  await file.start();
-  return file;
-}
-
-/** Paths inside the checkout are shown from there: that is where people type. */
-function shown(path: string): string {
-  const inside = relative(root, resolve(path));
-  return inside.startsWith('..') ? path : inside;
+  return tellAddresses(dataFolder, addresses);
 }

@@ -1,0 +1,69 @@
+import { enter } from './account.ts';
+import { type Api, ApiError } from './api.ts';
+import { chooseAgent } from './choose-agent.ts';
+import { type Conversation, converse, type Evaluation } from './conversation.ts';
+import { openTerminal, type Streams } from './terminal.ts';
+
+export interface TalkOptions {
+  /** Both or none. */
+  email?: string | undefined;
+  password?: string | undefined;
+  agent?: string | undefined;
+}
+
+/**
+ * Lets a person talk to an agent until their input ends, and shows the evaluation.
+ * @param leave called where they want to go and leave the session open.
+ * @returns what a Ctrl-C does, and a promise of the end.
+ */
+export function talk(api: Api, options: TalkOptions, streams: Streams, leave: () => void) {
+  const terminal = openTerminal(streams, interrupt);
+  let conversation: Conversation | undefined;
+  let replying = false;
+  let asked = false;
+
+  /** Cuts a running reply; beside one, the second in a row leaves. */
+  function interrupt(): void {
+    if (replying) void conversation?.interrupt().catch(tell);
+    else if (asked || !conversation) leave();
+    else terminal.note('Type /end to end the session; Ctrl-C again leaves it open.');
+    asked = !replying;
+  }
+
+  async function show(reply: Promise<void>): Promise<void> {
+    replying = true;
+    await reply.catch(tell);
+    replying = false;
+  }
+
+  /** A refused message is told, and the conversation goes on. */
+  function tell(error: unknown): void {
+    if (!(error instanceof ApiError)) throw error;
+    terminal.note(`[${error.message}]`);
+  }
+
+  async function run(): Promise<void> {
+    const { email, password } = await enter(api, options);
+    if (!options.email) terminal.note(`Registered ${email} (password ${password}).`);
+    const agent = await chooseAgent(api, options.agent);
+    conversation = await converse(api, agent.id, terminal);
+    terminal.note(`You talk to ${agent.name}. Ctrl-C interrupts a reply, /end ends the session.\n`);
+    await show(conversation.greet());
+    for await (const line of terminal.lines()) {
+      asked = false;
+      const text = line.trim();
+      if (text === '/end') break;
+      if (text !== '') await show(conversation.send(text));
+    }
+    terminal.note(describe(await conversation.end()));
+  }
+
+  return { interrupt, ended: run() };
+}
+
+function describe(found: Evaluation | undefined): string {
+  if (!found) return '\nThe session has ended; its evaluation is not there yet.';
+  const { score, recommendation, summary, strengths, weaknesses } = found;
+  const lines = [summary, ...strengths.map((each) => `  + ${each}`), ...weaknesses.map((each) => `  - ${each}`)];
+  return `\nEvaluation: ${score} of 100${recommendation ? ` · ${recommendation}` : ''}\n${lines.join('\n')}`;
+}
