@@ -157,6 +157,15 @@ export function evaluated(client: Client, sessionId: number): Promise<Evaluation
   return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId));
 }
 
+/**
+ * That the server closes all of these, as sockets whose credential is gone. The promise is a second, and no bound here says so:
+ * who does not hear of the change nor looks again would find out only when the token ends, after minutes.
+ */
+export async function closedByServer(t: ExecutionContext, sockets: readonly SessionEvents[]): Promise<void> {
+  await eventually('the sockets are closed', () => sockets.every(({ closed }) => closed));
+  for (const { closed } of sockets) t.is(closed?.code, 4403);
+}
+
 /** The places of messages in their session. */
 export function turnIndexesOf(messages: readonly Message[]): number[] {
   return messages.map(({ turnIndex }) => turnIndex);

@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
-import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import type { Database } from '@parley/chassis/database/types';
 import type { ModelServer } from '@parley/chassis/testing/model-server';
 import { schemas } from '@parley/local/schemas';
@@ -75,8 +73,8 @@ const pauseMs = 200;
 const nothing = { agents: [], sessions: [], messages: [], turns: [], evaluations: [] };
 
 /** Looks at a mesh on PostgreSQL and, where `KAFKA_BROKERS` says so, at its topics. It may run meanwhile. */
-export function openChecker(env: Environment, fallbackUrl?: string): Checker {
-  const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1, fallbackUrl)]));
+export function openChecker(env: Environment): Checker {
+  const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1)]));
   const database = (name: string) => databases.get(name) as Database;
   async function left(): Promise<string[]> {
     const tasks = await readTasks(database);
@@ -102,22 +100,6 @@ export function openChecker(env: Environment, fallbackUrl?: string): Checker {
       await Promise.all([...databases.values()].map((each) => each.close()));
     },
   };
-}
-
-/** What is wrong with the data of a mesh that has stopped. They are that of the folder, or of `DATABASE_URL` where that is given. */
-export async function brokenInvariants(
-  folder: string,
-  env: Environment = {},
-  witnesses: Witnesses = {},
-): Promise<string[]> {
-  const embedded = env.DATABASE_URL ? undefined : await startEmbeddedDatabase({ folder: join(folder, 'database') });
-  const checker = openChecker(env, embedded?.url);
-  try {
-    return await checker.broken(witnesses);
-  } finally {
-    await checker.close();
-    await embedded?.stop();
-  }
 }
 
 /** Every sentence of every invariant, none twice. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Environment } from '@parley/chassis/config';
-import { serviceDatabase } from '@parley/chassis/connect';
+import { openDatabase } from '@parley/chassis/database/open';
 import type { Database, SchemaDeclaration } from '@parley/chassis/database/types';
 import type { Door } from '@parley/chassis/surroundings';
 import { Client } from './client.ts';
@@ -51,6 +51,7 @@ export async function openMesh(running: RunningMesh): Promise<TestMesh> {
   const { units, ...told } = running;
   const model = await startScriptedModel();
   const databases = new Map<string, Database>();
+  const { DATABASE_URL: url = '' } = running.settings;
   const addresses = (unit: string, door: Door): string[] => {
     // `session` and `session-2` are two of a kind.
     const ofUnit = Object.entries(units).filter(([name]) => name.replace(/-\d+$/u, '') === unit);
@@ -63,7 +64,7 @@ export async function openMesh(running: RunningMesh): Promise<TestMesh> {
     model,
     addresses,
     database(schema) {
-      const database = databases.get(schema.name) ?? serviceDatabase(running.settings, schema, 2);
+      const database = databases.get(schema.name) ?? openDatabase({ url, schema, poolSize: 2 });
       databases.set(schema.name, database);
       return database;
     },

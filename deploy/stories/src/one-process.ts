@@ -1,10 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@parley/chassis/config';
-import type { ExecutionContext } from 'ava';
 import { type Reachable, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
 
 /** What a mesh tells once it is up. */
@@ -22,13 +19,6 @@ export interface MeshProcess extends Reachable, MeshAddresses {
   stderr(): string;
   /** Asks it to stop, as an orchestrator or Ctrl-C does, and answers its exit code once it has ended by itself. */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
-}
-
-/** Something to start meshes on, one after the other: the same data and keys. */
-export interface DataFolder {
-  /** `more` adds to the folder's environment for this start. */
-  start(more?: Environment): Promise<MeshProcess>;
-  path: string;
 }
 
 export interface OneProcessOptions {
@@ -78,25 +68,6 @@ export async function startOneProcess(options: OneProcessOptions): Promise<MeshP
       child.kill(how);
       const [code] = (await exit) as [number | null];
       return code;
-    },
-  };
-}
-
-/** Makes an empty data folder, gone with the test. Its keys stay the same from start to start, as those of `keys.json` do. */
-export async function dataFolder(t: ExecutionContext, given: Environment = {}): Promise<DataFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'parley-story-'));
-  const env = testEnvironment(given);
-  const running = new Set<MeshProcess>();
-  t.teardown(async () => {
-    await Promise.all([...running].map((mesh) => mesh.kill()));
-    await rm(path, { recursive: true, force: true, maxRetries: 5 });
-  });
-  return {
-    path,
-    async start(more = {}) {
-      const mesh = await startOneProcess({ dataFolder: path, env: { ...env, ...more } });
-      running.add(mesh);
-      return mesh;
     },
   };
 }

@@ -1,9 +1,8 @@
 import { eventually } from '@parley/chassis/testing/eventually';
-import type { GraphQLFormattedError } from 'graphql';
-import { createClient } from 'graphql-ws';
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 import type { GraphError } from './client.ts';
 import type { Message } from './conversation.ts';
+import { openSocket } from './sockets.ts';
 
 interface AnyEvent {
   eventId: string;
@@ -53,16 +52,10 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
 
 export interface SessionEventsOptions {
   url: string;
-  /** Sent as connectionParams; the client's address also as a header. */
   credentials: Record<string, string>;
   after?: string;
   /** How long `until` waits for each of its conditions, in ms. Default 20,000. */
   timeoutMs?: number;
-}
-
-/** An error of a reply, which the client's types hold for one of the executor. */
-function graphError({ message, path, extensions }: GraphQLFormattedError): GraphError {
-  return { message, ...(path && { path: [...path] }), extensions: extensions as GraphError['extensions'] };
 }
 
 /** An open subscription of one session on a socket of its own, with all that arrived on it. */
@@ -72,28 +65,18 @@ export class SessionEvents {
   errors: GraphError[] | undefined;
   /** How the server, or a cut, closed the socket. */
   closed: { code: number; reason: string } | undefined;
-  /** The server completed the subscription. */
-  completed = false;
   readonly #timeoutMs: number;
-  readonly #client: ReturnType<typeof createClient>;
+  readonly #client: ReturnType<typeof openSocket>;
   #socket: WebSocket | undefined;
 
   constructor(sessionId: number | string, { url, credentials, after, timeoutMs = 20_000 }: SessionEventsOptions) {
     this.#timeoutMs = timeoutMs;
-    const opened = (socket: WebSocket) => {
-      this.#socket = socket;
-    };
-    this.#client = createClient({
-      url: url.replace(/^http/, 'ws'),
-      retryAttempts: 0,
+    this.#client = openSocket({
+      url,
+      credentials,
       lazy: false, // the socket stays open when the subscription ends, and shows who closes it
-      onNonLazyError: () => undefined,
-      connectionParams: credentials,
-      webSocketImpl: class extends WebSocket {
-        constructor(address: string, protocols: string[]) {
-          super(address, protocols, { headers: { 'x-forwarded-for': credentials['x-forwarded-for'] ?? '' } });
-          opened(this);
-        }
+      onSocket: (socket) => {
+        this.#socket = socket;
       },
       on: {
         closed: (event) => {
@@ -102,6 +85,9 @@ export class SessionEvents {
         },
       },
     });
+    const failed = (errors: unknown) => {
+      if (Array.isArray(errors)) this.errors = errors as GraphError[];
+    };
     this.#client.subscribe<{ sessionEvents: SessionEvent }>(
       {
         query: sessionEventsDocument,
@@ -109,15 +95,11 @@ export class SessionEvents {
       },
       {
         next: ({ data, errors }) => {
-          if (errors) this.errors = errors.map(graphError);
+          failed(errors);
           if (data) this.all.push(data.sessionEvents);
         },
-        error: (error) => {
-          if (Array.isArray(error)) this.errors = error as GraphError[];
-        },
-        complete: () => {
-          this.completed = true;
-        },
+        error: failed,
+        complete: () => undefined,
       },
     );
   }
@@ -199,14 +181,14 @@ function endsTurn(event: SessionEvent): event is Reply | TurnFailed {
 
 /** Compares two event ids, `<ms>-<n>`. */
 export function compareIds(one: string, other: string): number {
-  const [a, b] = [one, other].map((id) => id.split('-').map(Number));
-  return (a?.[0] ?? 0) - (b?.[0] ?? 0) || (a?.[1] ?? 0) - (b?.[1] ?? 0);
+  const [[ms = 0, n = 0] = [], [otherMs = 0, otherN = 0] = []] = [one, other].map((id) => id.split('-').map(Number));
+  return ms - otherMs || n - otherN;
 }
 
 /** Whether ids grow from each event to the next, so that none comes twice. */
 export function idsGrow(events: readonly { eventId: string }[]): boolean {
   return events.every(({ eventId }, n) => {
     const before = events[n - 1];
-    return /^\d+-\d+$/.test(eventId) && (!before || compareIds(before.eventId, eventId) < 0);
+    return /^\d+-\d+$/u.test(eventId) && (!before || compareIds(before.eventId, eventId) < 0);
   });
 }

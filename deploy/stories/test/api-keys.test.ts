@@ -3,10 +3,17 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import test, { type ExecutionContext } from 'ava';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
 import type { Client } from '../src/client.ts';
-import { converse, createAgent, endSession, follow, sendMessage, startSession } from '../src/conversation.ts';
+import {
+  closedByServer,
+  converse,
+  createAgent,
+  endSession,
+  follow,
+  sendMessage,
+  startSession,
+} from '../src/conversation.ts';
 import { type CredentialMesh, idsOf, withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
-import { closesWithinASecond } from '../src/within-a-second.ts';
 
 const story = stories(test);
 
@@ -74,7 +81,7 @@ story(
     t.is(refused?.extensions.code, 'NOT_FOUND');
 
     const next = await withBoth(ada);
-    await closesWithinASecond(t, sockets);
+    await closedByServer(t, sockets);
     const late = follow(t, old, sessionId);
     t.is((await late.until('the refusal', ({ closed }) => closed)).code, 4403);
     t.deepEqual(late.all, []);

@@ -1,9 +1,9 @@
+import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import type { Client, Tokens } from '../src/client.ts';
-import { createAgent, follow, startSession } from '../src/conversation.ts';
+import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
 import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
-import { closesWithinASecond, withinASecond } from '../src/within-a-second.ts';
 
 const story = stories(test);
 
@@ -29,10 +29,9 @@ story(
     for (const client of [phone, elsewhere]) t.is(await outcome(client, profile), 'ok');
 
     await ada.query('mutation { changePassword(input: { newPassword: "a horse that answers to nothing" }) }');
-    const within = withinASecond();
     t.is(await outcome(phone, profile), 'UNAUTHENTICATED');
-    await within('the other gateway knows', async () => (await outcome(elsewhere, profile)) !== 'ok');
-    await closesWithinASecond(t, sockets, within);
+    await eventually('the other gateway knows', async () => (await outcome(elsewhere, profile)) !== 'ok');
+    await closedByServer(t, sockets);
     for (const client of [ada, atSecond(ada)]) t.is(await outcome(client, profile), 'ok');
     t.is(own.closed, undefined);
   },
@@ -67,11 +66,10 @@ story(
       message: 'Invalid or expired refresh token',
       extensions: { code: 'UNAUTHENTICATED' },
     });
-    const within = withinASecond();
     t.is(await outcome(ada, profile), 'UNAUTHENTICATED');
     const other = atSecond(ada);
-    await within('the other gateway knows', async () => (await outcome(other, profile)) !== 'ok');
-    await closesWithinASecond(t, [events], within);
+    await eventually('the other gateway knows', async () => (await outcome(other, profile)) !== 'ok');
+    await closedByServer(t, [events]);
     t.is(await outcome(ada, refresh, { refreshToken: third.refreshToken }), 'UNAUTHENTICATED');
     t.is(await outcome(elsewhere, profile), 'ok', 'another sign-in of the same person goes on');
   },
@@ -86,11 +84,10 @@ story('a suspended user is out on every gateway within a second, announced or no
   await Promise.all(sockets.map((events) => events.opened()));
 
   await people(({ knex }) => knex('users').where({ id: userId }).update({ status: 'SUSPENDED' }));
-  const within = withinASecond();
   for (const client of [ada, atSecond(ada)]) {
-    await within('it is refused', async () => (await outcome(client, profile)) === 'FORBIDDEN USER_SUSPENDED');
+    await eventually('it is refused', async () => (await outcome(client, profile)) === 'FORBIDDEN USER_SUSPENDED');
   }
-  await closesWithinASecond(t, sockets, within);
+  await closedByServer(t, sockets);
 
   const { email = '', password = '' } = ada.account ?? {};
   const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }';
@@ -107,10 +104,9 @@ for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED']) {
       const ada = await person();
       const { userId } = await idsOf(ada);
       await people(({ knex }) => knex('sign_ins').where({ user_id: userId }).update({ limited_reason: reason }));
-      const within = withinASecond();
       const clients = [ada, atSecond(ada)];
       for (const client of clients) {
-        await within('it is limited', async () => (await outcome(client, '{ myTenant { id } }')) !== 'ok');
+        await eventually('it is limited', async () => (await outcome(client, '{ myTenant { id } }')) !== 'ok');
       }
       for (const client of clients) {
         t.is(await outcome(client, '{ myTenant { id } }'), `FORBIDDEN ${reason}`);

@@ -1,6 +1,9 @@
 // Stops and kills meshes, and starts the next on their data: each is a process of one test alone.
-import { stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Environment } from '@parley/chassis/config';
+import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
@@ -17,8 +20,9 @@ import {
   sendMessage,
   startSession,
 } from '../src/conversation.ts';
-import { brokenInvariants } from '../src/invariants.ts';
-import { type DataFolder, dataFolder, type MeshProcess } from '../src/one-process.ts';
+import { openChecker } from '../src/invariants.ts';
+import { testEnvironment } from '../src/mesh.ts';
+import { type MeshProcess, startOneProcess } from '../src/one-process.ts';
 import { judgement, type ScriptedModel, startScriptedModel } from '../src/scripted-model.ts';
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
 
@@ -26,6 +30,13 @@ import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../s
 const running = 49;
 const story = ['Once ', 'upon ', 'a time.'];
 const judgedLater = { ...judgement, score: 61, summary: 'Judged after the end.' };
+
+/** Something to start meshes on, one after the other: the same data and keys. */
+interface DataFolder {
+  /** `more` adds to the folder's environment for this start. */
+  start(more?: Environment): Promise<MeshProcess>;
+  path: string;
+}
 
 /** A mesh in whose data all is under way that can be, when its end comes. */
 interface Busy {
@@ -48,6 +59,37 @@ interface Busy {
   last: number;
   /** Lets the model say all of it, also what it is asked for again. */
   release(): void;
+}
+
+/** Makes an empty data folder, gone with the test. Its keys stay the same from start to start, as those of `keys.json` do. */
+async function dataFolder(t: ExecutionContext, given: Environment = {}): Promise<DataFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'parley-story-'));
+  const env = testEnvironment(given);
+  const running = new Set<MeshProcess>();
+  t.teardown(async () => {
+    await Promise.all([...running].map((mesh) => mesh.kill()));
+    await rm(path, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return {
+    path,
+    async start(more = {}) {
+      const mesh = await startOneProcess({ dataFolder: path, env: { ...env, ...more } });
+      running.add(mesh);
+      return mesh;
+    },
+  };
+}
+
+/** What is wrong with the data of a mesh that does not run. */
+async function brokenInvariants(path: string): Promise<string[]> {
+  const { url, stop } = await startEmbeddedDatabase({ folder: join(path, 'database') });
+  const checker = openChecker({ DATABASE_URL: url });
+  try {
+    return await checker.broken();
+  } finally {
+    await checker.close();
+    await stop();
+  }
 }
 
 /** @param turns how many run beside the story. */

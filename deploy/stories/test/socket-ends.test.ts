@@ -1,9 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Client } from '../src/client.ts';
-import { converse, findEvaluation, follow } from '../src/conversation.ts';
+import { closedByServer, converse, findEvaluation, follow } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
-import { closesWithinASecond } from '../src/within-a-second.ts';
 
 const story = stories(test);
 
@@ -16,7 +15,7 @@ async function followed(t: ExecutionContext, mesh: TestMesh) {
   const elsewhere = await ada.elsewhere();
   const second = follow(t, elsewhere, sessionId);
   await second.opened();
-  const close = () => closesWithinASecond(t, [events, second]);
+  const close = () => closedByServer(t, [events, second]);
   return { ada, elsewhere, sessionId, events, second, close };
 }
 
@@ -54,7 +53,7 @@ story(
   async (t, mesh) => {
     const { ada, elsewhere, sessionId, events, second } = await followed(t, mesh);
     await ada.query('mutation { createTenant(input: { name: "Elsewhere" }) { id } }');
-    await closesWithinASecond(t, [events]);
+    await closedByServer(t, [events]);
     t.is(second.closed, undefined);
     t.like(await refusedSocket(t, ada, sessionId), { code: 'NOT_FOUND' });
     await follow(t, elsewhere, sessionId).opened();

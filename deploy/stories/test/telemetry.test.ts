@@ -1,8 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
+import { newAccount, type Tokens } from '../src/client.ts';
+import {
+  converse,
+  createAgent,
+  endSession,
+  evaluated,
+  follow,
+  interruptSession,
+  sendMessage,
+  startSession,
+} from '../src/conversation.ts';
+import { modelKey } from '../src/forwarder.ts';
 import type { TestMesh } from '../src/mesh.ts';
-import { type Observed, observe, type Span } from '../src/observed.ts';
 import { stories } from '../src/stories.ts';
 
 const story = stories(test);
@@ -116,4 +129,236 @@ function treeOf(spans: readonly Span[], root: Span | undefined): Span[] {
 function ancestorsOf(spans: readonly Span[], span: Span | undefined): Span[] {
   const parent = span && spans.find(({ spanId }) => spanId === span.parentSpanId);
   return parent ? [parent, ...ancestorsOf(spans, parent)] : [];
+}
+
+story('what people say, and what lets them in, is in no log line, no span and no metric', async (t, mesh) => {
+  const { model, visitor } = mesh;
+  const observed = observe(mesh);
+  const mark = Math.random().toString(36).slice(2, 8);
+  const secrets: string[] = [modelKey];
+  const canary = (name: string) => {
+    const value = `canary-${name}-${secrets.length}-${mark}`;
+    secrets.push(value);
+    return value;
+  };
+  const keep = ({ accessToken, refreshToken }: Tokens) => void secrets.push(accessToken, refreshToken);
+
+  // Everything that goes well.
+  const ada = visitor();
+  await ada.register({
+    password: canary('password'),
+    fcmToken: canary('fcm'),
+    idType: 'PASSPORT',
+    idNo: canary('idno'),
+  });
+  if (ada.tokens) keep(ada.tokens);
+  keep((await ada.elsewhere()).tokens as Tokens);
+  const { generateApiKey } = await ada.query<{ generateApiKey: { key: string } }>(
+    'mutation { generateApiKey { key } }',
+  );
+  secrets.push(generateApiKey.key);
+  const [said, cut, broken, denied] = [canary('said'), canary('cut'), canary('broken'), canary('denied')];
+  model.answer(said, { text: `Re ${canary('reply')}` });
+  model.answer(cut, { text: [canary('partial'), 'more'], beforeDelta: releasedOnce() });
+  model.answer(broken, { text: [canary('broken-reply')], ending: 'malformed' });
+  model.answer(denied, { status: 401, body: canary('provider-body') });
+  const { sessionId, events } = await converse(t, ada, {
+    personaPrompt: canary('persona'),
+    openingGreeting: canary('greeting'),
+    evaluationPromptTemplate: `${canary('template')} {{ transcript }}`,
+  });
+  await sendMessage(ada, sessionId, said, canary('turn'));
+  await events.turns(1);
+  await sendMessage(ada, sessionId, cut);
+  await events.until('a part of a reply', ({ chunks }) => chunks.some(({ text }) => text.includes('partial')));
+  await interruptSession(ada, sessionId);
+  await sendMessage(ada, sessionId, broken);
+  await sendMessage(ada, sessionId, denied);
+  await events.turns(4);
+  t.deepEqual(
+    events.failures.map(({ code }) => code),
+    ['MODEL_FAILED', 'MODEL_UNAVAILABLE'],
+  );
+  model.judge(said, { json: { score: canary('judgement') } }); // three times refused, then judged offline
+  await endSession(ada, sessionId);
+  await evaluated(ada, sessionId);
+
+  // And everything that is refused.
+  const bad = visitor();
+  await bad.send('mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }', {
+    input: { email: ada.account?.email, password: canary('wrong-password') },
+  });
+  await bad.send('mutation ($input: RegisterInput!) { register(input: $input) { expiresIn } }', {
+    input: { ...newAccount(), email: ada.account?.email, password: canary('second-password') },
+  });
+  await bad.send(`mutation { login(input: { email: "a", password: "${canary('inline')}" }) { nothing } }`);
+  await bad.send(`mutation { login(input: { password: "${canary('syntax')}"`);
+  await bad.send('mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { expiresIn } }', {
+    t: canary('refresh'),
+  });
+  await ada.send(
+    'mutation ($id: Int!, $text: String!) { sendMessage(input: { sessionId: $id, text: $text }) { id } }',
+    {
+      id: sessionId,
+      text: canary('late').repeat(1_000),
+    },
+  );
+  await ada.send('mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }', {
+    input: { name: '', personaPrompt: `${canary('nul')}\0`, position: 'x' },
+  });
+  await ada.send(
+    'mutation { updateAgent(id: "1", input: { wrong: "x" }) { id } }',
+    {},
+    { authorization: `Bearer ${canary('jwt')}` },
+  );
+  await ada.send('{ myTenant { id } }', {}, { 'x-api-key': canary('key'), authorization: `Basic ${canary('basic')}` });
+  const refused = follow(t, ada, sessionId, canary('after'));
+  await refused.until('the refusal', ({ errors, closed }) => errors ?? closed);
+
+  await Promise.all([events.close(), refused.close()]);
+  await observed.toldAll();
+  const told = { log: observed.log(), spans: observed.spansText(), metrics: await metricsOf(mesh) };
+  t.true(told.log.split('\n').length > 5, 'a log that tells nothing shows nothing here');
+  t.regex(told.spans, /RunTurn/);
+  t.regex(told.metrics, /sendMessage/);
+  for (const [where, text] of Object.entries(told)) {
+    for (const secret of [...secrets, ada.account?.password ?? '']) {
+      t.false(text.includes(secret), `${secret} is in the ${where}: ${around(text, secret)}`);
+      // Values of JSON and tokens may be cut short: their beginning tells as much.
+      t.false(
+        text.includes(secret.slice(0, Math.max(20, secret.length - 8))),
+        `the beginning of ${secret} is in the ${where}`,
+      );
+    }
+  }
+});
+
+/** The metrics of every replica. */
+async function metricsOf({ addresses }: TestMesh): Promise<string> {
+  const urls = ['gateway', 'identity', 'agent', 'session', 'evaluation'].flatMap((unit) => addresses(unit, 'ops'));
+  const texts = urls.map(async (url) => (await fetch(`${url}/metrics`)).text());
+  return (await Promise.all(texts)).join('\n');
+}
+
+/** A gate that lets one delta through. */
+function releasedOnce() {
+  const gate = createGate();
+  gate.release();
+  return gate;
+}
+
+function around(text: string, secret: string): string {
+  const at = text.indexOf(secret);
+  return at < 0 ? '' : text.slice(Math.max(0, at - 300), at + 100);
+}
+
+story('what goes wrong is logged with the request id that the client was told, and with its trace', async (t, mesh) => {
+  const observed = observe(mesh);
+  const { model } = mesh;
+  const ada = await mesh.person();
+  model.answer('Fail, please.', { status: 401 });
+  const { sessionId, events } = await converse(t, ada);
+  const send = (requestId: string) =>
+    ada.send(
+      'mutation ($id: Int!) { sendMessage(input: { sessionId: $id, text: "Fail, please." }) { id } }',
+      { id: sessionId },
+      { 'x-request-id': requestId },
+    );
+  const requestId = randomUUID();
+  const well = await send(requestId);
+  t.is(well.headers.get('x-request-id'), requestId);
+  const other = await send('not well formed');
+  t.regex(other.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+  await events.turns(2);
+  await events.close();
+
+  await observed.toldAll();
+  const lines = observed
+    .log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  for (const line of lines) t.truthy(line['unit'] && line['level'] && line['time'], JSON.stringify(line));
+  for (const { headers } of [well, other]) {
+    const mine = lines.filter((line) => line['requestId'] === headers.get('x-request-id'));
+    t.true(mine.some(({ unit }) => unit === 'session') && mine.some(({ unit }) => unit === 'agent'));
+    t.is(new Set(mine.map(({ traceId }) => traceId)).size, 1);
+    const [request, ...others] = mine.filter(({ unit, level }) => unit === 'gateway' && level === 'info');
+    t.like(request, { msg: 'request', operations: ['sendMessage'], status: 200, outcome: 'ok' });
+    t.deepEqual(others, []);
+  }
+});
+
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  links?: { traceId: string; spanId: string }[];
+}
+
+/** What a mesh has told of itself since somebody began to listen; others may be at work on it meanwhile. */
+interface Observed {
+  /** The log lines of all its processes. */
+  log(): string;
+  /** Its spans, as it sent them. */
+  spansText(): string;
+  spans(): Span[];
+  /** Resolves when all that was done before has been told. */
+  toldAll(): Promise<void>;
+}
+
+/** Listens to a mesh from now on. */
+function observe(mesh: TestMesh): Observed {
+  const log = tailOf(mesh.logs);
+  const spansText = tailOf(mesh.spans);
+  const spans = () => {
+    const requests = spansText().split('\n').filter(Boolean);
+    return requests.flatMap((body) => {
+      const { resourceSpans } = JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+      return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
+    });
+  };
+  return {
+    log,
+    spansText,
+    spans,
+    async toldAll() {
+      // A process's lines and spans come in the order in which it wrote them. Those of a turn that fails come last.
+      const marker = `marker-${randomUUID()}`;
+      mesh.model.answer(marker, { status: 401 });
+      const ada = await mesh.person();
+      const sessionId = (await startSession(ada, await createAgent(ada))).id;
+      const send = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+      await ada.send(send, { input: { sessionId, text: marker } }, { 'x-request-id': marker });
+      await eventually('the last lines', () => {
+        const traceId = turnTraceOf(log(), marker);
+        return traceId && spans().some((span) => span.traceId === traceId && !span.parentSpanId);
+      });
+    },
+  };
+}
+
+/** What is written from now on to the files of a pattern. Whole lines alone. */
+function tailOf(pattern: string): () => string {
+  const from = new Map(globSync(pattern).map((file) => [file, statSync(file).size]));
+  return () =>
+    globSync(pattern)
+      .map((file) => {
+        const text = readFileSync(file)
+          .subarray(from.get(file) ?? 0)
+          .toString('utf8');
+        return text.slice(0, text.lastIndexOf('\n') + 1);
+      })
+      .join('');
+}
+
+/** The trace of a request that all have logged who have to do with a turn; undefined while they have not. */
+function turnTraceOf(log: string, requestId: string): string | undefined {
+  const lines = log.split('\n').filter((line) => line.includes(`"${requestId}"`));
+  const isTold = ['gateway', 'session', 'agent'].every((unit) =>
+    lines.some((line) => line.includes(`"unit":"${unit}"`)),
+  );
+  const [first] = lines;
+  return isTold && first ? (JSON.parse(first) as { traceId?: string }).traceId : undefined;
 }

@@ -6,8 +6,8 @@ import type { Client, Tokens } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../../src/credentials.ts';
 import { type CredentialKind, contractAccess, isId, type Operation, servedOperations } from '../../src/operations.ts';
+import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
-import { subscribeOutcome } from '../../src/subscribe-outcome.ts';
 
 // Whom an operation lets in does not depend on where it runs: one mesh is enough for so many requests.
 const story = stories(test, { on: 'processes' });

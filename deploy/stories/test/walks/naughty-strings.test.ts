@@ -3,8 +3,8 @@ import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import type { Answer, Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { isText, type Operation, type Place, servedOperations } from '../../src/operations.ts';
+import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
-import { subscribeOutcome } from '../../src/subscribe-outcome.ts';
 
 // What services say of a text does not depend on where they run: one mesh is enough for so many requests.
 const story = stories(test, { on: 'processes' });
