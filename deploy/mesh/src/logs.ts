@@ -1,18 +1,7 @@
+import type { ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-
-export interface Logs {
-  folder: string;
-  /** Where the lines of all are, each with the name of who wrote it before it. */
-  joinedFile: string;
-  /** Takes down, from now on, what one replica writes. */
-  follow(name: string, streams: Readable[]): void;
-  /** A line of the supervisor's own. */
-  tell(text: string): void;
-  close(): Promise<void>;
-}
 
 export interface LogsOptions {
   folder: string;
@@ -21,44 +10,49 @@ export interface LogsOptions {
 }
 
 /** One file for each replica and one for all together, for their owner alone; what is there already stays. */
-export function openLogs({ folder, onLine = () => undefined }: LogsOptions): Logs {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const files = new Map<string, WriteStream>();
-  const joinedFile = join(folder, 'all.log');
+export class Logs {
+  readonly folder: string;
+  /** Where the lines of all are, each with the name of who wrote it before it. */
+  readonly joinedFile: string;
+  readonly #onLine: LogsOptions['onLine'];
+  readonly #files = new Map<string, WriteStream>();
 
-  function write(file: string, text: string): void {
-    let stream = files.get(file);
-    if (!stream) {
-      stream = createWriteStream(file, { flags: 'a', mode: 0o600 });
-      stream.on('error', () => undefined); // a full disk must not end the mesh
-      files.set(file, stream);
+  constructor({ folder, onLine }: LogsOptions) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.folder = folder;
+    this.joinedFile = join(folder, 'all.log');
+    this.#onLine = onLine;
+  }
+
+  /** Takes down, from now on, what one replica writes. */
+  follow(name: string, { stdout, stderr }: ChildProcess): void {
+    for (const input of [stdout, stderr]) {
+      if (input) createInterface({ input }).on('line', (line) => this.#take(name, line));
     }
-    stream.write(text);
   }
 
-  function take(name: string, line: string): void {
-    write(joinedFile, `${name.padEnd(12)} ${line}\n`);
-    onLine(name, line);
+  /** A line of the supervisor's own. */
+  tell(msg: string): void {
+    this.#take('mesh', JSON.stringify({ level: 'info', time: new Date().toISOString(), unit: 'mesh', msg }));
   }
 
-  return {
-    folder,
-    joinedFile,
-    follow(name, streams) {
-      for (const input of streams) {
-        createInterface({ input }).on('line', (line) => {
-          write(join(folder, `${name}.log`), `${line}\n`);
-          take(name, line);
-        });
-      }
-    },
-    tell(text) {
-      take('mesh', JSON.stringify({ level: 'info', time: new Date().toISOString(), unit: 'mesh', msg: text }));
-    },
-    async close() {
-      await Promise.all([...files.values()].map((stream) => new Promise((resolve) => stream.end(resolve))));
-    },
-  };
+  async close(): Promise<void> {
+    await Promise.all([...this.#files.values()].map((file) => new Promise((resolve) => file.end(resolve))));
+  }
+
+  #take(name: string, line: string): void {
+    this.#write(join(this.folder, `${name}.log`), line);
+    this.#write(this.joinedFile, `${name.padEnd(12)} ${line}`);
+    this.#onLine?.(name, line);
+  }
+
+  #write(path: string, line: string): void {
+    // A full disk must not end the mesh.
+    const open = () => createWriteStream(path, { flags: 'a', mode: 0o600 }).on('error', () => undefined);
+    const file = this.#files.get(path) ?? open();
+    this.#files.set(path, file);
+    file.write(`${line}\n`);
+  }
 }
 
 /** A line for a terminal: when, who, how bad and what, without the rest of the JSON. What is no log line is shown as it is. */

@@ -20,30 +20,30 @@ const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
  */
 export async function startMeshServers(options: FleetOptions): Promise<MeshServers> {
   const before = await status(options);
-  const ranBefore = new Set(before.flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : [])));
-  const ours: EngineName[] = options.only.filter((name) => !ranBefore.has(name));
-
-  async function stop(): Promise<void> {
-    if (ours.length === 0) return;
-    await down({ ...options, only: ours, signal: new AbortController().signal });
-  }
+  const stays = ({ name }: Server['engine']) =>
+    before.some(({ engine, state }) => engine.name === name && state === 'up');
+  const ours = before.flatMap(({ engine }) => (stays(engine) ? [] : [engine.name]));
+  const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));
 
   try {
     const servers = await up({ ...options, endWithParent: true });
+    const shown = servers.map((server): [string, string] => {
+      const { engine } = server;
+      if (server.state === 'up') {
+        return [
+          engine.title,
+          `127.0.0.1:${server.place.ports.main}${stays(engine) ? ', was up before and stays' : ''}`,
+        ];
+      }
+      return [engine.title, 'reason' in server ? `left out, ${server.reason}` : engine.setting];
+    });
     const absent = servers.flatMap((server) =>
       'reason' in server && needed.includes(server.engine.name) ? [`${server.engine.title}: ${server.reason}`] : [],
     );
     if (absent.length > 0) throw new Error(`The mesh needs these servers:\n  ${absent.join('\n  ')}`);
-    return { env: settingsOf(servers, options.env), shown: servers.map((server) => describe(server, ranBefore)), stop };
+    return { env: settingsOf(servers, options.env), shown, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-function describe({ engine, ...server }: Server, ranBefore: Set<EngineName>): [string, string] {
-  if ('reason' in server) return [engine.title, `left out, ${server.reason}`];
-  if (server.state !== 'up') return [engine.title, engine.setting];
-  const goesOn = ranBefore.has(engine.name) ? ', was up before and stays' : '';
-  return [engine.title, `127.0.0.1:${server.place.ports.main}${goesOn}`];
 }

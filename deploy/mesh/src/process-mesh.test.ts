@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { freePorts } from '@parley/servers/ports';
 import { emptyFolder } from '@parley/servers/testing/folder';
 import test, { type ExecutionContext } from 'ava';
-import { openLogs } from './logs.ts';
+import { Logs } from './logs.ts';
 import { type ProcessMesh, startProcessMesh } from './process-mesh.ts';
 
 /** A gateway as far as its supervisor can tell: it takes its ports, and says so as units do where one is taken. */
@@ -26,7 +26,7 @@ async function start(t: ExecutionContext, plans: { ops: number; public: number }
   const folder = emptyFolder(t);
   const main = join(folder, 'main.mjs');
   writeFileSync(main, program);
-  const logs = openLogs({ folder: join(folder, 'logs') });
+  const logs = new Logs({ folder: join(folder, 'logs') });
   const said: string[] = [];
   let planned = 0;
   let mesh: ProcessMesh | undefined;

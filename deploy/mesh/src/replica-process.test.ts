@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { freePorts } from '@parley/servers/ports';
+import { emptyFolder } from '@parley/servers/testing/folder';
 import test, { type ExecutionContext } from 'ava';
-import { openLogs } from './logs.ts';
-import { replicaProcess } from './replica-process.ts';
+import { Logs } from './logs.ts';
+import { ReplicaProcess } from './replica-process.ts';
 
 /** What a replica runs: ready at its port unless BAD is there, and it takes its time to go. */
 const program = `
@@ -23,13 +23,13 @@ const program = `
 `;
 
 async function replica(t: ExecutionContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-replica-'));
+  const folder = emptyFolder(t);
   const [main, bad] = [join(folder, 'main.mjs'), join(folder, 'bad')];
   writeFileSync(main, program);
   const [port] = await freePorts(1);
-  const logs = openLogs({ folder: join(folder, 'logs') });
+  const logs = new Logs({ folder: join(folder, 'logs') });
   const said: string[] = [];
-  const one = replicaProcess({
+  const one = new ReplicaProcess({
     name: 'unit-1',
     main,
     env: { ...process.env, PORT: String(port), BAD: bad },
@@ -42,7 +42,6 @@ async function replica(t: ExecutionContext) {
     one.kill();
     await one.stop();
     await logs.close();
-    rmSync(folder, { recursive: true });
   });
   const log = (name: string) => readFileSync(join(folder, 'logs', `${name}.log`), 'utf8');
   return { one, said, log, folder, breakIt: () => writeFileSync(bad, ''), mendIt: () => rmSync(bad) };
@@ -56,37 +55,32 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('what it writes is in its own log and, under its name, in that of all', async (t) => {
-  const { one, log } = await replica(t);
+test('it is kept running, with longer and longer pauses where it cannot start, until it is stopped', async (t) => {
+  const { one, said, log, breakIt, mendIt } = await replica(t);
   await one.start();
-  const pid = one.pid() ?? 0;
+  const first = one.pid ?? 0;
+  await eventually('the logs', () => log('all').includes(`a line of ${first}`));
+  t.is(log('unit-1'), `a line of ${first}\n`);
+  t.is(log('all'), `unit-1       a line of ${first}\n`);
 
-  await eventually('the logs', () => log('all').includes(`a line of ${pid}`));
-  t.is(log('unit-1'), `a line of ${pid}\n`);
-  t.is(log('all'), `unit-1       a line of ${pid}\n`);
-});
-
-test('one that is killed is started again, and that is told', async (t) => {
-  const { one, said } = await replica(t);
-  await one.start();
-  const first = one.pid() ?? 0;
   process.kill(first, 'SIGKILL');
   await eventually('it is back', () => said.length === 2);
+  t.deepEqual(said, ['unit-1 has ended (SIGKILL) and is started again in 0.01 s', 'unit-1 is back']);
+  t.not(one.pid, first);
 
-  t.deepEqual(said, ['unit-1 has ended (SIGKILL) and is started again', 'unit-1 is back']);
-  t.not(one.pid(), first);
-});
-
-test('one that cannot start again is tried with longer and longer pauses, until it can', async (t) => {
-  const { one, said, breakIt, mendIt } = await replica(t);
-  await one.start();
   breakIt();
-  process.kill(one.pid() ?? 0, 'SIGKILL');
+  process.kill(one.pid ?? 0, 'SIGKILL');
   await eventually('the longest pause', () => said.filter((text) => text.endsWith('in 0.04 s')).length === 2);
+  t.is(said[2], 'unit-1 has ended (SIGKILL) and is started again in 0.02 s');
+  t.is(said[3], 'unit-1 has ended (exit code 3) and is started again in 0.04 s');
   mendIt();
   await eventually('it is back', () => said.at(-1) === 'unit-1 is back');
 
-  t.is(said[1], 'unit-1 has ended again (exit code 3) and is started in 0.02 s');
+  const [last = 0, told] = [one.pid, said.length];
+  await one.stop();
+  t.false(isAlive(last));
+  t.is(one.pid, undefined);
+  t.is(said.length, told);
 });
 
 test('one that cannot start at all is not tried again, and its last words are told', async (t) => {
@@ -94,18 +88,7 @@ test('one that cannot start at all is not tried again, and its last words are to
   breakIt();
 
   await t.throwsAsync(one.start(), { message: 'unit-1: SETTING: is wrong' });
-  t.is(one.pid(), undefined);
-  t.deepEqual(said, []);
-});
-
-test('one that is stopped goes in its own time and stays away', async (t) => {
-  const { one, said } = await replica(t);
-  await one.start();
-  const pid = one.pid() ?? 0;
-  await one.stop();
-
-  t.false(isAlive(pid));
-  t.is(one.pid(), undefined);
+  t.is(one.pid, undefined);
   t.deepEqual(said, []);
 });
 
@@ -115,18 +98,18 @@ test('it ends with the process that started it, however that ends', async (t) =>
   const supervisor = join(folder, 'supervisor.mjs');
   writeFileSync(
     supervisor,
-    `import { replicaProcess } from ${JSON.stringify(join(import.meta.dirname, 'replica-process.ts'))};
-     import { openLogs } from ${JSON.stringify(join(import.meta.dirname, 'logs.ts'))};
-     const one = replicaProcess({
+    `import { ReplicaProcess } from ${JSON.stringify(join(import.meta.dirname, 'replica-process.ts'))};
+     import { Logs } from ${JSON.stringify(join(import.meta.dirname, 'logs.ts'))};
+     const one = new ReplicaProcess({
        name: 'unit-1',
        main: ${JSON.stringify(join(folder, 'main.mjs'))},
        env: { ...process.env, PORT: '${port}', BAD: '/nowhere' },
        readyUrl: 'http://127.0.0.1:${port}/readyz',
-       logs: openLogs({ folder: ${JSON.stringify(join(folder, 'other-logs'))} }),
+       logs: new Logs({ folder: ${JSON.stringify(join(folder, 'other-logs'))} }),
        say: () => undefined,
      });
      await one.start();
-     console.log(one.pid());`,
+     console.log(one.pid);`,
   );
   const child = spawn(process.execPath, [supervisor], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => child.kill('SIGKILL'));

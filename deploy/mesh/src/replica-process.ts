@@ -19,119 +19,103 @@ export interface ReplicaProcessOptions {
   backoffMs?: { first: number; longest: number };
 }
 
-/** One process that is kept running. */
-export interface ReplicaProcess {
-  readonly name: string;
-  /** Undefined while it is down. */
-  pid(): number | undefined;
-  /** Resolves once it is ready. @throws Error with its last words where it ends before, or is not ready in time. */
-  start(): Promise<void>;
-  /** Asks it to end, and lets it rest from then on. Resolves when it is gone. */
-  stop(): Promise<void>;
-  /** At once. */
-  kill(): void;
-}
-
 const readyTimeoutMs = 60_000;
 const askAgainMs = 100;
 /** Who has run for so long has recovered: its next crash is a new one. */
 const settledAfterMs = 60_000;
 const shownLines = 12;
 
-export function replicaProcess(options: ReplicaProcessOptions): ReplicaProcess {
-  const { name, main, env, readyUrl, logs, say, backoffMs = { first: 500, longest: 30_000 } } = options;
-  const stopping = new AbortController();
-  let child: ChildProcess | undefined;
-  let gone: Promise<unknown> = Promise.resolve();
+/** One process that is kept running. */
+export class ReplicaProcess {
+  readonly name: string;
+  readonly #options: ReplicaProcessOptions;
+  readonly #stopping = new AbortController();
+  #child: ChildProcess | undefined;
+  #gone: Promise<unknown> = Promise.resolve();
 
-  /** Starts it once. Answers how it ended, with its last words. */
-  function run(): Promise<{ how: string; lastWords: string }> {
-    const spawned = spawn(process.execPath, ['--import', join(import.meta.dirname, 'end-with-parent.ts'), main], {
+  constructor(options: ReplicaProcessOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  /** Undefined while it is down. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Resolves once it is ready. @throws Error with its last words where it ends before, or is not ready in time. */
+  async start(): Promise<void> {
+    const ended = this.#run();
+    this.#gone = ended;
+    if (!(await this.#isReady())) {
+      const { how, lastWords } = await ended;
+      throw new Error(`${this.name}${lastWords ? `: ${lastWords}` : ` ended with ${how} before it was ready`}`);
+    }
+    this.#gone = this.#keep(ended);
+  }
+
+  /** Asks it to end, and lets it rest from then on. Resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#child?.kill('SIGTERM');
+    await this.#gone;
+  }
+
+  /** At once. */
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
+  /** Runs it once, to its end. */
+  async #run() {
+    const { main, env, logs } = this.#options;
+    const child = spawn(process.execPath, ['--import', join(import.meta.dirname, 'end-with-parent.ts'), main], {
       cwd: root,
       env,
       detached: true, // Ctrl-C is for the supervisor to act on
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    child = spawned;
-    const { stdout, stderr } = spawned;
+    this.#child = child;
+    logs.follow(this.name, child);
     let words = '';
-    if (stdout && stderr) {
-      logs.follow(name, [stdout, stderr]);
-      stderr.setEncoding('utf8').on('data', (text: string) => {
-        words = `${words}${text}`.split('\n').slice(-shownLines).join('\n');
-      });
-    }
-    return once(spawned, 'close').then(([code, signal]: unknown[]) => {
-      child = undefined;
-      return { how: signal ? String(signal) : `exit code ${String(code)}`, lastWords: words.trim() };
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      words = `${words}${text}`.split('\n').slice(-shownLines).join('\n');
     });
+    const [code, signal]: unknown[] = await once(child, 'close');
+    this.#child = undefined;
+    return { how: String(signal ?? `exit code ${String(code)}`), lastWords: words.trim() };
   }
 
-  /** Resolves when it is ready; rejects when it is not in time, and when `ended` aborts. */
-  async function untilReady(ended: AbortSignal): Promise<void> {
-    const deadline = performance.now() + readyTimeoutMs;
-    while (performance.now() < deadline) {
-      const answer = await fetch(readyUrl, { signal: AbortSignal.any([ended, AbortSignal.timeout(5_000)]) }).catch(
-        () => undefined,
-      );
+  /** Resolves when it can do its work, or has ended before. @throws Error when neither happens in time. */
+  async #isReady(): Promise<boolean> {
+    const child = this.#child;
+    for (const deadline = performance.now() + readyTimeoutMs; performance.now() < deadline; await delay(askAgainMs)) {
+      if (this.#child !== child) return false;
+      const signal = AbortSignal.timeout(5_000);
+      const answer = await fetch(this.#options.readyUrl, { signal }).catch(() => undefined);
       await answer?.body?.cancel();
-      if (answer?.ok) return;
-      await delay(askAgainMs, undefined, { signal: ended });
+      if (answer?.ok) return true;
     }
-    throw new Error(`${name} was not ready within ${readyTimeoutMs / 1000} s; its log tells more`);
+    throw new Error(`${this.name} was not ready within ${readyTimeoutMs / 1000} s; its log tells more`);
   }
 
-  async function keepRunning(): Promise<void> {
-    let pauseMs = backoffMs.first;
-    for (;;) {
-      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
-      if (stopping.signal.aborted) return;
+  /** Starts it again whenever it has ended, until it is to stop. */
+  async #keep(running: Promise<{ how: string }>): Promise<void> {
+    const { say, backoffMs: { first, longest } = { first: 500, longest: 30_000 } } = this.#options;
+    const { signal } = this.#stopping;
+    for (let pauseMs = 0; ; running = this.#run()) {
       const began = performance.now();
-      const over = new AbortController();
-      const running = run().finally(() => over.abort());
-      untilReady(AbortSignal.any([over.signal, stopping.signal])).then(
-        () => say(`${name} is back`),
-        () => undefined,
-      );
+      if (pauseMs > 0) {
+        const back = (isReady: boolean) => isReady && say(`${this.name} is back`);
+        this.#isReady().then(back, () => undefined);
+      }
       const { how } = await running;
-      if (stopping.signal.aborted) return;
-      const settled = performance.now() - began > settledAfterMs;
-      pauseMs = settled ? backoffMs.first : Math.min(2 * pauseMs, backoffMs.longest);
-      say(`${name} has ended again (${how}) and is started in ${pauseMs / 1000} s`);
+      if (signal.aborted) return;
+      const isNew = performance.now() - began > settledAfterMs;
+      pauseMs = isNew ? first : Math.max(first, Math.min(2 * pauseMs, longest));
+      say(`${this.name} has ended (${how}) and is started again in ${pauseMs / 1000} s`);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
     }
   }
-
-  return {
-    name,
-    pid: () => child?.pid,
-
-    async start() {
-      const over = new AbortController();
-      const first = run().finally(() => over.abort());
-      let isReady = false;
-      gone = first.then(({ how }) => {
-        if (stopping.signal.aborted || !isReady) return undefined;
-        say(`${name} has ended (${how}) and is started again`);
-        return keepRunning();
-      });
-      try {
-        await untilReady(over.signal);
-        isReady = true;
-      } catch (error) {
-        if (!over.signal.aborted) throw error;
-        const { how, lastWords } = await first;
-        throw new Error(lastWords ? `${name}: ${lastWords}` : `${name} ended with ${how} before it was ready`, {
-          cause: error,
-        });
-      }
-    },
-
-    async stop() {
-      stopping.abort();
-      child?.kill('SIGTERM');
-      await gone;
-    },
-
-    kill: () => void child?.kill('SIGKILL'),
-  };
 }

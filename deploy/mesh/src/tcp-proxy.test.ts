@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import { startTcpProxy } from './tcp-proxy.ts';
+import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
 /** A server that says its name to whoever connects, and then repeats what it hears. */
 async function named(t: ExecutionContext, name: string) {
@@ -23,21 +24,14 @@ async function named(t: ExecutionContext, name: string) {
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, open, stop };
 }
 
-async function proxied(t: ExecutionContext, targets: string[]) {
-  const proxy = await startTcpProxy(targets);
-  let closed = false;
-  t.teardown(() => (closed ? undefined : proxy.close()));
-  return {
-    ...proxy,
-    close() {
-      closed = true;
-      return proxy.close();
-    },
-  };
+async function proxied(t: ExecutionContext, targets: string[], tap?: () => Tap): Promise<TcpProxy> {
+  const proxy = await new TcpProxy(targets, tap && { tap }).open();
+  t.teardown(() => proxy.close());
+  return proxy;
 }
 
 /** A connection whose other side has said who it is. */
-async function visit(t: ExecutionContext, port: number) {
+async function visit(t: ExecutionContext, { port }: TcpProxy) {
   const socket = connect({ host: '127.0.0.1', port });
   socket.on('error', () => undefined);
   t.teardown(() => socket.destroy());
@@ -45,35 +39,39 @@ async function visit(t: ExecutionContext, port: number) {
   return { socket, name: first.toString() };
 }
 
-test('connections go to whoever has the fewest', async (t) => {
+test('connections go to the server that has the fewest', async (t) => {
   const [one, two] = [await named(t, 'one'), await named(t, 'two')];
-  const { port } = await proxied(t, [one.address, two.address]);
+  const proxy = await proxied(t, [one.address, two.address]);
   const names = [];
-  for (let n = 0; n < 4; n += 1) names.push((await visit(t, port)).name);
+  for (let n = 0; n < 4; n += 1) names.push((await visit(t, proxy)).name);
 
   t.deepEqual(names.toSorted(), ['one', 'one', 'two', 'two']);
 });
 
-test('a server that is away is passed over, and taken again once it is back', async (t) => {
+test('a server that is away is passed over', async (t) => {
   const [one, two] = [await named(t, 'one'), await named(t, 'two')];
-  const { port } = await proxied(t, [one.address, two.address]);
-  const { socket } = await visit(t, port);
+  const proxy = await proxied(t, [one.address, two.address]);
+  const { socket } = await visit(t, proxy);
   one.stop();
   await once(socket, 'close');
 
-  for (let n = 0; n < 3; n += 1) t.is((await visit(t, port)).name, 'two');
+  for (let n = 0; n < 3; n += 1) t.is((await visit(t, proxy)).name, 'two');
 });
 
-test('what both sides say arrives whole, also after one has nothing more to say', async (t) => {
-  const one = await named(t, 'one');
-  const { port } = await proxied(t, [one.address]);
-  const { socket } = await visit(t, port);
-  const said = 'word '.repeat(100_000);
-  socket.end(said);
+for (const [how, tap] of [
+  ['as it is', undefined],
+  ['changed', () => ({ asked: (bytes: Buffer) => [bytes], answered: (bytes: Buffer) => [bytes] })],
+] as const) {
+  test(`what both sides say arrives whole, ${how}, also after one has nothing more to say`, async (t) => {
+    const one = await named(t, 'one');
+    const { socket } = await visit(t, await proxied(t, [one.address], tap));
+    const said = 'word '.repeat(100_000);
+    socket.end(said);
 
-  t.is(await text(socket), said);
-  await eventually('nothing is left open', () => one.open.size === 0);
-});
+    t.is(await text(socket), said);
+    await eventually('nothing is left open', () => one.open.size === 0);
+  });
+}
 
 test('where nobody answers, the connection is closed', async (t) => {
   const one = await named(t, 'one');
@@ -85,13 +83,54 @@ test('where nobody answers, the connection is closed', async (t) => {
   t.pass();
 });
 
-test('its end cuts what is open', async (t) => {
+test('closed, it has cut what was open and refuses connections, until it is open again', async (t) => {
   const one = await named(t, 'one');
   const proxy = await proxied(t, [one.address]);
-  const { socket } = await visit(t, proxy.port);
+  const { socket } = await visit(t, proxy);
+  const { port } = proxy;
   const closed = once(socket, 'close');
   await proxy.close();
   await closed;
   await eventually('the server sees it', () => one.open.size === 0);
-  t.pass();
+  await t.throwsAsync(once(connect({ host: '127.0.0.1', port }), 'connect'), { code: 'ECONNREFUSED' });
+
+  await proxy.open();
+  t.is(proxy.port, port);
+  t.is((await visit(t, proxy)).name, 'one');
+});
+
+test('a tap holds bytes back, cuts them into pieces and ends connections', async (t) => {
+  const one = await named(t, 'one');
+  const gate = createGate();
+  const tap = (): Tap => ({
+    asked(bytes) {
+      if (bytes.includes('bad')) throw new Error('never passes');
+      return [bytes];
+    },
+    async *answered(bytes) {
+      for (const byte of bytes) {
+        await gate.pass();
+        yield Buffer.of(byte);
+      }
+    },
+  });
+  const { port } = await proxied(t, [one.address], tap);
+  const socket = connect({ host: '127.0.0.1', port });
+  t.teardown(() => socket.destroy());
+  let heard = '';
+  socket
+    .on('error', () => undefined)
+    .on('data', (bytes) => {
+      heard += String(bytes);
+    });
+  for (const soFar of ['o', 'on', 'one']) {
+    gate.release();
+    await eventually('one more byte', () => heard.length >= soFar.length);
+    t.is(heard, soFar);
+  }
+  const closed = once(socket, 'close');
+  gate.open();
+  socket.write('bad');
+  await closed;
+  t.is(heard, 'one');
 });

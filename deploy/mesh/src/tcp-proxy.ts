@@ -1,83 +1,81 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Duplex, pipeline } from 'node:stream';
 
-const dialTimeoutMs = 1_000;
+/** Answers the pieces that pass instead of `bytes`, each when it is to. Where it throws, the connection is cut. */
+export type Change = (bytes: Buffer) => Iterable<Buffer> | AsyncIterable<Buffer>;
 
-/** One address in front of several servers. */
-export interface TcpProxy {
-  port: number;
-  /** Takes no more connections and cuts those that are open. */
-  close(): Promise<void>;
+/** What happens to the bytes of one connection, on their way to the server and back. */
+export interface Tap {
+  asked?: Change;
+  answered?: Change;
 }
 
 /**
- * Hands each connection to the server that has the fewest of them, and to another one where that does not take it. It knows
- * nothing of what is said: HTTP and WebSocket pass alike, and it does what a Service does in a cluster, so that units are
- * configured with one address here as there.
- * @throws Error with code EADDRINUSE where `port` is taken; 0 takes any free one.
+ * One address in front of several servers, `host:port` each. A connection goes to the one that has the fewest of them, and to
+ * another one where that does not take it: what a Service does in a cluster. Tests have it do what else networks do.
  */
-export async function startTcpProxy(targets: string[], { port = 0, host = '127.0.0.1' } = {}): Promise<TcpProxy> {
-  const open = new Map(targets.map((target) => [target, 0]));
-  const sockets = new Set<Socket>();
-
-  const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
-    hold(client);
-    void pass(client);
+export class TcpProxy {
+  /** Until it is open, 0 stands for any free one. */
+  port: number;
+  readonly #targets: string[];
+  readonly #tap: () => Tap;
+  /** All that are open, each with the server that it leads to. */
+  readonly #sockets = new Map<Socket, string>();
+  readonly #server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
+    void this.#pass(this.#hold(client, 'this one'));
   });
 
-  function hold(socket: Socket): void {
-    sockets.add(socket);
-    socket.on('error', () => socket.destroy());
-    socket.once('close', () => sockets.delete(socket));
+  /** @param options.tap is asked once for each connection. */
+  constructor(targets: string[], { port = 0, tap = () => ({}) }: { port?: number; tap?: () => Tap } = {}) {
+    this.port = port;
+    this.#targets = targets;
+    this.#tap = tap;
   }
 
-  async function pass(client: Socket): Promise<void> {
-    const byLoad = [...open].toSorted(([, one], [, other]) => one - other).map(([target]) => target);
-    for (const target of byLoad) {
-      open.set(target, (open.get(target) ?? 0) + 1);
-      const upstream = await dial(target);
-      if (upstream && !client.destroyed) {
-        hold(upstream);
-        upstream.once('close', () => {
-          release(target);
-          client.destroySoon(); // what it said last is still on its way
-        });
-        client.once('close', () => upstream.destroy());
-        upstream.pipe(client).pipe(upstream);
-        client.resume();
-        return;
-      }
-      upstream?.destroy();
-      release(target);
+  /** Takes connections, also again after `close`. @throws Error with code EADDRINUSE where the port is taken. */
+  async open(): Promise<this> {
+    this.#server.listen(this.port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.port = (this.#server.address() as AddressInfo).port;
+    return this;
+  }
+
+  /** Takes no more connections and cuts those that are open. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const socket of this.#sockets.keys()) socket.destroy();
+    await closed;
+  }
+
+  async #pass(client: Socket): Promise<void> {
+    const load = (target: string) => [...this.#sockets.values()].filter((each) => each === target).length;
+    for (const target of this.#targets.toSorted((one, other) => load(one) - load(other))) {
+      const [host = '', port] = target.split(':');
+      const upstream = this.#hold(connect({ host, port: Number(port), allowHalfOpen: true, noDelay: true }), target);
+      const isTaken = await once(upstream, 'connect').then(
+        () => true,
+        () => false,
+      );
+      if (!isTaken) continue;
+      const { asked, answered } = this.#tap();
+      pipeline([client, ...changing(asked), upstream], () => undefined);
+      pipeline([upstream, ...changing(answered), client], () => undefined);
+      return;
     }
     client.destroy();
   }
 
-  function release(target: string): void {
-    open.set(target, (open.get(target) ?? 1) - 1);
+  #hold(socket: Socket, target: string): Socket {
+    this.#sockets.set(socket, target);
+    return socket.on('error', () => socket.destroy()).once('close', () => this.#sockets.delete(socket));
   }
-
-  server.listen(port, host);
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
 }
 
-async function dial(target: string): Promise<Socket | undefined> {
-  const [host = '', port] = target.split(':');
-  const socket = connect({ host, port: Number(port), allowHalfOpen: true, noDelay: true });
-  try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(dialTimeoutMs) });
-    return socket;
-  } catch {
-    socket.on('error', () => undefined);
-    socket.destroy();
-    return undefined;
+function changing(change: Change | undefined): Duplex[] {
+  if (!change) return [];
+  async function* changed(source: AsyncIterable<Buffer>) {
+    for await (const bytes of source) yield* change?.(bytes) ?? [];
   }
+  return [Duplex.from(changed)];
 }

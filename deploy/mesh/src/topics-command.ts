@@ -2,12 +2,9 @@ import { type Environment, positiveInt, readSettings } from '@parley/chassis/con
 import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
 import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import type { TopicDeclaration } from '@parley/chassis/events/topics';
+import type { Terminal } from './migrate-all.ts';
 
-/** Where the outcome is told. */
-export interface Terminal {
-  stdout: { write(text: string): unknown };
-  stderr: { write(text: string): unknown };
-}
+export type { Terminal };
 
 /** Makes the topics and tells of each what became of it. @returns the exit code of the process. */
 export async function topicsCommand(

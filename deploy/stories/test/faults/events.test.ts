@@ -1,21 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kafkaDeadLetters } from '@parley/chassis/events/kafka-dead-letters';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventBus } from '@parley/chassis/events/event-bus';
+import { readTopic } from '@parley/chassis/events/kafka-dead-letters';
+import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
+import { kafkaProducer } from '@parley/chassis/events/kafka-producer';
+import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import { eventually } from '@parley/chassis/testing/eventually';
-import { openLogs } from '@parley/mesh/logs';
-import { replicaProcess } from '@parley/mesh/replica-process';
-import { neighbours } from '@parley/mesh/replicas';
-import { exec } from '@parley/servers/exec';
+import { topics } from '@parley/local/topics';
+import { ReplicaProcess } from '@parley/mesh/replica-process';
 import { freePorts } from '@parley/servers/ports';
-import { root } from '@parley/servers/root';
 import { serverTest } from '@parley/servers/testing/server-test';
-import test from 'ava';
-import { createAgent, endSession, evaluated, startSession } from '../../src/conversation.ts';
-import { readRows } from '../../src/invariants/read-rows.ts';
-import { deliverAgain, kafkaOf } from './events-again.ts';
-import { poisonedTopic, poisoner } from './events-poison.ts';
-import { during, seconds, traffic } from './events-traffic.ts';
+import test, { type ExecutionContext } from 'ava';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { during, seconds, traffic } from './traffic.ts';
 
 const kafkaAwayMs = fullLength ? 60_000 : 6_000;
 /** At full length the watchdog's own time; never less than what its group waits for a member. */
@@ -24,17 +23,87 @@ const members = fullLength ? 4 : 1;
 /** All effects are there so long after the end of an outage. */
 const goalMs = 60_000;
 
-const shared = sharedFaultMesh(test, { env: fullLength ? {} : { KAFKA_STALLED_AFTER_MS: '5000' } });
+const shared = sharedFaultMesh(test);
 
-serverTest(
-  meshEngines,
-  'while Kafka is away the API stays up and events wait, and all take effect on its return',
-  async (t) => {
-    t.timeout(300_000);
-    const mesh = await shared();
-    const kafka = mesh.servers.server('kafka');
-    const { client, sessionIds, talkAtOnce } = await traffic(mesh);
-    await kafka.kill();
+/** How many of these sessions have their evaluation. */
+async function judgedOf(mesh: FaultMesh, sessionIds: number[]): Promise<number> {
+  const ours = new Set(sessionIds);
+  return (await mesh.rows()).evaluations.filter(({ sessionId }) => ours.has(sessionId)).length;
+}
+
+/** Numbered events of several keys on a topic of their own, each published when the one before it was taken, and whoever takes them. */
+async function numberedEvents(t: ExecutionContext, brokers: string[]) {
+  const keys = ['1', '2', '3'];
+  const topic = `test-${randomUUID()}`;
+  await makeTopics([{ name: topic, partitions: 3, retentionMs: 3_600_000 }], { brokers });
+  const taken = new Map<string, number[]>(keys.map((key) => [key, []]));
+  function connect(): EventBus {
+    const bus = kafkaEventBus({ brokers, joinTimeoutMs: 100 });
+    t.teardown(() => bus.close());
+    return bus;
+  }
+  const bus = connect();
+  await connect().subscribe({
+    group: 'first',
+    topics: [topic],
+    async handler({ key, id }) {
+      const ofKey = taken.get(key) ?? [];
+      if (!ofKey.includes(Number(id))) ofKey.push(Number(id));
+    },
+  });
+  const over = new AbortController();
+  t.teardown(() => over.abort());
+  let acknowledged = 0;
+  let refused = 0;
+  const event = { topic, type: 'test.happened.v1', source: 'test', tenantId: 1, time: new Date(0) };
+  const writers = keys.map(async (key) => {
+    for (let number = 0; !over.signal.aborted; await delay(20)) {
+      try {
+        await bus.publish([{ ...event, id: String(number), key, data: new Uint8Array() }]);
+        number += 1;
+        acknowledged += 1;
+      } catch {
+        refused += 1;
+      }
+    }
+  });
+  const flow = async (count: number) => {
+    const before = acknowledged;
+    await eventually('events flow', () => acknowledged >= before + count, { timeoutMs: goalMs });
+  };
+  const late = connect();
+  const heard: string[] = [];
+  const effects = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
+  await flow(30);
+  return {
+    /** Somebody else takes events, who starts while Kafka is away. */
+    async startLateComer() {
+      await late.subscribe({ group: 'late', topics: [topic], handler: async ({ id }) => void heard.push(id) });
+      await t.throwsAsync(async () => late.ping?.());
+    },
+    untilRefused: () => eventually('publishing is refused', () => refused > keys.length),
+    /** Ends it after some more events: all that were acknowledged have taken effect, those of one key in their order. */
+    async assertWhole() {
+      await flow(30);
+      over.abort();
+      await Promise.all(writers);
+      await eventually('all have taken effect', () => effects() >= acknowledged, { timeoutMs: goalMs });
+      for (const numbers of taken.values()) t.deepEqual(numbers, [...numbers.keys()]);
+      await eventually('who came meanwhile takes part', () => heard.length > 0, { timeoutMs: goalMs });
+      await late.ping?.();
+    },
+  };
+}
+
+serverTest(meshEngines, 'while Kafka is away the API stays up, and all events take effect on its return', async (t) => {
+  t.timeout(300_000);
+  const mesh = await shared();
+  const kafka = mesh.servers.server('kafka');
+  const { client, sessionIds, talkAtOnce } = await traffic(mesh);
+  const numbered = await numberedEvents(t, mesh.kafka.brokers);
+  await kafka.kill();
+  const restarted = await mesh.kill('evaluation-1');
+  try {
     let signedIn = 0;
     await during(kafkaAwayMs, async () => {
       await talkAtOnce();
@@ -43,28 +112,64 @@ serverTest(
       signedIn += 1;
     });
     t.true(signedIn > 0);
-    for (const { name } of mesh.replicas) t.true(await mesh.isReady(name), name);
-    const { outbox, evaluations } = await readRows(mesh.checker.database);
-    t.is(outbox.length, sessionIds.length);
-    const ours = new Set(sessionIds);
-    t.is(evaluations.filter(({ sessionId }) => ours.has(sessionId)).length, 0);
-
+    await numbered.untilRefused();
+    await numbered.startLateComer();
+    // Who has yet to find Kafka is not ready.
+    for (const { name } of mesh.replicas) t.is(await mesh.isReady(name), name !== 'evaluation-1', name);
+    t.is((await mesh.rows()).outbox.length, sessionIds.length);
+    t.is(await judgedOf(mesh, sessionIds), 0);
+  } finally {
     await kafka.start();
-    const back = performance.now();
-    const judged = async () => {
-      const rows = await readRows(mesh.checker.database);
-      return rows.evaluations.filter(({ sessionId }) => ours.has(sessionId)).length === ours.size;
-    };
-    await eventually('every session has its evaluation', judged, { timeoutMs: 2 * goalMs });
-    const tookMs = performance.now() - back;
-    t.log(
-      `${ours.size} sessions ended in ${seconds(kafkaAwayMs)} without Kafka, judged ${seconds(tookMs)} after its return`,
-    );
-    t.true(tookMs < goalMs);
-    t.deepEqual(await mesh.settled(), []);
-    await client.query('{ sessionCount }');
-  },
-);
+  }
+  const back = performance.now();
+  await restarted.back();
+  while ((await judgedOf(mesh, sessionIds)) < sessionIds.length) {
+    t.true(performance.now() - back < goalMs, 'every session has its evaluation');
+    await delay(200);
+  }
+  const tookMs = performance.now() - back;
+  t.log(`${sessionIds.length} sessions ended in ${seconds(kafkaAwayMs)}, judged ${seconds(tookMs)} after its return`);
+  await numbered.assertWhole();
+  t.deepEqual(await mesh.settled(), []);
+  await client.query('{ sessionCount }');
+});
+
+/** Publishes all that the topics hold so many times more, in no order. Answers how many messages that were. */
+async function deliverAgain({ kafka }: FaultMesh, times: number): Promise<number> {
+  const producer = kafkaProducer(kafka);
+  let count = 0;
+  for (const { name: topic } of topics) {
+    const read = await readTopic(kafka, topic);
+    const copies = Array.from({ length: times }, () => read).flat();
+    const messages = copies
+      .map(({ message: { key, value, headers = {} } }) => ({ at: Math.random(), message: { key, value, headers } }))
+      .toSorted((one, other) => one.at - other.at)
+      .map(({ message }) => message);
+    if (messages.length > 0) await producer.send(topic, messages);
+    count += messages.length;
+  }
+  await producer.close();
+  return count;
+}
+
+serverTest(meshEngines, 'events that are delivered five times and shuffled take effect once each', async (t) => {
+  t.timeout(180_000);
+  const mesh = await shared();
+  const { talk, sessionIds } = await traffic(mesh);
+  const pid = mesh.pid('evaluation-1');
+  process.kill(pid, 'SIGSTOP');
+  try {
+    for (let n = 0; n < (fullLength ? 50 : 15); n += 1) await talk();
+    const gone = await mesh.person();
+    await gone.query('mutation { deleteTenant }');
+    await eventually('they are published', async () => (await mesh.rows()).outbox.length === 0);
+    t.log(`${await deliverAgain(mesh, 4)} messages more`);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  t.deepEqual(await mesh.settled(), []);
+  t.is(await judgedOf(mesh, sessionIds), sessionIds.length);
+});
 
 serverTest(meshEngines, 'a consumer that stood still is made anew, and has lost and doubled nothing', async (t) => {
   t.timeout(300_000);
@@ -90,26 +195,13 @@ serverTest(meshEngines, 'a consumer that stood still is made anew, and has lost 
 });
 
 /** One more evaluation process, which joins the group of the first. */
-async function anotherMember(mesh: FaultMesh) {
-  const first = mesh.replicas.find(({ unit }) => unit === 'evaluation');
-  const [port] = await freePorts(1);
-  const { GATEWAY_PORT: _port, STORAGE_PORT: _storage, ...env } = mesh.env;
-  const logs = openLogs({ folder: join(mesh.logFolder, 'members') });
-  const member = replicaProcess({
-    name: 'evaluation-2',
-    main: first?.main ?? '',
-    env: { ...env, ...neighbours(mesh.replicas, {}), EVALUATION_OPS_PORT: String(port) },
-    readyUrl: `http://127.0.0.1:${port}/readyz`,
-    logs,
-    say: () => undefined,
-  });
-  return {
-    start: () => member.start(),
-    async stop() {
-      await member.stop();
-      await logs.close();
-    },
-  };
+async function anotherMember({ replicas, environments, logs }: FaultMesh): Promise<ReplicaProcess> {
+  const main = replicas.find(({ unit }) => unit === 'evaluation')?.main ?? '';
+  const [ops, rpc] = await freePorts(2);
+  const ports = { EVALUATION_OPS_PORT: String(ops), EVALUATION_RPC_PORT: String(rpc) };
+  const env = { ...environments.get('evaluation-1'), ...ports };
+  const readyUrl = `http://127.0.0.1:${ops}/readyz`;
+  return new ReplicaProcess({ name: 'evaluation-2', main, env, readyUrl, logs, say: () => undefined });
 }
 
 serverTest(meshEngines, 'members that join and leave while events flow lose and double none', async (t) => {
@@ -117,16 +209,14 @@ serverTest(meshEngines, 'members that join and leave while events flow lose and 
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
   const over = new AbortController();
-  const talking = (async () => {
-    while (!over.signal.aborted) await talk();
-  })();
+  const talking = during(Number.POSITIVE_INFINITY, talk, over.signal);
   try {
     for (let n = 0; n < members; n += 1) {
       const member = await anotherMember(mesh);
       try {
         await member.start();
         const count = sessionIds.length;
-        await eventually('conversations end meanwhile', () => sessionIds.length >= count + 10, { timeoutMs: 30_000 });
+        await eventually('conversations end meanwhile', () => sessionIds.length >= count + 10);
       } finally {
         await member.stop();
       }
@@ -139,96 +229,3 @@ serverTest(meshEngines, 'members that join and leave while events flow lose and 
   t.deepEqual(await mesh.settled({ repeats: members }), []);
   t.log(`${sessionIds.length} sessions while ${members} came and went`);
 });
-
-serverTest(meshEngines, 'events that are delivered five times and shuffled take effect once each', async (t) => {
-  t.timeout(180_000);
-  const mesh = await shared();
-  const { talk, sessionIds } = await traffic(mesh);
-  const pid = mesh.pid('evaluation-1');
-  process.kill(pid, 'SIGSTOP');
-  try {
-    for (let n = 0; n < (fullLength ? 50 : 15); n += 1) await talk();
-    const gone = await mesh.person();
-    await gone.query('mutation { deleteTenant }');
-    await eventually('they are published', async () => (await readRows(mesh.checker.database)).outbox.length === 0);
-    t.log(`${await deliverAgain(mesh.env, 4)} messages more`);
-  } finally {
-    process.kill(pid, 'SIGCONT');
-  }
-  t.deepEqual(await mesh.settled(), []);
-  const { evaluations } = await readRows(mesh.checker.database);
-  const ours = new Set(sessionIds);
-  t.is(evaluations.filter(({ sessionId }) => ours.has(sessionId)).length, sessionIds.length);
-});
-
-/** All letters on the poisoned topic, by the id of the event or the place of what is none. */
-async function lettersOf(mesh: FaultMesh) {
-  const letters = kafkaDeadLetters(kafkaOf(mesh.env));
-  try {
-    const stored = await letters.list(poisonedTopic);
-    return new Map(
-      stored.map(({ event, facts }) => [event?.id ?? `${facts.partition}:${facts.offset}`, facts] as const),
-    );
-  } finally {
-    await letters.close();
-  }
-}
-
-serverTest(
-  meshEngines,
-  'poison and a handler that hangs are dead letters within 30 s, with the reason, and what is behind them moves on',
-  async (t) => {
-    t.timeout(180_000);
-    const mesh = await shared();
-    const client = await mesh.person();
-    const agentId = await createAgent(client);
-    const newSession = async () => (await startSession(client, agentId)).id;
-    const poison = poisoner(mesh.env);
-    const published = Date.now();
-    const behind = await Promise.all(Array.from({ length: 4 }, newSession));
-    const [one = 0, two = 0, three = 0, four = 0] = behind;
-    const hanging = await poison.hanging(one);
-    const unparsable = await poison.unparsable(two);
-    const failing = await poison.failing(three);
-    const noEvent = await poison.noEvent(four);
-    const ids = [hanging.id, unparsable, failing, noEvent];
-    for (const sessionId of behind) await endSession(client, sessionId);
-
-    const { talk, sessionIds: others } = await traffic(mesh);
-    const givenUp = async () => {
-      await talk();
-      const found = await lettersOf(mesh);
-      return ids.every((id) => found.has(id)) && found;
-    };
-    const letters = await eventually('all of it is given up', givenUp, { timeoutMs: 60_000 });
-    await hanging.letGo();
-    const tookMs = ids.map((id) => (letters.get(id)?.time.getTime() ?? Number.NaN) - published);
-    t.log(`given up after ${tookMs.map(seconds).join(', ')}`);
-    for (const ms of tookMs) t.true(ms < 30_000);
-    t.like(letters.get(hanging.id), { group: 'evaluation', attempts: 5 });
-    t.regex(letters.get(hanging.id)?.reason ?? '', /took longer than/);
-    t.like(letters.get(unparsable), { group: 'evaluation', attempts: 5 });
-    t.like(letters.get(failing), { group: 'evaluation', attempts: 5 });
-    t.regex(letters.get(failing)?.reason ?? '', /32-bit/);
-    t.like(letters.get(noEvent), { group: 'evaluation', attempts: 0 });
-    t.regex(letters.get(noEvent)?.reason ?? '', /ce_\w+ is missing/);
-    for (const sessionId of behind) await evaluated(client, sessionId);
-
-    const env = { ...process.env, KAFKA_BROKERS: mesh.env.KAFKA_BROKERS };
-    const listed = await exec(process.execPath, [join(root, 'scripts/src/dead-letters.ts'), 'list', poisonedTopic], {
-      env,
-    });
-    t.regex(listed, /4 dead letters\n$/);
-    for (const id of ids.slice(0, 3)) t.true(listed.includes(id));
-    t.deepEqual(await mesh.settled({ poison: ids }), []);
-
-    // Nobody else has waited for the one that hung.
-    const { sessions, evaluations } = await readRows(mesh.checker.database);
-    const judgedAt = new Map(evaluations.map(({ sessionId, generatedAt }) => [sessionId, generatedAt.getTime()]));
-    const waits = sessions
-      .filter(({ id }) => others.includes(id))
-      .map(({ id, endedAt }) => (judgedAt.get(id) ?? Number.NaN) - (endedAt?.getTime() ?? Number.NaN));
-    t.log(`${waits.length} other sessions judged meanwhile, each within ${seconds(Math.max(...waits))}`);
-    t.true(waits.every((ms) => ms < 10_000));
-  },
-);

@@ -4,38 +4,27 @@ import { WebSocket } from 'ws';
 import type { Client } from '../../src/client.ts';
 import { type SessionEvent, sessionEventsDocument } from '../../src/session-events.ts';
 
-/** A time during which a follower was not subscribed. */
-export interface Outage {
-  /** `closed 1001`, or the code of the error that ended the subscription. */
-  reason: string;
-  fromMs: number;
-  /** Undefined while it lasts. */
-  untilMs: number | undefined;
-}
-
-/** Somebody who follows a session on a socket of their own, and comes back whenever that ends. */
-export interface LastingFollower {
-  /** Everything that has arrived, in that order. */
-  events: SessionEvent[];
-  outages: Outage[];
-  /** Ends it for good. */
-  leave(): Promise<void>;
-}
+export type LastingFollower = ReturnType<typeof followLastingly>;
 
 const firstPauseMs = 100;
 const longestPauseMs = 1_000;
 /** A subscription that ends sooner, and without an event, was none. */
 const standsAfterMs = 1_000;
 
-/** Subscribes from the first event on, and after an end from the last event that has arrived, as any client would. */
-export function followLastingly(client: Client, url: string, sessionId: number): LastingFollower {
+/**
+ * Somebody who follows a session on a socket of their own: from the first event on, and after an end from the last event that
+ * has arrived, as any client would.
+ */
+export function followLastingly(client: Client, url: string, sessionId: number) {
+  /** Everything that has arrived, in that order. */
   const events: SessionEvent[] = [];
-  const outages: Outage[] = [];
+  /** Times without a subscription, and why: `closed 1001`, or the code of the error that ended it. One that lasts has no end. */
+  const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
   const leaving = new AbortController();
   let close: (() => unknown) | undefined;
 
   /** One subscription, to its end. Answers why it ended. */
-  function subscribeOnce(): Promise<string> {
+  async function subscribeOnce(): Promise<string> {
     const { promise, resolve } = Promise.withResolvers<string>();
     const socketClient = createClient({
       url: url.replace(/^http/u, 'ws'),
@@ -92,7 +81,8 @@ export function followLastingly(client: Client, url: string, sessionId: number):
   return {
     events,
     outages,
-    async leave() {
+    /** Ends it for good. */
+    async leave(): Promise<void> {
       leaving.abort();
       await close?.();
       await following;

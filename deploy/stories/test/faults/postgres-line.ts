@@ -1,110 +1,70 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-
-/** A line to PostgreSQL that can lose the answer to a COMMIT, and only that. */
-export interface PostgresLine {
-  /** The database's URL by way of this line. */
-  url: string;
-  /** The share of transactions with something written whose COMMIT is carried out, and whose connection ends without the answer. */
-  loseAnswers(share: number): void;
-  /** How many answers were lost so far. */
-  readonly lost: number;
-  close(): Promise<void>;
-}
+import { type Tap, TcpProxy } from '@parley/mesh/tcp-proxy';
 
 /**
- * Opens a line that follows PostgreSQL's protocol (version 3, without TLS): clients ask for a commit by the simple query
- * `COMMIT;`, and the server says `COMMIT` when it has done it. A transaction that was rolled back instead says `ROLLBACK`, and
- * passes.
+ * Opens a line to PostgreSQL that can lose the answer to a COMMIT, and only that. It follows the protocol (version 3, without
+ * TLS): clients ask for a commit by the simple query `COMMIT;`, and the server says `COMMIT` when it has done it. A transaction
+ * that was rolled back instead says `ROLLBACK`, and passes.
  */
-export async function postgresLine(databaseUrl: string): Promise<PostgresLine> {
-  const target = new URL(databaseUrl);
-  const sockets = new Set<Socket>();
+export async function postgresLine(databaseUrl: string) {
   let share = 0;
   let lost = 0;
 
-  const hold = (socket: Socket) => {
-    sockets.add(socket);
-    socket.setNoDelay(true);
-    socket.on('error', () => socket.destroy());
-    socket.once('close', () => sockets.delete(socket));
-    return socket;
-  };
-
-  const server = createServer((client) => {
-    hold(client);
-    const database = hold(connect({ host: target.hostname, port: Number(target.port || 5432) }));
-    const end = () => {
-      client.destroy();
-      database.destroy();
-    };
-    client.once('close', end);
-    database.once('close', end);
+  function tap(): Tap {
     let writes = false;
     let loses = false;
-    const asked = messages({ greets: true });
-    client.on('data', (bytes: Buffer) => {
-      for (const { type, body } of asked(bytes)) {
-        const said = type === 'Q' || type === 'P' ? body.toString('latin1') : '';
-        if (/^\s*BEGIN\b/iu.test(said)) writes = false;
-        if (/\b(INSERT|UPDATE|DELETE)\b/iu.test(said)) writes = true;
-        if (/^\s*COMMIT\b/iu.test(said)) loses = writes && Math.random() < share;
-      }
-      database.write(bytes);
-    });
-    const answered = messages({ greets: false });
-    database.on('data', (bytes: Buffer) => {
-      for (const { type, body } of answered(bytes)) {
-        if (!loses || type !== 'C') continue;
-        if (body.toString('latin1').startsWith('COMMIT')) {
-          lost += 1;
-          end();
-          return;
+    const [asked, answered] = [messages(4), messages(5)];
+    return {
+      asked(bytes) {
+        for (const { type, body } of asked(bytes)) {
+          const said = type === 'Q' || type === 'P' ? body.toString('latin1') : '';
+          if (/^\s*BEGIN\b/iu.test(said)) writes = false;
+          if (/\b(INSERT|UPDATE|DELETE)\b/iu.test(said)) writes = true;
+          if (/^\s*COMMIT\b/iu.test(said)) loses = writes && Math.random() < share;
         }
-        loses = false;
-      }
-      client.write(bytes);
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = new URL(databaseUrl);
-  url.hostname = '127.0.0.1';
-  url.port = String((server.address() as AddressInfo).port);
+        return [bytes];
+      },
+      answered(bytes) {
+        for (const { type, body } of answered(bytes)) {
+          if (!loses || type !== 'C') continue;
+          loses = body.toString('latin1').startsWith('COMMIT');
+          if (!loses) continue;
+          lost += 1;
+          throw new Error('the answer is lost');
+        }
+        return [bytes];
+      },
+    };
+  }
 
+  const url = new URL(databaseUrl);
+  const proxy = await new TcpProxy([url.host], { tap }).open();
+  url.host = `127.0.0.1:${proxy.port}`;
   return {
+    /** The database's URL by way of this line. */
     url: url.href,
-    loseAnswers(next) {
+    /** The share of transactions with something written whose COMMIT is carried out, and whose connection ends without the answer. */
+    loseAnswers(next: number) {
       share = next;
     },
-    get lost() {
-      return lost;
-    },
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    /** How many answers were lost so far. */
+    lost: () => lost,
+    close: () => proxy.close(),
   };
 }
 
-/** Cuts a stream of the protocol into its messages. A client's first one has no type. */
-function messages({ greets }: { greets: boolean }) {
+/** Cuts a stream of the protocol into its messages. A client's first one has no type: a header of 4 bytes, where others have 5. */
+function messages(firstHeader: 4 | 5) {
   let rest: Buffer = Buffer.alloc(0);
-  let isGreeting = greets;
-  return (bytes: Buffer): { type: string; body: Buffer }[] => {
+  let header: number = firstHeader;
+  return function* (bytes: Buffer): Generator<{ type: string; body: Buffer }> {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-    const whole: { type: string; body: Buffer }[] = [];
-    for (;;) {
-      const header = isGreeting ? 4 : 5;
-      if (rest.length < header) return whole;
+    while (rest.length >= header) {
       const end = header + rest.readInt32BE(header - 4) - 4;
-      if (rest.length < end) return whole;
-      const type = isGreeting ? 'greeting' : String.fromCharCode(rest[0] ?? 0);
-      whole.push({ type, body: rest.subarray(header, end) });
-      isGreeting = false;
+      if (rest.length < end) return;
+      const message = { type: header === 4 ? '' : String.fromCharCode(rest[0] ?? 0), body: rest.subarray(header, end) };
       rest = rest.subarray(end);
+      header = 5;
+      yield message;
     }
   };
 }

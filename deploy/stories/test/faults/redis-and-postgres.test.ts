@@ -4,8 +4,9 @@ import test from 'ava';
 import { type Answer, Client } from '../../src/client.ts';
 import { createAgent, endSession, readSession, sendMessage, startSession } from '../../src/conversation.ts';
 import { idsGrow, type SessionEvents } from '../../src/session-events.ts';
-import { during, seconds, traffic } from './events-traffic.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { holdTurns } from './held-turns.ts';
+import { during, seconds, traffic } from './traffic.ts';
 
 const turnsInFlight = fullLength ? 200 : 20;
 const redisAwayMs = fullLength ? 20_000 : 5_000;
@@ -32,7 +33,7 @@ serverTest(
     const mesh = await shared();
     const redis = mesh.servers.server('redis');
     const before = pids(mesh);
-    const { turns, release } = await mesh.turnsInFlight(turnsInFlight);
+    const { turns, release } = await holdTurns(mesh, turnsInFlight);
     const someone = await mesh.person();
     // One half follows through the outage, the other comes back after it with the last id that it has.
     const followers: { events: SessionEvents; client: Client; sessionId: number; reply: string }[] = [];
@@ -97,9 +98,6 @@ serverTest(
   },
 );
 
-const opsUrl = ({ replicas }: FaultMesh, name: string, path: string) =>
-  `http://127.0.0.1:${replicas.find((each) => each.name === name)?.ports.ops}${path}`;
-
 serverTest(
   meshEngines,
   'while PostgreSQL is stopped all is refused for now, and what was begun is done or undone',
@@ -108,7 +106,7 @@ serverTest(
     const mesh = await shared();
     const postgres = mesh.servers.server('postgres');
     const before = pids(mesh);
-    const { turns, release } = await mesh.turnsInFlight(turnsInFlight);
+    const { turns, release } = await holdTurns(mesh, turnsInFlight);
     const talkers = await Promise.all(Array.from({ length: 4 }, () => traffic(mesh)));
     const { client, sessionIds } = talkers[0] ?? (await traffic(mesh));
     const over = new AbortController();
@@ -131,7 +129,7 @@ serverTest(
     const stopped = performance.now();
     release();
     await whenReady(false);
-    for (const { name } of mesh.replicas) t.is((await fetch(opsUrl(mesh, name, '/healthz'))).status, 200);
+    for (const { name } of mesh.replicas) t.is((await mesh.ops(name, '/healthz')).status, 200);
     t.is(codeOf(await login(client)), 'UNAVAILABLE');
     await during(postgresAwayMs - (performance.now() - stopped), async () => {
       const answers = await Promise.all([

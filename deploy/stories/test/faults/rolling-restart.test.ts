@@ -1,8 +1,8 @@
+// A mesh of its own: it is part of a run only where something has changed that it is about.
 import { eventually } from '@parley/chassis/testing/eventually';
 import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
 import { createAgent, startSession } from '../../src/conversation.ts';
-import { readRows } from '../../src/invariants/read-rows.ts';
 import { idsGrow, type SessionEvent } from '../../src/session-events.ts';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { followLastingly, type LastingFollower } from './lasting-follower.ts';
@@ -89,7 +89,7 @@ serverTest(
 
     const unsure = mesh.ledger.messages.filter(({ outcome }) => outcome !== 'acknowledged');
     t.log(`sent again: ${unsure.length}, ${[...new Set(unsure.map(({ code }) => code))].join(', ')}`);
-    const stored = (await readRows(mesh.checker.database)).messages.filter(({ role }) => role === 'MODEL');
+    const stored = (await mesh.rows()).messages.filter(({ role }) => role === 'MODEL');
     for (const { followers: of, sessionId } of talks) {
       const [first] = of;
       const replies = stored.filter((message) => message.sessionId === sessionId).length;

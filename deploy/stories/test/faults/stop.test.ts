@@ -1,11 +1,11 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import { serverTest } from '@parley/servers/testing/server-test';
 import test, { type ExecutionContext } from 'ava';
-import { Client } from '../../src/client.ts';
 import { readSession } from '../../src/conversation.ts';
 import type { SessionEvents } from '../../src/session-events.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
-import type { HeldTurns } from './held-turns.ts';
+import { holdTurns } from './held-turns.ts';
+import { seconds } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
 const turnsInFlight = fullLength ? 200 : 20;
@@ -20,13 +20,17 @@ async function stopping(t: ExecutionContext, { kill, isReady }: FaultMesh, name:
     isGone = true;
     return death;
   });
-  await eventually('it is not ready', async () => !(await isReady(name)), { timeoutMs: 1_000 });
+  await eventually('it is not ready', async () => !(await isReady(name)));
   t.false(isGone, 'it is not ready at once, with turns still under way');
   return { gone };
 }
 
 /** Waits for the replies, all of them whole and none failed, ends the sessions and looks at all there is. */
-async function assertComplete(t: ExecutionContext, mesh: FaultMesh, { turns }: HeldTurns): Promise<void> {
+async function assertComplete(
+  t: ExecutionContext,
+  mesh: FaultMesh,
+  { turns }: Awaited<ReturnType<typeof holdTurns>>,
+): Promise<void> {
   for (const { client, sessionId, text, reply } of turns) {
     const { messages } = await eventually(
       `the reply in session ${sessionId}`,
@@ -49,13 +53,13 @@ async function assertEnded(t: ExecutionContext, gone: ReturnType<FaultMesh['kill
   const { how, endedAfterMs, back } = await gone;
   t.is(how, 'exit code 0');
   t.true(endedAfterMs < stopWithinMs, `${endedAfterMs} ms`);
-  t.log(`exit code 0 after ${(endedAfterMs / 1000).toFixed(1)} s, back after ${((await back()) / 1000).toFixed(1)} s`);
+  t.log(`exit code 0 after ${seconds(endedAfterMs)}, back after ${seconds(await back())}`);
 }
 
 serverTest(meshEngines, 'a session replica that is told to stop lets its turns end', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
-  const held = await mesh.turnsInFlight(turnsInFlight);
+  const held = await holdTurns(mesh, turnsInFlight);
   t.true((await mesh.metric('session-1', 'parley_session_turns_running')) > 0);
   const { gone } = await stopping(t, mesh, 'session-1');
   held.release();
@@ -70,7 +74,7 @@ serverTest(
   async (t) => {
     t.timeout(180_000);
     const mesh = await shared();
-    const held = await mesh.turnsInFlight(turnsInFlight);
+    const held = await holdTurns(mesh, turnsInFlight);
     t.true((await mesh.metric('session-2', 'parley_session_turns_running')) > 0);
 
     const { gone } = await stopping(t, mesh, 'session-2');
@@ -83,7 +87,7 @@ serverTest(
 serverTest(meshEngines, 'an agent replica that is told to stop says what it has begun to say', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
-  const held = await mesh.turnsInFlight(turnsInFlight);
+  const held = await holdTurns(mesh, turnsInFlight);
   const { gone } = await stopping(t, mesh, 'agent-1');
   held.release();
 
@@ -94,11 +98,10 @@ serverTest(meshEngines, 'an agent replica that is told to stop says what it has 
 serverTest(meshEngines, 'a gateway that is told to stop says goodbye, and who comes back misses nothing', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
-  const held = await mesh.turnsInFlight(turnsInFlight);
+  const held = await holdTurns(mesh, turnsInFlight);
   const followers = held.turns.map(({ client, sessionId, reply }) => {
-    const atOne = new Client(mesh.gateways[0] ?? '');
-    atOne.tokens = client.tokens;
-    return { client, sessionId, reply, before: atOne.subscribe(sessionId, { after: '0' }) };
+    const before = client.at(mesh.gateways[0] ?? '').subscribe(sessionId, { after: '0' });
+    return { client, sessionId, reply, before };
   });
   const all: SessionEvents[] = followers.map(({ before }) => before);
   t.teardown(() => Promise.all(all.map((events) => events.close())));

@@ -1,25 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '../../src/client.ts';
 import { createAgent, endSession, sendMessage, startSession } from '../../src/conversation.ts';
 import type { FaultMesh } from './fault-mesh.ts';
 
-/** Somebody who has one short conversation after the other; the end of each is an event. */
-export interface Traffic {
-  client: Client;
-  /** The sessions so far. */
-  sessionIds: number[];
-  /** Has one conversation, however often each step has to be asked for. Answers its session. */
-  talk(): Promise<number>;
-  /** The same, where nothing may be refused even once. */
-  talkAtOnce(): Promise<number>;
-}
+export type Traffic = Awaited<ReturnType<typeof traffic>>;
 
 let people = 0;
 
-export async function traffic({ person, ledger }: FaultMesh): Promise<Traffic> {
+/** Somebody who has one short conversation after the other; the end of each is an event. */
+export async function traffic({ person, ledger }: FaultMesh) {
   const name = `Visitor ${++people}`;
   const client = await person();
   const agentId = await createAgent(client);
+  /** The sessions so far. */
   const sessionIds: number[] = [];
   async function begin() {
     const { id } = await startSession(client, agentId);
@@ -29,13 +21,15 @@ export async function traffic({ person, ledger }: FaultMesh): Promise<Traffic> {
   return {
     client,
     sessionIds,
-    async talk() {
+    /** Has one conversation, however often each step has to be asked for. Answers its session. */
+    async talk(): Promise<number> {
       const { id, text } = await begin();
       await ledger.send(client, id, text);
       await ledger.end(client, id);
       return id;
     },
-    async talkAtOnce() {
+    /** The same, where nothing may be refused even once. */
+    async talkAtOnce(): Promise<number> {
       const { id, text } = await begin();
       await sendMessage(client, id, text);
       await endSession(client, id);
@@ -44,15 +38,13 @@ export async function traffic({ person, ledger }: FaultMesh): Promise<Traffic> {
   };
 }
 
-const paceMs = 150;
+const paceMs = 300;
 
-/** Does the same again and again for so long, a few times a second: a fault has to last, and the mesh to work meanwhile. */
-export async function during(lengthMs: number, work: () => Promise<unknown>): Promise<void> {
+/** Does the same again and again for so long, or until it is over: a fault has to last, and the mesh to work meanwhile. */
+export async function during(lengthMs: number, work: () => Promise<unknown>, over?: AbortSignal): Promise<void> {
   const end = performance.now() + lengthMs;
-  while (performance.now() < end) {
-    await work();
-    await delay(paceMs);
-  }
+  const isOver = () => performance.now() >= end || over?.aborted;
+  for (; !isOver(); await delay(paceMs)) await work();
 }
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;

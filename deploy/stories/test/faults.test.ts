@@ -1,0 +1,8 @@
+// A mesh of its own, since its processes and servers are killed and stopped. Each test leaves it whole for the next.
+/* oxlint-disable import/no-unassigned-import -- to import a test file declares its tests */
+import './faults/events.test.ts';
+import './faults/poison.test.ts';
+import './faults/redis-and-postgres.test.ts';
+import './faults/commits.test.ts';
+import './faults/stop.test.ts';
+import './faults/kill.test.ts';

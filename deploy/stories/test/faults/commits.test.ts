@@ -1,0 +1,42 @@
+import { serverTest } from '@parley/servers/testing/server-test';
+import test from 'ava';
+import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { traffic } from './traffic.ts';
+
+/** So many sends, of all that lose an answer somewhere, leave their sender without an answer as well. */
+const unknownSends = fullLength ? 80 : 8;
+const shareOfCuts = 0.2;
+
+const shared = sharedFaultMesh(test);
+
+serverTest(
+  meshEngines,
+  'where the answer to a COMMIT is lost nothing is done twice, and nothing is left',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const line = mesh.toPostgres;
+    const people = await Promise.all(Array.from({ length: 4 }, () => traffic(mesh)));
+    const unknown = () => mesh.ledger.messages.filter(({ outcome }) => outcome === 'unknown').length;
+    const [lostBefore, unknownBefore] = [line.lost(), unknown()];
+    line.loseAnswers(shareOfCuts);
+    try {
+      const talking = people.map(async ({ talk }) => {
+        // A start may be refused and have happened: such a session is nobody's, and idle.
+        while (unknown() < unknownBefore + unknownSends) await talk().catch(() => undefined);
+      });
+      await Promise.all(talking);
+    } finally {
+      line.loseAnswers(0);
+    }
+    const lost = line.lost() - lostBefore;
+    // A relay that does not know that it holds an event lets go of it after 30 s.
+    for (const { client, sessionIds } of people) for (const id of sessionIds) await mesh.ledger.end(client, id);
+    // Who hears nothing of its commit asks once more where it had asked already.
+    t.deepEqual(await mesh.settled({ timeoutMs: 120_000, repeats: lost }), []);
+    const { messages } = await mesh.rows();
+    const said = messages.filter(({ role }) => role === 'USER').map(({ sessionId, text }) => `${sessionId} ${text}`);
+    t.is(new Set(said).size, said.length);
+    t.log(`${lost} answers lost, ${unknown() - unknownBefore} sends whose fate nobody was told`);
+  },
+);

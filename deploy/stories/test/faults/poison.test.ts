@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { openDatabase } from '@parley/chassis/database/open';
+import type { Envelope } from '@parley/chassis/events/envelope';
+import { once } from '@parley/chassis/events/inbox';
+import { kafkaDeadLetters, readTopic } from '@parley/chassis/events/kafka-dead-letters';
+import { toMessage } from '@parley/chassis/events/kafka-message';
+import { kafkaProducer } from '@parley/chassis/events/kafka-producer';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
+import { schemas } from '@parley/local/schemas';
+import { SessionEnded } from '@parley/protos/parley/session/v1/events';
+import { exec } from '@parley/servers/exec';
+import { root } from '@parley/servers/root';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test from 'ava';
+import { createAgent, endSession, evaluated, startSession } from '../../src/conversation.ts';
+import { type FaultMesh, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { during, seconds, traffic } from './traffic.ts';
+
+const poisonedTopic = 'session-ended';
+
+const shared = sharedFaultMesh(test);
+
+/** Publishes what no consumer can handle, with the key of a session: what is told of that session comes behind it. */
+function poisoner({ env, kafka: connection }: FaultMesh) {
+  async function send(message: Parameters<ReturnType<typeof kafkaProducer>['send']>[1][0]): Promise<void> {
+    const producer = kafkaProducer(connection);
+    await producer.send(poisonedTopic, [message]);
+    await producer.close();
+  }
+
+  async function publish(sessionId: number, part: Partial<Envelope>, id: string = randomUUID()): Promise<string> {
+    const data = SessionEnded.encode({ sessionId, agentId: 1, status: 'ENDED', endedAt: new Date() }).finish();
+    const event = { type: 'session.ended.v1', source: 'session', tenantId: 1, time: new Date() };
+    await send(toMessage({ topic: poisonedTopic, ...event, data, ...part, id, key: String(sessionId) }));
+    return id;
+  }
+
+  return {
+    /** A payload that breaks off. Answers the event's id. */
+    unparsable: (sessionId: number) => publish(sessionId, { data: new Uint8Array([0x1a, 0x7f, 0x45]) }),
+    /** An event of a tenant whose id no database takes. Answers its id. */
+    failing: (sessionId: number) => publish(sessionId, { tenantId: 2 ** 31 }),
+    /** Its handler hangs, since somebody holds its mark in the inbox until `letGo`, and has no mark in the end. */
+    async hanging(sessionId: number) {
+      const schema = schemas.find(({ name }) => name === 'evaluation');
+      if (!schema) throw new Error('there is no evaluation');
+      const database = openDatabase({ url: env.DATABASE_URL ?? '', schema, poolSize: 1, statementTimeoutMs: 120_000 });
+      const id = randomUUID();
+      const [held, rest] = [createGate(), createGate()];
+      const takenBack = new Error('the mark is taken back');
+      const holding = database.transact(1, (db) =>
+        once(db, 'evaluation', id, async () => {
+          held.open();
+          await rest.pass();
+          throw takenBack;
+        }),
+      );
+      const ended = holding.catch((error: unknown) => {
+        if (error !== takenBack) throw error;
+      });
+      await Promise.race([held.pass(), ended]);
+      await publish(sessionId, {}, id);
+      return {
+        id,
+        async letGo() {
+          rest.open();
+          await ended;
+          await database.close();
+        },
+      };
+    },
+    /** What is no event at all. Answers its place in the topic. */
+    async noEvent(sessionId: number): Promise<string> {
+      const value = `no event ${randomUUID()}`;
+      await send({ key: String(sessionId), value: Buffer.from(value), headers: {} });
+      const found = (await readTopic(connection, poisonedTopic)).find(({ message }) => String(message.value) === value);
+      if (!found) throw new Error('what was published is not there');
+      return found.place;
+    },
+    /** All dead letters of the poisoned topic, by the id of the event or the place of what is none. */
+    async letters() {
+      const letters = kafkaDeadLetters(connection);
+      try {
+        const stored = await letters.list(poisonedTopic);
+        return new Map(stored.map(({ event, facts }) => [event?.id ?? `${facts.partition}:${facts.offset}`, facts]));
+      } finally {
+        await letters.close();
+      }
+    },
+  };
+}
+
+serverTest(meshEngines, 'poison is a dead letter within 30 s, and what is behind it moves on', async (t) => {
+  t.timeout(180_000);
+  const mesh = await shared();
+  const client = await mesh.person();
+  const agentId = await createAgent(client);
+  const newSession = async () => (await startSession(client, agentId)).id;
+  const poison = poisoner(mesh);
+  const published = Date.now();
+  const behind = await Promise.all(Array.from({ length: 4 }, newSession));
+  const [one = 0, two = 0, three = 0, four = 0] = behind;
+  const hanging = await poison.hanging(one);
+  const unparsable = await poison.unparsable(two);
+  const failing = await poison.failing(three);
+  const noEvent = await poison.noEvent(four);
+  const ids = [hanging.id, unparsable, failing, noEvent];
+  for (const sessionId of behind) await endSession(client, sessionId);
+
+  const { talk, sessionIds: others } = await traffic(mesh);
+  const givenUp = async () => {
+    await during(1, talk);
+    const found = await poison.letters();
+    return ids.every((id) => found.has(id)) && found;
+  };
+  const letters = await eventually('all of it is given up', givenUp, { timeoutMs: 60_000 });
+  await hanging.letGo();
+  const tookMs = ids.map((id) => (letters.get(id)?.time.getTime() ?? Number.NaN) - published);
+  t.log(`given up after ${tookMs.map(seconds).join(', ')}`);
+  for (const ms of tookMs) t.true(ms < 30_000);
+  t.like(letters.get(hanging.id), { group: 'evaluation', attempts: 5 });
+  t.regex(letters.get(hanging.id)?.reason ?? '', /took longer than/);
+  t.like(letters.get(unparsable), { group: 'evaluation', attempts: 5 });
+  t.like(letters.get(failing), { group: 'evaluation', attempts: 5 });
+  t.regex(letters.get(failing)?.reason ?? '', /32-bit/);
+  t.like(letters.get(noEvent), { group: 'evaluation', attempts: 0 });
+  t.regex(letters.get(noEvent)?.reason ?? '', /ce_\w+ is missing/);
+  for (const sessionId of behind) await evaluated(client, sessionId);
+
+  const env = { ...process.env, KAFKA_BROKERS: mesh.env.KAFKA_BROKERS };
+  const deadLetters = join(root, 'scripts/src/dead-letters.ts');
+  const listed = await exec(process.execPath, [deadLetters, 'list', poisonedTopic], { env });
+  t.regex(listed, /4 dead letters\n$/);
+  for (const id of ids.slice(0, 3)) t.true(listed.includes(id));
+  mesh.poison.push(...ids);
+  t.deepEqual(await mesh.settled(), []);
+
+  // Nobody else has waited for the one that hung.
+  const { sessions, evaluations } = await mesh.rows();
+  const judgedAt = new Map(evaluations.map(({ sessionId, generatedAt }) => [sessionId, generatedAt.getTime()]));
+  const waits = sessions
+    .filter(({ id }) => others.includes(id))
+    .map(({ id, endedAt }) => (judgedAt.get(id) ?? Number.NaN) - (endedAt?.getTime() ?? Number.NaN));
+  t.log(`${waits.length} other sessions judged meanwhile, each within ${seconds(Math.max(...waits))}`);
+  t.true(waits.every((ms) => ms < (tookMs[0] ?? 0) / 2));
+});

@@ -1,0 +1,116 @@
+// A mesh of its own: it is part of a run only where something has changed that it is about, and its gateways have a small heap.
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { serverTest } from '@parley/servers/testing/server-test';
+import test from 'ava';
+import type { Client } from '../../src/client.ts';
+import { createAgent, startSession } from '../../src/conversation.ts';
+import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { seconds } from './traffic.ts';
+
+const slowRequests = fullLength ? 400 : 150;
+/** The heap that gateways have here: with more, V8 would not collect what is no longer used before the test is over. */
+const heapMb = 160;
+/** With what lies outside the heap. */
+const maxMemoryMb = 400;
+/** What a request to a subgraph may take in all. Default 30,000; the short form waits less. */
+const subgraphTimeoutMs = fullLength ? 30_000 : 3_000;
+
+/** How answers of the session subgraph pass: each piece of so many bytes waits so long. */
+let pace = { pauseMs: 0, bytes: Number.POSITIVE_INFINITY };
+let paceChange = new AbortController();
+
+function slowDown(next: typeof pace): void {
+  pace = next;
+  paceChange.abort();
+  paceChange = new AbortController();
+}
+
+async function* slowly(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let rest = bytes; rest.length > 0; ) {
+    const options = { signal: paceChange.signal, ref: false };
+    if (pace.pauseMs > 0) await delay(pace.pauseMs, undefined, options).catch(() => undefined);
+    const piece = rest.subarray(0, pace.bytes);
+    yield piece;
+    rest = rest.subarray(piece.length);
+  }
+}
+
+const shared = sharedFaultMesh(test, {
+  env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: String(subgraphTimeoutMs) },
+  wire: ({ unit }, env) => (unit === 'gateway' ? { ...env, NODE_OPTIONS: `--max-old-space-size=${heapMb}` } : env),
+  tap: (unit) => (unit === 'session' ? { answered: slowly } : {}),
+});
+
+const memoryMb = (pid: number) =>
+  Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+/** What became of a request, and how long that took. */
+async function timed(client: Client, query: string, variables: object = {}) {
+  const before = performance.now();
+  const { errors } = await client.send(query, variables);
+  return { code: errors?.[0]?.extensions.code ?? 'OK', message: errors?.[0]?.message, ms: performance.now() - before };
+}
+
+const quantile = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
+
+serverTest(
+  meshEngines,
+  'a slow line to one subgraph holds up what needs that one, within bounds, and nothing else',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const client = await mesh.person();
+    const agentId = await createAgent(client);
+    const { id } = await startSession(client, agentId);
+    const gateways = ['gateway-1', 'gateway-2'].map(mesh.pid);
+    const read = () => timed(client, 'query ($id: ID!) { session(id: $id) { id status } }', { id });
+    const memory = () => gateways.map(memoryMb);
+    /** Many requests at once that need the session subgraph, and meanwhile, one after the other, some that do not. */
+    async function burst() {
+      const begun = performance.now();
+      const over = new AbortController();
+      const all = Promise.all(Array.from({ length: slowRequests }, read)).finally(() => over.abort());
+      const others: number[] = [];
+      while (!over.signal.aborted) {
+        const { code, ms } = await timed(client, '{ agentCount myTenant { id } }');
+        t.is(code, 'OK');
+        others.push(ms);
+      }
+      return { outcomes: await all, others: quantile(others, 0.95), tookMs: performance.now() - begun };
+    }
+    await burst();
+    const usual = await burst();
+    t.deepEqual([...new Set(usual.outcomes.map(({ code }) => code))], ['OK']);
+
+    // Nothing comes back in time at first; then it does, one byte in a while.
+    for (const [how, slowness] of [
+      ['late', { pauseMs: 10 * subgraphTimeoutMs, bytes: Number.POSITIVE_INFINITY }],
+      ['byte by byte', { pauseMs: 1_000, bytes: 1 }],
+    ] as const) {
+      slowDown(slowness);
+      const { outcomes, others } = await burst();
+      t.deepEqual([...new Set(outcomes.map(({ code }) => code))], ['UNAVAILABLE']);
+      t.regex(outcomes[0]?.message ?? '', /not available at the moment/);
+      const longest = Math.max(...outcomes.map(({ ms }) => ms));
+      t.log(
+        `${how}: ${slowRequests} requests given up after ${seconds(longest)} at most, usually answered within ` +
+          `${seconds(usual.tookMs)}; 95 % of the others took ${others.toFixed(0)} ms at most, usually ${usual.others.toFixed(0)} ms`,
+      );
+      t.true(longest < subgraphTimeoutMs + 10 * usual.tookMs);
+      t.true(others < 5 * usual.others);
+
+      slowDown({ pauseMs: 0, bytes: Number.POSITIVE_INFINITY });
+      const cleared = performance.now();
+      await eventually('it works again', async () => (await read()).code === 'OK');
+      t.true(performance.now() - cleared < 10 * usual.tookMs);
+    }
+    t.log(`memory of the gateways: ${memory().map(Math.round).join(' and ')} MB`);
+    t.true(memory().every((mb) => mb < maxMemoryMb));
+    t.deepEqual(['gateway-1', 'gateway-2'].map(mesh.pid), gateways);
+    await mesh.ledger.end(client, id);
+    t.deepEqual(await mesh.settled(), []);
+  },
+);
