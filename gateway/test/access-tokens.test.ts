@@ -1,4 +1,5 @@
 import { createHmac, createPublicKey, type JsonWebKey, randomUUID } from 'node:crypto';
+import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
 import { publicUrl, signingKey } from './support/identity-script.ts';
@@ -102,11 +103,12 @@ test('a token of a new key is good as soon as the key is told', async (t) => {
   const next = await signingKey('key-2');
   identity.jwks.keys.push(next.publicJwk);
   const token = await next.token('s-1');
-  let answer = await ask('{ agentCount }', { token });
   // An unknown key asks again, but not more often than each second.
-  for (const started = performance.now(); answer.errors && performance.now() - started < 10_000; )
-    answer = await ask('{ agentCount }', { token });
-  t.deepEqual(answer.data, { agentCount: 2 });
+  const answer = await eventually('the token is good', async () => {
+    const { data } = await ask('{ agentCount }', { token });
+    return data;
+  });
+  t.deepEqual(answer, { agentCount: 2 });
   t.deepEqual((await ask('{ agentCount }', { token: old })).data, { agentCount: 2 });
 });
 

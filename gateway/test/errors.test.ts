@@ -157,11 +157,14 @@ test('a subgraph that is slow or trickles holds up nobody for longer than its ti
     env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '3000' },
   });
   const token = await identity.signIn('s-1');
-  const before = performance.now();
-  const answers = await Promise.all(Array.from({ length: 200 }, () => ask(count, { token })));
-  // Four rounds over all connections would take 12,000 ms.
-  const tookMs = performance.now() - before;
-  t.true(tookMs < 8_000, `${tookMs} ms`);
+  const timed = async (times: number) => {
+    const before = performance.now();
+    const answers = await Promise.all(Array.from({ length: times }, () => ask(count, { token })));
+    return { answers, tookMs: performance.now() - before };
+  };
+  const alone = await timed(1);
+  const { answers, tookMs } = await timed(200);
+  t.true(tookMs < 3 * alone.tookMs, `${tookMs} ms, and ${alone.tookMs} ms alone`); // four rounds over all connections
   t.deepEqual([...new Set(answers.flatMap(codesOf))], ['UNAVAILABLE']);
   t.true(asked >= 64);
   t.is((await ask('{ myTenant { id } }', { token })).status, 200);

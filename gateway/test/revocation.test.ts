@@ -205,7 +205,7 @@ test('open sockets are looked at together, however many there are', async (t) =>
 });
 
 test('no socket lives longer than it may', async (t) => {
-  const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_MAX_AGE_MS: '300' } });
+  const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_MAX_AGE_MS: '3000' } });
   const token = await identity.signIn('s-1');
   for (const shown of [{ authorization: `Bearer ${token}` }, {}]) {
     const socket = openSocket(t, url, { ...platform, ...shown });

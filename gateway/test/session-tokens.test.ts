@@ -153,7 +153,7 @@ test('without an announcement too, and a new one is not opened', async (t) => {
 
 test('a socket of a session token goes when the token ends', async (t) => {
   const { url, sessionToken } = await gatewayMesh(t);
-  const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${sessionToken(7, { lifetimeMs: 400 })}` });
+  const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${sessionToken(7, { lifetimeMs: 3_000 })}` });
   await socket.settled();
   t.is(await eventually('it is closed', socket.closed), 4403);
 });

@@ -235,7 +235,7 @@ test('one address holds so many sockets, and others still get theirs', async (t)
 });
 
 test('a socket that shows no credential does not stay', async (t) => {
-  const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_INIT_TIMEOUT_MS: '500' } });
+  const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_INIT_TIMEOUT_MS: '3000' } });
   const token = await identity.signIn('s-1');
   const known = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
   const bare = openSocket(t, url, platform);

@@ -204,7 +204,7 @@ test('a server that stops says goodbye to its sockets and waits for nobody', asy
   await eventually('all are subscribed', () => session.open() === 3);
   const started = performance.now();
   await stop();
-  t.true(performance.now() - started < 5_000);
+  t.true(performance.now() - started < 9_000, 'answers under way would have 10 s');
   for (const { closed } of sockets) t.is(await eventually('it is closed', closed), 1001);
   await eventually('all streams are cancelled', () => session.open() === 0);
   t.is(subscribed.length, 3);

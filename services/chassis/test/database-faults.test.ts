@@ -96,7 +96,10 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   // One after the other: a connection held open makes an embedded database wait for it.
 
   /** A migrated schema of the test's own, reached by a line that can be cut. */
-  async function databaseOverLine(t: ExecutionContext): Promise<{ database: Database; line: DatabaseLine }> {
+  async function databaseOverLine(
+    t: ExecutionContext,
+    statementTimeoutMs = 60_000,
+  ): Promise<{ database: Database; line: DatabaseLine }> {
     const { schemaName } = await testSchema(t, notesSchema);
     const line = await databaseLine(await testDatabaseUrl());
     t.teardown(() => line.close());
@@ -105,7 +108,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       schema: notesSchema,
       schemaName,
       poolSize: 1,
-      statementTimeoutMs: 1_000,
+      statementTimeoutMs,
     });
     t.teardown(() => database.close());
     return { database, line };
@@ -160,7 +163,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   });
 
   test.serial('a server that falls silent costs its statements the timeout, and no connection', async (t) => {
-    const { database, line } = await databaseOverLine(t);
+    const { database, line } = await databaseOverLine(t, 1_500);
 
     for (const attempt of ['first', 'second']) {
       const error = await t.throwsAsync(
@@ -180,7 +183,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   test.serial('whoever waits too long for a free connection is told that the database is unavailable', async (t) => {
     const { schemaName } = await testSchema(t, notesSchema);
     const url = await testDatabaseUrl();
-    const narrow = openDatabase({ url, schema: notesSchema, schemaName, poolSize: 1, acquireTimeoutMs: 100 });
+    const narrow = openDatabase({ url, schema: notesSchema, schemaName, poolSize: 1, acquireTimeoutMs: 1_500 });
     t.teardown(() => narrow.close());
 
     await narrow.transact(1, async () => {

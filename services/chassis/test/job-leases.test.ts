@@ -20,8 +20,11 @@ import {
 } from './support/queue.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
-  /** The lease of those who live is long enough for a busy machine; nobody waits for it to end. */
-  const quick = { leaseMs: 2_000, searchIntervalMs: 30 };
+  const searchIntervalMs = 30;
+  /** Nobody waits for its end. */
+  const patient = { leaseMs: 20_000, searchIntervalMs };
+  /** Its end is waited for. */
+  const quick = { leaseMs: 2_000, searchIntervalMs };
   const forever = (): Promise<never> => new Promise(() => undefined);
 
   test('another process finishes what a dead one left, and the dead one can no longer complete', async (t) => {
@@ -49,7 +52,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
         takenOver.open();
         return gate.pass();
       },
-      quick,
+      patient,
     );
     await takenOver.pass();
     const [late] = runs;
@@ -64,15 +67,16 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   test('a lease is renewed for as long as its job runs', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const other = await replicaOf(t, database, effectsSchema);
+    const leaseMs = 4_000; // long enough for a renewal to be late
     const gate = createGate();
-    const runner = await startRunner(t, database, () => gate.pass(), { leaseMs: 1_000 });
-    await startRunner(t, other, () => undefined, quick);
+    const runner = await startRunner(t, database, () => gate.pass(), { leaseMs });
+    await startRunner(t, other, () => undefined, patient);
     const end = (): Promise<number> =>
       database.transactShared(async ({ knex }) => (await knex('jobs').first('lease_until')).lease_until.getTime());
 
     await append(database, 'long', 'k', runner);
     const claimedUntil = await end();
-    await eventually('two leases have gone by', async () => (await end()) > claimedUntil + 1_000);
+    await eventually('two leases have gone by', async () => (await end()) > claimedUntil + leaseMs);
     gate.open();
 
     t.deepEqual(await drained(database), ['long']);
@@ -106,7 +110,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await database.transactShared(({ knex }) => knex('jobs').where({ state: 'running' }).update({ attempt: 3 }));
 
     await startRunner(t, database, () => undefined, {
-      ...quick,
+      ...patient,
       async onExhausted(db, { data, attempt }, error) {
         const name = error instanceof Error ? error.name : '';
         await db.knex('effects').insert({ tenant_id: db.tenantId, name: `${data}: ${name}`, attempt });

@@ -75,7 +75,7 @@ onKafka((test) => {
     await t.throwsAsync(bus.publish([event('1')]));
     await t.throwsAsync(bus.publish([event('2')]));
     t.like(await t.throwsAsync(async () => bus.ping?.()), { kind: 'unavailable' });
-    t.true(performance.now() - cutAt < 10_000);
+    t.true(performance.now() - cutAt < 30_000);
     line.restore();
     await eventually('it is published', () =>
       bus.publish([after]).then(
@@ -95,7 +95,7 @@ onKafka((test) => {
     line.freeze();
     const frozenAt = performance.now();
     await bus.publish([event('1')]); // once more over a new connection, since the old one may have been idle
-    t.true(performance.now() - frozenAt < 12_000);
+    t.true(performance.now() - frozenAt < 30_000);
   });
 
   test('a connection that ended while it was idle costs no rejection', async (t) => {
@@ -128,7 +128,7 @@ onKafka((test) => {
     await t.throwsAsync(bus.publish([event('1')]));
     const closingAt = performance.now();
     await bus.close();
-    t.true(performance.now() - closingAt < 10_000);
+    t.true(performance.now() - closingAt < 30_000);
     t.false(
       lines.some((text) => /"level":(50|60)/.test(text)),
       'nothing of it is an error',

@@ -49,7 +49,8 @@ redisTests('what happens while Redis is away', () => {
   });
 
   test('a connection that goes silent is given up, each call having waited no longer than its time', async (t) => {
-    const { line, keyValue } = await overLine(t, { timeoutMs: 300 });
+    const timeoutMs = 1_000;
+    const { line, keyValue } = await overLine(t, { timeoutMs });
     const key = newKey();
     await keyValue.set(key, 'before', { ttlMs: 60_000 });
     line.hold();
@@ -57,11 +58,11 @@ redisTests('what happens while Redis is away', () => {
     const calls = Array.from({ length: 20 }, () => keyValue.get(key));
     for (const call of calls) t.like(await t.throwsAsync(call), { kind: 'unavailable' });
     const tookMs = performance.now() - start;
-    t.true(tookMs >= 250 && tookMs < 5_000, `${tookMs} ms`);
+    t.true(tookMs >= 0.9 * timeoutMs && tookMs < 10 * timeoutMs, `${tookMs} ms`); // 20 times, if they waited in turn
 
     const before = performance.now();
     t.like(await t.throwsAsync(keyValue.get(key)), { kind: 'unavailable' });
-    t.true(performance.now() - before < 200, 'nobody waits for what is known to be silent');
+    t.true(performance.now() - before < timeoutMs, 'nobody waits for what is known to be silent');
     await eventually('another connection is there', () =>
       keyValue.get(key).then(
         (value) => value === 'before',
@@ -109,11 +110,13 @@ redisTests('what happens while Redis is away', () => {
     const other = redisEventLog(await replica(t));
     const stream = newKey();
     const total = 400;
+    const newest = new Map<EventLog, string>();
     const follow = async (from: EventLog) => {
       const seen: Entry[] = [];
       let interruptions = 0;
       for await (const entries of await from.tail(stream, { after: '0' }, AbortSignal.timeout(60_000))) {
         seen.push(...entries);
+        newest.set(from, seen.at(-1)?.id ?? '0');
         if (entries.length === 0) interruptions++;
         if (seen.length >= total) break;
       }
@@ -122,7 +125,10 @@ redisTests('what happens while Redis is away', () => {
     const followers = [follow(log), follow(log), follow(other)];
     let last = '0';
     for (let n = 0; n < total; n++) {
-      if (n % 150 === 100) await line.cut();
+      if (n % 150 === 100) {
+        await eventually('it is followed so far', () => newest.get(log) === last);
+        await line.cut();
+      }
       if (n % 150 === 149) await line.restore();
       [last = ''] = await other.append(stream, [bytes(`${n}`)], { after: last });
     }

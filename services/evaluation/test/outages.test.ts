@@ -33,7 +33,7 @@ test('an agent service that goes away while it is asked is asked again', async (
 });
 
 test('a model that never answers is waited for a few times, then the offline judge judges', async (t) => {
-  const mesh = await evaluationMesh(t, { EVALUATION_JUDGE_TIMEOUT_MS: '100' });
+  const mesh = await evaluationMesh(t, { EVALUATION_JUDGE_TIMEOUT_MS: '600' });
   const told: string[] = [];
   mesh.answers.splice(0, 1, (request, { signal }) => {
     signal.addEventListener('abort', () => told.push(request.callId));
@@ -46,7 +46,7 @@ test('a model that never answers is waited for a few times, then the offline jud
 });
 
 test('the judgement of a process that died is made by another, and stored once', async (t) => {
-  const mesh = await evaluationMesh(t, { EVALUATION_LEASE_MS: '500' });
+  const mesh = await evaluationMesh(t, { EVALUATION_LEASE_MS: '2000' });
   const asked = createGate();
   const late = createGate();
   mesh.answers.unshift(async (request, context) => {

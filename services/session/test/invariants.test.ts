@@ -17,7 +17,7 @@ function numbers(seed: number): () => number {
 }
 
 test('whatever is sent, cut, ended and killed at once, every message has one end and every watcher sees the same', async (t) => {
-  const { app, agent, database, replica, published } = await sessionMesh(t, { env: { SESSION_LEASE_MS: '900' } });
+  const { app, agent, database, replica, published } = await sessionMesh(t, { env: { SESSION_LEASE_MS: '2000' } });
   const second = await replica();
   const doomedDatabase = await replicaOf(t, database, sessionSchema);
   const doomed = await replica({ database: doomedDatabase });

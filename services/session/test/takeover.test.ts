@@ -21,7 +21,7 @@ import {
 } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
-const env = { SESSION_LEASE_MS: '600' };
+const env = { SESSION_LEASE_MS: '2000' };
 
 /** That ids grow from event to event, and that nothing is told twice, under another id neither. */
 function assertOnceInOrder(t: ExecutionContext, events: SessionEvent[]): void {

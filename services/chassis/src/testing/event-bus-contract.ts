@@ -151,7 +151,7 @@ export function eventBusContract(
         group: 'a',
         topics: [topic],
         maxAttempts: 1,
-        handlerTimeoutMs: 500, // not over before it is stopped
+        handlerTimeoutMs: 3_000, // not over before it is stopped
         async handler(one) {
           if (when === 'after') take(one);
           entered.release();

@@ -39,7 +39,7 @@ export interface ModelServer {
   readonly connections: number;
   /** Answers later requests by another script. */
   answerWith(script: ModelScript): void;
-  /** Resolves when `condition` holds, looked at after each change; rejects after `timeoutMs` (default 5,000). */
+  /** Resolves when `condition` holds, looked at after each change; rejects after `timeoutMs` (default 30,000). */
   until(condition: (server: ModelServer) => boolean, timeoutMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -125,7 +125,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     answerWith(next) {
       script = next;
     },
-    async until(condition, timeoutMs = 5_000) {
+    async until(condition, timeoutMs = 30_000) {
       if (condition(server)) return;
       await new Promise<void>((resolve, reject) => {
         const look = () => {
