@@ -1,32 +1,25 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import {
-  buildClientSchema,
-  type ConstDirectiveNode,
-  type ConstValueNode,
+  buildASTSchema,
   type GraphQLField,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedInputType,
-  getIntrospectionQuery,
+  getDirectiveValues,
   getNamedType,
   getNullableType,
-  type IntrospectionQuery,
   isEnumType,
   isInputObjectType,
   isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
-  Kind,
   parse,
 } from 'graphql';
-import type { Client } from './client.ts';
 
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
-/** One operation that the gateway serves, by its introspection, with what the supergraph says of it. */
+/** One operation that the gateway serves. */
 export interface Operation {
   kind: 'query' | 'mutation' | 'subscription';
   name: string;
@@ -56,19 +49,16 @@ export interface Place {
 /** The value at a place, or undefined for the ordinary one; for an input object: whether it is to be there at all. */
 export type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
 
-type Rule = Pick<Operation, 'by' | 'throttle' | 'service'>;
-
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
-/** Beside the checkout, or where PARLEY_CONTRACT_DIR says. */
-const contract = join(
-  process.env.PARLEY_CONTRACT_DIR || fileURLToPath(new URL('../../../../shared/contract', import.meta.url)),
-  'operations.json',
-);
 
-/** Everything that the gateway serves. */
-export async function servedOperations(client: Client): Promise<Operation[]> {
-  const schema = buildClientSchema(await client.query<IntrospectionQuery>(getIntrospectionQuery()));
-  const rules = readRules();
+/** Everything that the gateway serves, by its supergraph. That it serves just this, the walk of credentials looks at. */
+export function servedOperations(): Operation[] {
+  const schema = buildASTSchema(parse(readFileSync(supergraph, 'utf8')), { assumeValidSDL: true });
+  const rule = <T>({ name, astNode }: GraphQLField<unknown, unknown>, directiveName: string) => {
+    const directive = schema.getDirective(directiveName);
+    if (!directive || !astNode) throw new Error(`The supergraph does not say what @${directiveName} of ${name} is`);
+    return getDirectiveValues(directive, astNode) as T | undefined;
+  };
   const roots = [
     ['query', schema.getQueryType()],
     ['mutation', schema.getMutationType()],
@@ -76,18 +66,16 @@ export async function servedOperations(client: Client): Promise<Operation[]> {
   ] as const;
   return roots.flatMap(([kind, root]) =>
     Object.values(root?.getFields() ?? {}).map((field) => {
-      const rule = rules.get(`${root?.name}.${field.name}`);
-      if (!rule) throw new Error(`${field.name} is served, and the supergraph does not say to whom`);
-      return operationOf(kind, field, rule);
+      const access = rule<{ by: CredentialKind[] }>(field, 'access');
+      if (!access) throw new Error(`The supergraph does not say who may ask for ${field.name}`);
+      return {
+        ...operationOf(kind, field),
+        by: access.by,
+        throttle: rule<Operation['throttle'] & object>(field, 'throttle'),
+        service: rule<{ graph: string }>(field, 'join__field')?.graph ?? '',
+      };
     }),
   );
-}
-
-/** Who may do what by the contract, by operation; undefined where it does not lie beside this checkout. */
-export function contractAccess(): Map<string, CredentialKind[]> | undefined {
-  if (!existsSync(contract)) return undefined;
-  const rows = JSON.parse(readFileSync(contract, 'utf8')) as { operation: string; auth: CredentialKind[] }[];
-  return new Map(rows.map(({ operation, auth }) => [operation, auth]));
 }
 
 /** Whether this is where a thing is named by its id; `clientTurnId` and other foreign names are text and none. */
@@ -100,7 +88,7 @@ export function isText({ type }: Place): boolean {
   return ['String', 'JSON', 'JSONObject'].includes(type);
 }
 
-function operationOf(kind: Operation['kind'], field: GraphQLField<unknown, unknown>, rule: Rule): Operation {
+function operationOf(kind: Operation['kind'], field: GraphQLField<unknown, unknown>) {
   const declared = field.args.map(({ name, type }) => `$${name}: ${type}`).join(', ');
   const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
   const args = passed && `(${passed})`;
@@ -110,14 +98,13 @@ function operationOf(kind: Operation['kind'], field: GraphQLField<unknown, unkno
     kind,
     name: field.name,
     field,
-    ...rule,
     document: `${head} { ${field.name}${args} ${selection} }`,
-    repeated(times) {
+    repeated(times: number) {
       const plain = `${field.name}${args} ${selection && '{ __typename }'}`;
       return `${head} { ${Array.from({ length: times }, (_, n) => `a${n}: ${plain}`).join(' ')} }`;
     },
     places: field.args.flatMap(({ name, type }) => placesIn(name, type)),
-    variables: (choose = () => undefined) => objectOf(field.args, '', choose),
+    variables: (choose: Choose = () => undefined) => objectOf(field.args, '', choose),
   };
 }
 
@@ -155,35 +142,4 @@ function ordinary(type: GraphQLNamedInputType): unknown {
   if (isEnumType(type)) return type.getValues()[0]?.name;
   const byName: Record<string, unknown> = { Boolean: true, Int: 1, Float: 1, ID: '1', String: 'some text' };
   return type.name in byName ? byName[type.name] : {};
-}
-
-function readRules(): Map<string, Rule> {
-  const { definitions } = parse(readFileSync(supergraph, 'utf8'));
-  const rules = new Map<string, Rule>();
-  for (const type of definitions) {
-    if (type.kind !== Kind.OBJECT_TYPE_DEFINITION) continue;
-    for (const field of type.fields ?? []) {
-      const directive = (name: string) => field.directives?.find((each) => each.name.value === name);
-      const [access, throttle] = [directive('access'), directive('throttle')];
-      if (!access) continue;
-      const by = argumentOf(access, 'by');
-      rules.set(`${type.name.value}.${field.name.value}`, {
-        by: by?.kind === Kind.LIST ? by.values.map((value) => textOf(value) as CredentialKind) : [],
-        service: textOf(argumentOf(directive('join__field'), 'graph')),
-        throttle: throttle && {
-          requests: Number(textOf(argumentOf(throttle, 'requests'))),
-          windowSeconds: Number(textOf(argumentOf(throttle, 'windowSeconds'))),
-        },
-      });
-    }
-  }
-  return rules;
-}
-
-function argumentOf(directive: ConstDirectiveNode | undefined, name: string): ConstValueNode | undefined {
-  return directive?.arguments?.find((argument) => argument.name.value === name)?.value;
-}
-
-function textOf(value: ConstValueNode | undefined): string {
-  return value && 'value' in value ? String(value.value) : '';
 }

@@ -70,7 +70,7 @@ interface IdArgument extends Place {
 async function idArguments(client: Client, own: { agentId: number; sessionId: number }): Promise<IdArgument[]> {
   const owned: Record<string, number> = { agent: own.agentId, session: own.sessionId };
   const ownId = (place: string) => owned[named[place] ?? ''] ?? 1;
-  return (await servedOperations(client)).flatMap((operation) =>
+  return servedOperations().flatMap((operation) =>
     operation.places.filter(isId).map((place) => ({
       ...place,
       operation,
