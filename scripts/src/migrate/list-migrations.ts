@@ -1,7 +1,6 @@
 import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import type { SchemaDeclaration } from '@parley/chassis/database/types';
-import { earlierMerged, readMerged, writeMerged } from '../rolling/merged-list.ts';
-import { withNew } from '../rolling/merged-migrations.ts';
+import { earlierMerged, readMerged, withNew, writeMerged } from '../rolling/merged-migrations.ts';
 import { observeMigrations, type Step } from '../rolling/observe-migrations.ts';
 
 /**

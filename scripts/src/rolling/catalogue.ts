@@ -22,9 +22,8 @@ export interface Rule {
   acts: boolean;
 }
 
-/** A table or view. */
+/** A table or view. Its `oid` stays the same when it is renamed. */
 export interface Relation {
-  /** Stays the same when it is renamed. */
   oid: number;
   name: string;
   columns: Column[];
@@ -34,10 +33,8 @@ export interface Relation {
 /** What a schema offers to whoever reads and writes in it. */
 export interface Catalogue {
   relations: Relation[];
-  /** Functions with the types of their arguments. */
-  functions: string[];
-  /** `type: label` of every enumeration. */
-  labels: string[];
+  /** Functions with the types of their arguments, values of enumerations. */
+  others: string[];
 }
 
 /** Reads the schema that comes first in the search path. */
@@ -51,39 +48,31 @@ export async function readCatalogue(knex: Knex.Transaction): Promise<Catalogue> 
            format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS "notNull",
            a.atthasdef OR a.attidentity <> '' AS filled
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm')
-      AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`);
-  const constraints = await rows<Rule & { relation: number }>(`
+    WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`);
+  // Primary keys and unique constraints are unique indexes too; ON CONFLICT finds each by what it covers, not by its name.
+  const rules = await rows<Rule & { relation: number }>(`
     SELECT conrelid::int8::int AS relation, conname AS name, coalesce(to_json(conkey), '[]') AS columns,
            CASE contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion' END AS kind,
            pg_get_constraintdef(oid) AS definition, confdeltype IN ('c', 'n', 'd') OR confupdtype IN ('c', 'n', 'd') AS acts
     FROM pg_constraint
-    WHERE connamespace = current_schema()::regnamespace AND conrelid <> 0 AND contype IN ('c', 'f', 'x')`);
-  // Primary keys and unique constraints are unique indexes too; ON CONFLICT finds each by what it covers, not by its name.
-  const uniques = await rows<Rule & { relation: number }>(`
-    SELECT i.indrelid::int8::int AS relation, c.relname AS name, 'unique' AS kind, false AS acts,
-           array_to_json(string_to_array(i.indkey::text, ' ')::int[]) AS columns,
+    WHERE connamespace = current_schema()::regnamespace AND conrelid <> 0 AND contype IN ('c', 'f', 'x')
+    UNION ALL
+    SELECT i.indrelid::int8::int, c.relname, array_to_json(string_to_array(i.indkey::text, ' ')::int[]), 'unique',
            concat_ws(' ', i.indkey, pg_get_expr(i.indexprs, i.indrelid), 'where', pg_get_expr(i.indpred, i.indrelid),
-                     to_jsonb(i) -> 'indnullsnotdistinct', i.indcollation, i.indclass) AS definition
+                     to_jsonb(i) -> 'indnullsnotdistinct', i.indcollation, i.indclass), false
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relnamespace = current_schema()::regnamespace AND i.indisunique AND NOT i.indisexclusion`);
-  const functions = await rows<{ signature: string }>(`
-    SELECT proname || '(' || pg_get_function_identity_arguments(oid) || ') → ' || coalesce(pg_get_function_result(oid), '')
-             AS signature
-    FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`);
-  const labels = await rows<{ label: string }>(`
-    SELECT t.typname || ': ' || e.enumlabel AS label FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid
+  const others = await rows<{ other: string }>(`
+    SELECT 'function ' || proname || '(' || pg_get_function_identity_arguments(oid) || ') → '
+             || coalesce(pg_get_function_result(oid), '') AS other
+    FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    UNION ALL
+    SELECT 'value ' || t.typname || ': ' || e.enumlabel FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid
     WHERE t.typnamespace = current_schema()::regnamespace`);
 
   const of = <T extends { relation: number }>(oid: number, all: T[]) => all.filter(({ relation }) => relation === oid);
   return {
-    relations: relations.map(({ oid, name }) => ({
-      oid,
-      name,
-      columns: of(oid, columns),
-      rules: of(oid, [...constraints, ...uniques]),
-    })),
-    functions: functions.map(({ signature }) => signature),
-    labels: labels.map(({ label }) => label),
+    relations: relations.map((each) => ({ ...each, columns: of(each.oid, columns), rules: of(each.oid, rules) })),
+    others: others.map(({ other }) => other),
   };
 }

@@ -32,24 +32,19 @@ export async function compareProtos({
   if ('none' in previous) {
     return { outcome: mustCompare && previous.lacks ? 'failed' : 'leftOut', said: previous.none };
   }
-
+  const { commit } = previous;
   const folder = mkdtempSync(join(tmpdir(), 'parley-protos-'));
   try {
     // An archive rather than buf's own clone: it asks for no remote, and takes a shortened commit too.
     const archive = join(folder, 'previous.tar');
-    const taken = await run({
-      command: 'git',
-      args: ['archive', '--format=tar', `--output=${archive}`, previous.commit, 'protos'],
-      cwd: checkout,
-      timeoutMs,
-    });
-    if (!taken.ok) return { outcome: 'failed', said: `${previous.commit} cannot be read: ${taken.output.trim()}` };
+    const take = ['archive', '--format=tar', `--output=${archive}`, commit, 'protos'];
+    const taken = await run({ command: 'git', args: take, cwd: checkout, timeoutMs });
+    if (!taken.ok) return { outcome: 'failed', said: `${commit} cannot be read: ${taken.output.trim()}` };
     const args = ['breaking', '--against', `${archive}#subdir=protos`];
     const command = join(root, 'node_modules/.bin/buf');
     const { ok, output } = await run({ command, args, cwd: join(checkout, 'protos'), timeoutMs });
-    return ok
-      ? { outcome: 'passed', said: `nothing breaks what ran at ${previous.commit.slice(0, 12)}` }
-      : { outcome: 'failed', said: `compared with ${previous.commit.slice(0, 12)}:\n${output.trim()}` };
+    if (ok) return { outcome: 'passed', said: `nothing breaks what ran at ${commit.slice(0, 12)}` };
+    return { outcome: 'failed', said: `compared with ${commit.slice(0, 12)}:\n${output.trim()}` };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -12,8 +12,7 @@ export function losses(before: Catalogue, after: Catalogue): string[] {
       const renamed = now.name === old.name ? [] : [`table ${old.name} is renamed to ${now.name}`];
       return [...renamed, ...columnLosses(old, now), ...ruleLosses(old, now)];
     }),
-    ...missing(before.functions, after.functions).map((each) => `function ${each} is dropped or changed`),
-    ...missing(before.labels, after.labels).map((each) => `value ${each} is dropped or renamed`),
+    ...missing(before.others, after.others).map((each) => `${each} is dropped or changed`),
   ];
 }
 

@@ -1,65 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../root.ts';
 import type { Step } from './observe-migrations.ts';
+import { previousState } from './previous-state.ts';
 
 /** The migrations that have been merged, in their order, each with the hash of its statements. */
 export type MergedMigrations = Record<string, string>;
 
+const path = 'scripts/src/rolling/migrations.json';
+
+/** The committed list. */
+export function readMerged(): MergedMigrations {
+  return JSON.parse(readFileSync(join(root, path), 'utf8'));
+}
+
+export function writeMerged(merged: MergedMigrations): void {
+  writeFileSync(join(root, path), `${JSON.stringify(merged, undefined, 2)}\n`);
+}
+
+/**
+ * The list before it last changed; undefined where there is no history or it had none.
+ * @throws where `mustCompare` and the history is out of reach.
+ */
+export function earlierMerged(mustCompare = false): MergedMigrations | undefined {
+  const previous = previousState(root, path);
+  if ('commit' in previous) {
+    return JSON.parse(execFileSync('git', ['show', `${previous.commit}:${path}`], { cwd: root, encoding: 'utf8' }));
+  }
+  if (mustCompare && previous.lacks) throw new Error(previous.none);
+  return undefined;
+}
+
 /** Every way in which migrations break the rule of rolling changes: never edited once merged, and expanding first. */
-export function problemsOf(steps: Step[], merged: MergedMigrations): string[] {
-  return [...stepsOf(steps).flatMap((step) => stepProblems(step, merged)), ...orderProblems(stepsOf(steps), merged)];
+export function problemsOf(seen: Step[], merged: MergedMigrations): string[] {
+  const steps = eachOnce(seen);
+  return [...steps.flatMap((step) => stepProblems(step, merged)), ...orderProblems(steps, merged)];
 }
 
 /** The list with what is new in it. What has been merged is kept as it is. */
 export function withNew(steps: Step[], merged: MergedMigrations): MergedMigrations {
-  const all = { ...Object.fromEntries(stepsOf(steps).map(({ name, hash }) => [name, hash])), ...merged };
-  const sorted = Object.keys(all).toSorted((a, b) => ownerOf(a).localeCompare(ownerOf(b)));
-  return Object.fromEntries(sorted.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+  const all = Object.entries({
+    ...Object.fromEntries(eachOnce(steps).map(({ name, hash }) => [name, hash])),
+    ...merged,
+  });
+  return Object.fromEntries(all.toSorted(([a], [b]) => ownerOf(a).localeCompare(ownerOf(b))));
 }
 
 /** Entries of an earlier list that a later one has lost or changed. */
 export function forgotten(earlier: MergedMigrations, merged: MergedMigrations): string[] {
-  return Object.keys(earlier)
-    .filter((name) => merged[name] !== earlier[name])
-    .map((name) => `${name} has another entry in the list than on main: it was merged, and stays as it is`);
+  const changed = Object.keys(earlier).filter((name) => merged[name] !== earlier[name]);
+  return changed.map((name) => `${name} has another entry in the list than on main: it was merged, and stays as it is`);
 }
 
 function stepProblems({ name, hash, contracts, losses }: Step, merged: MergedMigrations): string[] {
   const listed = merged[name];
-  const takes = losses.length > 0;
-  return [
-    ...(listed === undefined ? [`${name} is not in the list of migrations: run scripts/migrate --list`] : []),
-    ...(listed !== undefined && listed !== hash ? [`${name} was merged and has been edited: add another instead`] : []),
-    ...(takes && !contracts?.trim()
-      ? losses.map(
-          (loss) => `${name}: ${loss}; the version before still needs it, unless contracts says since when not`,
-        )
-      : []),
-    ...(!takes && contracts !== undefined ? [`${name} says what it contracts, and takes nothing away`] : []),
-  ];
+  const problems: string[] = [];
+  if (listed === undefined) problems.push(`${name} is not in the list of migrations: run scripts/migrate --list`);
+  else if (listed !== hash) problems.push(`${name} was merged and has been edited: add another instead`);
+  if (losses.length === 0 && contracts !== undefined)
+    problems.push(`${name} says what it contracts, and takes nothing away`);
+  if (contracts?.trim()) return problems;
+  const why = 'the version before still needs it, unless contracts says since when not';
+  return [...problems, ...losses.map((loss) => `${name}: ${loss}; ${why}`)];
 }
 
 /** Databases that have applied the listed ones apply a new one after them, wherever it stands. */
 function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
   const names = steps.map(({ name }) => name);
-  const gone = Object.keys(merged).filter((name) => !names.includes(name));
-  const early = names.filter(
-    (name, place) =>
-      !Object.hasOwn(merged, name) &&
-      names.slice(place).some((later) => ownerOf(later) === ownerOf(name) && Object.hasOwn(merged, later)),
-  );
-  const listed = Object.keys(merged).filter((name) => names.includes(name));
-  const moved = [...new Set(listed.map(ownerOf))].filter((owner) => {
-    const own = (each: string) => ownerOf(each) === owner && Object.hasOwn(merged, each);
-    return names.filter(own).join() !== listed.filter(own).join();
-  });
-  return [
-    ...gone.map((name) => `${name} was merged and is gone`),
-    ...early.map((name) => `${name} stands before migrations that were merged: add it at the end`),
-    ...moved.map((owner) => `the merged migrations of ${owner} stand in another order`),
-  ];
+  const listed = Object.keys(merged);
+  const problems = listed.filter((name) => !names.includes(name)).map((name) => `${name} was merged and is gone`);
+  for (const owner of new Set(names.map(ownerOf))) {
+    const own = names.filter((name) => ownerOf(name) === owner);
+    const lastListed = own.findLastIndex((name) => listed.includes(name));
+    for (const name of own.slice(0, Math.max(lastListed, 0)).filter((each) => !listed.includes(each))) {
+      problems.push(`${name} stands before migrations that were merged: add it at the end`);
+    }
+    const isOwn = (name: string) => own.includes(name) && listed.includes(name);
+    const isMoved = own.filter(isOwn).join() !== listed.filter(isOwn).join();
+    if (isMoved) problems.push(`the merged migrations of ${owner} stand in another order`);
+  }
+  return problems;
 }
 
-/** Each once: those of the chassis are seen in every schema. */
-function stepsOf(steps: Step[]): Step[] {
+/** Those of the chassis are seen in every schema. */
+function eachOnce(steps: Step[]): Step[] {
   return [...new Map(steps.map((step) => [step.name, step])).values()];
 }
 

@@ -3,8 +3,7 @@ import { testDatabaseUrl } from '@parley/chassis/testing/test-database';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import { schemas } from '@parley/local/schemas';
 import test, { type ExecutionContext } from 'ava';
-import { earlierMerged, readMerged } from './merged-list.ts';
-import { forgotten, problemsOf, withNew } from './merged-migrations.ts';
+import { earlierMerged, forgotten, problemsOf, readMerged, withNew } from './merged-migrations.ts';
 import { observeMigrations, type Step } from './observe-migrations.ts';
 
 const sql = (name: string, statements: string, rest: Partial<Migration> = {}): Migration => ({
@@ -90,7 +89,7 @@ for (const [statements, loss, tables] of [
     `ALTER TABLE pets DROP CONSTRAINT pets_species_check, ADD CONSTRAINT few CHECK (species IN ('CAT', 'OWL'))`,
     'check few of pets is new, and may refuse what is written today',
   ],
-  ["ALTER TYPE mood RENAME VALUE 'SAD' TO 'BLUE'", 'value mood: SAD is dropped or renamed'],
+  ["ALTER TYPE mood RENAME VALUE 'SAD' TO 'BLUE'", 'value mood: SAD is dropped or changed'],
   ['DROP FUNCTION twice', 'function twice(n integer) → integer is dropped or changed'],
   ['DELETE FROM pets WHERE age > 90', 'rows of pets are deleted'],
   ['TRUNCATE TABLE visits', 'rows of visits are deleted'],

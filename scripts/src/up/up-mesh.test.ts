@@ -41,6 +41,7 @@ function childrenOf(parent: number): number[] {
   return pids.filter((pid) => Number(proc(pid, 'stat').split(') ').at(-1)?.split(' ')[1]) === parent);
 }
 
+const isUnit = (pid: number) => proc(pid, 'cmdline').includes('/src/main.ts');
 const isAlive = (pid: number) => proc(pid, 'cmdline') !== '';
 
 /** How many subscriptions this replica has served to their end, by its own count. */
@@ -107,8 +108,8 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   await ada.query(query);
 
   // A process that is killed comes back.
-  const isSession = (pid: number) => proc(pid, 'cmdline').includes('/services/session/src/main.ts');
   const before = childrenOf(mesh.pid);
+  const isSession = (pid: number) => proc(pid, 'cmdline').includes('/services/session/');
   process.kill(before.find(isSession) ?? 0, 'SIGKILL');
   await mesh.says(/session-\d is back/u);
   t.is(childrenOf(mesh.pid).length, before.length);
@@ -121,14 +122,15 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   t.notRegex(mesh.stdout, /did not stop in time/u);
   t.deepEqual(children.filter(isAlive), []);
 
-  // The data are there the next time, for one at a time, and a kill -9 leaves nothing either.
+  // The data are there the next time, for one at a time, and a kill -9 leaves nothing either, even in the middle of a start.
   const next = startUp(t, folder);
-  const [nextUrl = ''] = await whenUp(next);
-  await new Client(nextUrl).login({ email: ada.account?.email ?? '', password: newPassword });
+  const log = () => readFileSync(join(folder, 'data/mesh/logs/all.log'), 'utf8');
+  await eventually('all schemas are there', () => log().match(/ is up to date/gu)?.length === 4);
+  await eventually('units are started', () => childrenOf(next.pid).some(isUnit));
+  const orphans = childrenOf(next.pid);
   const refused = startUp(t, folder);
   t.is(await refused.ended, 1);
   t.regex(refused.stderr, new RegExp(`is in use by process ${next.pid}\\.`, 'u'));
-  const orphans = childrenOf(next.pid);
   next.kill('SIGKILL');
   await eventually('nothing is left', () => !orphans.some(isAlive));
 });
