@@ -1,3 +1,4 @@
+// Meshes of its own: they are cut short, killed, and broken.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@parley/chassis/testing/eventually';

@@ -1,3 +1,4 @@
+// A mesh of its own: the shared ones have a model, and without one the built-in model answers.
 import test from 'ava';
 import {
   converse,

@@ -1,6 +1,5 @@
-import type { Database } from '@parley/chassis/database/types';
+import type { Database, TenantDb } from '@parley/chassis/database/types';
 import { schemas } from '@parley/local/schemas';
-import type { Knex } from 'knex';
 import type { Facts } from './facts.ts';
 
 type Rows = Omit<Facts, 'topics' | 'told' | 'asked'>;
@@ -60,7 +59,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
 function ofTenants<T extends unknown[]>(
   database: Database,
   tenantIds: number[],
-  query: (knex: Knex) => PromiseLike<T>,
+  query: (knex: TenantDb['knex']) => PromiseLike<T>,
 ): Promise<T> {
   return database.transactShared(async ({ asTenant }) => {
     const found: unknown[] = [];

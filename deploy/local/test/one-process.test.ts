@@ -1,12 +1,14 @@
+// Starts meshes of its own: on a data folder that it looks into, and two beside each other.
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readObject } from '@parley/chassis/object-store/object-store';
 import { databaseSnapshot } from '@parley/chassis/testing/test-database';
-import { testEnvironment } from '@parley/stories/mesh';
 import test from 'ava';
+import { addressesFile } from '../src/addresses-file.ts';
 import { localMesh } from '../src/mesh.ts';
+import { schemas } from '../src/schemas.ts';
 
 process.env.LOG_LEVEL ??= 'fatal';
 const key = 'tenants/1/uploads/a';
@@ -17,28 +19,58 @@ const s3 = {
   S3_SECRET_ACCESS_KEY: randomBytes(8).toString('hex'),
 };
 
-test('what is put to a signed URL is in the data folder, and there after a restart', async (t) => {
+function environment() {
+  const some = () => randomBytes(32).toString('base64');
+  return {
+    MESH_KEY: some(),
+    OPERATOR_KEY: some(),
+    SECRETS_KEYS: `k1:${some()}`,
+    AVATAR_TOKEN_KEYS: `k1:${some()}`,
+    GATEWAY_PORT: '0',
+    STORAGE_PORT: '0',
+    CORS_ORIGINS: 'https://app.example',
+  };
+}
+
+/** How the gateway of a mesh answers. */
+async function isServed(url: string): Promise<boolean> {
+  const headers = { 'content-type': 'application/json', 'x-app-platform': 'customer' };
+  const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body: '{"query":"{ __typename }"}' });
+  return answer.ok;
+}
+
+test('a data folder tells its owner alone where a running mesh is, and keeps files over a restart', async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), 'parley-files-'));
   t.teardown(() => rmSync(dataFolder, { recursive: true, force: true }));
-  const env = testEnvironment({ CORS_ORIGINS: 'https://app.example' });
+  const env = environment();
   const options = { dataFolder, databaseSnapshot: databaseSnapshot() };
+  const told = join(dataFolder, addressesFile);
+  const other = await localMesh(environment(), { ...options, dataFolder: null });
+  t.teardown(() => other.stop());
 
   const first = await localMesh(env, options);
-  await first.start();
-  const unused = !existsSync(join(dataFolder, 'objects'));
-  const { objectStore } = first.surroundings;
+  await Promise.all([first.start(), other.start()]);
+  const { addresses, objectStore } = first.surroundings;
+  const units = JSON.parse(readFileSync(told, 'utf8'));
+  for (const { name } of schemas) t.is(units[name].rpc, addresses.of(name, 'rpc'));
+  t.is(units.gateway.public, first.publicUrl());
+  t.is(statSync(told).mode & 0o777, 0o600);
+
+  t.false(existsSync(join(dataFolder, 'objects')), 'nothing is made before there is a file');
   const upload = await objectStore.presignPut({ key, contentType: 'text/plain', expiresInMs: 60_000 });
   const headers = { 'content-type': 'text/plain', origin: 'https://app.example' };
   const answer = await fetch(upload.url, { method: 'PUT', headers, body: Buffer.from('kept') });
-  const shown = first.engines()['object store'];
-  await first.stop();
-
-  t.true(unused, 'nothing is made before there is a file');
   t.is(answer.status, 200);
   t.is(answer.headers.get('access-control-allow-origin'), 'https://app.example');
-  t.is(shown, `files in ${join(dataFolder, 'objects')}, signed URLs on ${new URL(upload.url).origin}`);
+  const shown = `files in ${join(dataFolder, 'objects')}, signed URLs on ${new URL(upload.url).origin}`;
+  t.is(first.engines()['object store'], shown);
+  t.true((await isServed(first.publicUrl())) && (await isServed(other.publicUrl())));
+
+  await first.stop();
+  t.false(existsSync(told));
   await t.throwsAsync(fetch(upload.url, { method: 'PUT', headers, body: Buffer.from('late') }));
   await t.throwsAsync(objectStore.head(key), { message: /closed/u });
+  t.true(await isServed(other.publicUrl()), 'a mesh beside it goes on');
 
   const next = await localMesh(env, options);
   await next.start();
@@ -48,14 +80,14 @@ test('what is put to a signed URL is in the data folder, and there after a resta
 });
 
 test('a bucket that is named is used instead, and no port is opened', async (t) => {
-  const mesh = await localMesh({ ...testEnvironment(), ...s3 }, { dataFolder: null });
+  const mesh = await localMesh({ ...environment(), ...s3 }, { dataFolder: null });
   t.is(mesh.engines()['object store'], 'S3 (S3_ENDPOINT)');
   const { url } = await mesh.surroundings.objectStore.presignGet({ key, expiresInMs: 60_000 });
   t.true(url.startsWith(`${s3.S3_ENDPOINT}/parley/${key}?`));
 });
 
 test('a bucket without its name and keys is named with all other bad settings', async (t) => {
-  const env = { ...testEnvironment(), S3_ENDPOINT: s3.S3_ENDPOINT, STORAGE_PORT: 'high' };
+  const env = { ...environment(), S3_ENDPOINT: s3.S3_ENDPOINT, STORAGE_PORT: 'high' };
   const { message } = await t.throwsAsync(localMesh(env, { dataFolder: null }));
   for (const name of ['STORAGE_PORT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']) {
     t.true(message.includes(`\n  ${name}: `), message);
