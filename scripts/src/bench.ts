@@ -1,7 +1,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchPart, bench, benchParts } from '@parley/bench/bench';
-import { table } from '@parley/bench/table';
+import { table } from '@parley/bench/figures';
 
 const usage = `Measures what a person waits for, on this machine, beside the goals.
 

@@ -1,9 +1,15 @@
-import { startChild } from '@parley/scripts/testing/child';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { EngineName } from '@parley/servers/engine';
+import { root } from '@parley/servers/root';
 import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
-import { median, quantile } from './statistics.ts';
-import { table } from './table.ts';
+import { median, quantile, table } from './figures.ts';
+
+/** `scripts/bench` as a process of its own. */
+const bench = (...args: string[]) =>
+  promisify(execFile)(process.execPath, [join(root, 'scripts/src/bench.ts'), ...args]);
 
 test('quantiles are values that were measured', (t) => {
   const values = [5, 1, 4, 2, 3];
@@ -39,10 +45,8 @@ for (const part of ['logins', 'gateway', 'mesh'] as const) {
   const engines: EngineName[] = part === 'mesh' ? ['postgres', 'redis', 'kafka'] : [];
   serverTest(engines, `the bench of ${part} measures all that it names`, async (t) => {
     t.timeout(300_000); // a whole mesh starts
-    const child = startChild(t, 'bench', { args: ['--only', part, '--short', '--rounds', '1', '--json'] });
-
-    t.is(await child.ended, 0, child.stderr);
-    const { figures, leftOut } = JSON.parse(child.stdout);
+    const { stdout } = await bench('--only', part, '--short', '--rounds', '1', '--json');
+    const { figures, leftOut } = JSON.parse(stdout);
     t.deepEqual(leftOut, []);
     t.true(figures.length > 9);
     for (const { name, value } of figures) t.true(Number.isFinite(value), `${name}: ${value}`);
@@ -50,8 +54,10 @@ for (const part of ['logins', 'gateway', 'mesh'] as const) {
 }
 
 test('a part that the bench does not know is refused before anything is measured', async (t) => {
-  const child = startChild(t, 'bench', { args: ['--only', 'everything'] });
-
-  t.is(await child.ended, 2);
-  t.regex(child.stderr, /one of local, logins, gateway, mesh/u);
+  const { code, stderr } = (await bench('--only', 'everything').then(
+    () => t.fail(),
+    (error: unknown) => error as { code: number; stderr: string },
+  )) as { code: number; stderr: string };
+  t.is(code, 2);
+  t.regex(stderr, /one of local, logins, gateway, mesh/u);
 });

@@ -1,9 +1,10 @@
-import type { Figure } from './figure.ts';
-import { gatewayFigures } from './gateway/gateway-figures.ts';
-import { localFigures } from './local-figures.ts';
-import { loginsFigures } from './logins/logins-figures.ts';
-import { meshFigures } from './mesh/mesh-figures.ts';
-import { closeConnections } from './post.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { closeConnections } from './client.ts';
+import type { Figure } from './figures.ts';
+import { gatewayFigures } from './gateway.ts';
+import { localFigures } from './local.ts';
+import { loginsFigures } from './logins.ts';
+import { meshFigures } from './mesh.ts';
 
 /**
  * `local`: all of it in one process, as `scripts/up` runs it. `logins`: sign-ins there, and what others feel of them. `gateway`: the
@@ -16,36 +17,43 @@ export interface BenchOptions {
   /** How often what is compared is measured in turn. */
   rounds: number;
   /** Counts so small that the figures mean nothing; all of it runs. */
-  short?: boolean;
-  profileFolder?: string;
+  short: boolean;
+  profileFolder?: string | undefined;
   /** Told what is measured next. */
   say: (text: string) => void;
 }
 
+/** What a part is given. */
+export interface Measuring extends BenchOptions {
+  /** Hears what this machine cannot measure, with the reason. */
+  leaveOut(what: string): void;
+  /** Waits until what was opened or closed is done with. */
+  settle(): Promise<unknown>;
+}
+
 export interface Measured {
   figures: Figure[];
-  /** What this machine could not measure, each with the reason. */
   leftOut: string[];
 }
 
-const measure: Record<BenchPart, (options: BenchOptions) => Promise<Measured>> = {
-  local: async (options) => ({ figures: await localFigures(options), leftOut: [] }),
-  logins: async (options) => ({ figures: await loginsFigures(options), leftOut: [] }),
-  gateway: async (options) => ({ figures: await gatewayFigures(options), leftOut: [] }),
+const measure: Record<BenchPart, (measuring: Measuring) => Promise<Figure[]>> = {
+  local: localFigures,
+  logins: loginsFigures,
+  gateway: gatewayFigures,
   mesh: meshFigures,
 };
 
 /** The figures of these parts, of one machine and one run. */
 export async function bench(parts: readonly BenchPart[], options: BenchOptions): Promise<Measured> {
-  const all: Measured = { figures: [], leftOut: [] };
+  const figures: Figure[] = [];
+  const leftOut: string[] = [];
+  const settle = () => delay(options.short ? 50 : 1_500);
   for (const part of benchParts.filter((each) => parts.includes(each))) {
     try {
-      const { figures, leftOut } = await measure[part](options);
-      all.figures.push(...figures);
-      all.leftOut.push(...leftOut);
+      figures.push(...(await measure[part]({ ...options, leaveOut: (what) => leftOut.push(what), settle })));
     } finally {
       closeConnections();
     }
   }
-  return all;
+  return { figures, leftOut };
 }

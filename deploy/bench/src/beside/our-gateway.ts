@@ -1,12 +1,7 @@
 import { connectSurroundings } from '@parley/chassis/connect';
 import { readGatewayConfig } from '../../../../gateway/src/config.ts';
 import { gateway } from '../../../../gateway/src/service.ts';
-import { serve } from './child.ts';
-
-/** Where a gateway or a bare server is reached. */
-export interface Reached {
-  url: string;
-}
+import { serve } from '../processes.ts';
 
 const around = connectSurroundings(process.env);
 await around.start();
@@ -14,4 +9,4 @@ await around.start();
 const limits = { GATEWAY_PORT: '0', GATEWAY_CONNECTIONS_PER_CLIENT: '20000', GATEWAY_SOCKETS_PER_CLIENT: '20000' };
 const self = gateway(readGatewayConfig({ ...process.env, ...limits }), around);
 await self.start();
-serve({ hello: { url: `${around.addresses.of('gateway', 'public')}/graphql` }, stop: () => self.stop() });
+serve(`${around.addresses.of('gateway', 'public')}/graphql`, () => self.stop());

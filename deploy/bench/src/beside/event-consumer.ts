@@ -1,23 +1,19 @@
-import { openDatabase } from '@parley/chassis/database/open';
 import { eventConsumer } from '@parley/chassis/events/consumer';
 import { once } from '@parley/chassis/events/inbox';
 import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
-import { serve } from '../gateway/child.ts';
-import { quietLog } from '../quiet-log.ts';
-import {
-  decode,
-  eventType,
-  type Happening,
-  plumbingOnly,
-  poolSize,
-  sharedNowMs,
-  type Taken,
-  topic,
-} from './bench-events.ts';
+import { createLogger } from '@parley/chassis/log';
+import { eventType, plumbingOnly, sharedNowMs, type Taken, topic } from '../events.ts';
+import { serve } from '../processes.ts';
+
+/** An event whose consumer has something to commit; else it only receives it. */
+interface Happening {
+  number: number;
+  hasEffect: boolean;
+}
 
 // A consumer as services are: an event's effect commits together with its inbox mark, in a transaction of its own.
 const { DATABASE_URL = '', KAFKA_BROKERS = '' } = process.env;
-const database = openDatabase({ url: DATABASE_URL, schema: plumbingOnly('bench_consumer'), poolSize });
+const database = plumbingOnly(DATABASE_URL, 'bench_consumer');
 await database.migrate();
 const bus = kafkaEventBus({ brokers: KAFKA_BROKERS.split(',') });
 
@@ -30,11 +26,11 @@ function tell(): void {
 const consumer = eventConsumer<Record<typeof eventType, Happening>>({
   bus,
   group: 'bench',
-  log: quietLog(),
+  log: createLogger('bench'),
   handlers: {
     [eventType]: {
       topic: topic.name,
-      decode,
+      decode: (data) => JSON.parse(Buffer.from(data).toString()),
       async handle({ id, tenantId, data: { number, hasEffect } }) {
         if (hasEffect) await database.transact(tenantId, (db) => once(db, 'bench', id, async () => undefined));
         numbers.push(number);
@@ -44,12 +40,8 @@ const consumer = eventConsumer<Record<typeof eventType, Happening>>({
   },
 });
 await consumer.start();
-
-serve({
-  hello: {},
-  async stop() {
-    await consumer.stop();
-    await bus.close();
-    await database.close();
-  },
+serve('up', async () => {
+  await consumer.stop();
+  await bus.close();
+  await database.close();
 });

@@ -1,42 +1,28 @@
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
-import { type Caller, callerHeader } from '@parley/chassis/caller';
+import { callerHeader } from '@parley/chassis/caller';
 import { connectSurroundings } from '@parley/chassis/connect';
 import { readSupergraph } from '../../../../gateway/src/graph/supergraph.ts';
-import { serve } from './child.ts';
+import { serve } from '../processes.ts';
 
 // `@apollo/gateway` as it comes: no credentials, no limits, its own fetcher. Subgraphs ask for a caller, so everybody is one.
 process.env.APOLLO_TELEMETRY_DISABLED = 'true';
 const { addresses, callers } = connectSurroundings(process.env);
-const caller: Caller = {
-  kind: 'user',
-  userId: 1,
-  tenantId: 1,
-  signInId: 'bench',
-  displayName: 'Ada',
-  requestId: 'bench',
-};
-
-class MeshDataSource extends RemoteGraphQLDataSource {
-  readonly #unit: string;
-
-  constructor(unit: string) {
-    super({ url: addresses.of(unit, 'graph') });
-    this.#unit = unit;
-  }
-
-  override async willSendRequest({ request }: Parameters<NonNullable<RemoteGraphQLDataSource['willSendRequest']>>[0]) {
-    request.http?.headers.set(callerHeader, await callers.mint(caller, this.#unit));
-  }
-}
+const person = { kind: 'user', userId: 1, tenantId: 1, signInId: 'bench', displayName: 'Ada', requestId: 'b' } as const;
 
 const server = new ApolloServer({
   gateway: new ApolloGateway({
     supergraphSdl: await readSupergraph(),
-    buildService: ({ name }) => new MeshDataSource(name),
+    buildService: ({ name }) =>
+      new RemoteGraphQLDataSource({
+        url: addresses.of(name, 'graph'),
+        async willSendRequest({ request }) {
+          request.http?.headers.set(callerHeader, await callers.mint(person, name));
+        },
+      }),
     logger: { debug: () => undefined, info: () => undefined, warn: console.warn, error: console.error },
   }),
 });
 const { url } = await startStandaloneServer(server, { listen: { port: 0, host: '127.0.0.1' } });
-serve({ hello: { url }, stop: () => server.stop() });
+serve(url, () => server.stop());

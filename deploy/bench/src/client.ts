@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Client } from '@parley/stories/client';
+import { startSession } from '@parley/stories/conversation';
+import { sessionEventsDocument } from '@parley/stories/session-events';
+import { WebSocket } from 'ws';
+import { atOnce } from './figures.ts';
+
+const agent = new Agent({ keepAlive: true });
+
+/** Posts JSON over a kept connection and answers as soon as the headers are there: as little of the client as can be. */
+function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return new Promise((resolve, reject) => {
+    const length = { 'content-type': 'application/json', 'content-length': bytes.length };
+    const sent = request(url, { method: 'POST', agent, headers: { ...length, ...headers } }, resolve);
+    sent.on('error', reject);
+    sent.end(bytes);
+  });
+}
+
+/** Closes the connections that are kept. */
+export function closeConnections(): void {
+  agent.destroy();
+}
+
+/** Sends one operation; answers the body and how long it took. */
+export async function ask(url: string, body: { query: string; variables: object }, headers: Record<string, string>) {
+  const before = performance.now();
+  const answer = await text(await post(url, body, headers));
+  return { answer, tookMs: performance.now() - before };
+}
+
+/** How long this process waits for the model server's first chunk when it asks by itself: what any client would wait. */
+export async function modelFirstChunkMs(modelUrl: string, content: string): Promise<number> {
+  const before = performance.now();
+  const body = { model: 'bench', stream: true, messages: [{ role: 'user', content }] };
+  const response = await post(`${modelUrl}/chat/completions`, body);
+  let firstMs = Number.NaN;
+  let head = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    if (!Number.isNaN(firstMs)) continue; // the rest is read, so that the connection can be used again
+    head += piece as string;
+    if (/"content":"[^"]/u.test(head)) firstMs = performance.now() - before;
+  }
+  return firstMs;
+}
+
+/** What a person shows of themselves. */
+export function credentialsOf(token = ''): Record<string, string> {
+  return { 'x-app-platform': 'customer', authorization: `Bearer ${token}` };
+}
+
+interface SocketOptions {
+  url: string;
+  token: string | undefined;
+  /** What is subscribed to; nothing by default. */
+  subscription?: { query: string; variables: object } | undefined;
+  onMessage(message: Buffer): void;
+}
+
+/** A socket that is acknowledged, with its subscription on the way. */
+async function openSocket({ url, token, subscription, onMessage }: SocketOptions): Promise<WebSocket> {
+  const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'connection_init', payload: credentialsOf(token) }));
+  await once(socket, 'message');
+  socket.on('message', onMessage);
+  if (subscription) socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: subscription }));
+  return socket;
+}
+
+async function closeSocket(socket: WebSocket): Promise<void> {
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
+}
+
+/** Many open sockets, which count what they get and read nothing of it. */
+export interface Readers {
+  /** How many events have come over all of them together. */
+  count(): number;
+  /** Resolves when so many more have come. */
+  received(events: number): Promise<void>;
+  close(): Promise<unknown>;
+}
+
+/** What readers ask for. */
+const chunkSubscription = `subscription ($sessionId: ID!) {
+  sessionEvents(sessionId: $sessionId) {
+    __typename eventId sessionId occurredAt
+    ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
+  }
+}`;
+
+/** @param sessionId what they subscribe to; without it they do not. */
+export async function openReaders(url: string, token: string, count: number, sessionId?: number): Promise<Readers> {
+  let received = 0;
+  let wanted: { at: number; resolve: () => void } | undefined;
+  const subscription = sessionId
+    ? { query: chunkSubscription, variables: { sessionId: String(sessionId) } }
+    : undefined;
+  const onMessage = () => {
+    received += 1;
+    if (wanted && received >= wanted.at) wanted.resolve();
+  };
+  const open: WebSocket[] = [];
+  while (open.length < count) {
+    const next = Math.min(25, count - open.length);
+    open.push(...(await atOnce(next, () => openSocket({ url, token, subscription, onMessage }))));
+  }
+  return {
+    count: () => received,
+    async received(events) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wanted = { at: received + events, resolve };
+      await promise;
+    },
+    close: () => Promise.all(open.map(closeSocket)),
+  };
+}
+
+/** Somebody with a session and an open socket. */
+export interface Talker {
+  readonly sessionId: number;
+  /** Sends a message and waits for the end of its turn; answers when its first chunk came, in ms since before the send. */
+  firstChunkMs(content: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+interface SessionEvent {
+  __typename: string;
+  clientTurnId?: string | null;
+}
+
+export async function openTalker(person: Client, agentId: number): Promise<Talker> {
+  const { id: sessionId } = await startSession(person, agentId);
+  const { url } = person;
+  const token = person.tokens?.accessToken;
+  let turn: { id: string; firstAt: number; end: PromiseWithResolvers<void> } | undefined;
+  const socket = await openSocket({
+    url,
+    token,
+    subscription: { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } },
+    onMessage(message) {
+      const { payload } = JSON.parse(message.toString()) as { payload?: { data?: { sessionEvents: SessionEvent } } };
+      const event = payload?.data?.sessionEvents;
+      if (!event || !turn || event.clientTurnId !== turn.id) return;
+      if (event.__typename === 'AiResponseChunkEvent') turn.firstAt ||= performance.now();
+      else if (event.__typename === 'AiResponseEvent') turn.end.resolve();
+      else turn.end.reject(new Error(`A turn failed: ${message.toString()}`));
+    },
+  });
+  socket.on('close', () => turn?.end.reject(new Error('The socket was closed')));
+  const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+  return {
+    sessionId,
+    async firstChunkMs(content) {
+      turn = { id: randomUUID(), firstAt: 0, end: Promise.withResolvers() };
+      const variables = { input: { sessionId, text: content, clientTurnId: turn.id } };
+      const before = performance.now();
+      const sent = ask(url, { query, variables }, credentialsOf(token));
+      const [{ answer }] = await Promise.all([sent, turn.end.promise]);
+      if (answer.includes('"errors"')) throw new Error(`sendMessage failed: ${answer}`);
+      return turn.firstAt - before;
+    },
+    async close() {
+      turn = undefined;
+      await closeSocket(socket);
+    },
+  };
+}
