@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readOptions } from './read-options.ts';
 import { compareProtos } from './rolling/compare-protos.ts';
 
 const usage = `Refuses a change of the protos that a version which runs beside this one could not live with.
@@ -6,15 +6,10 @@ const usage = `Refuses a change of the protos that a version which runs beside t
   node scripts/src/breaking.ts [--against COMMIT]
 
   --against COMMIT  what they are compared with, e.g. the tag of the release that runs. Default: where the branch left
-                    main; on main the last commit, or the one before the protos last changed`;
+                    main; on main the last commit, or the one before the protos last changed
+`;
 
-const { values } = parseArgs({ options: { against: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
-if (values.help) console.log(usage);
-else {
-  const { outcome, said } = await compareProtos({
-    against: values.against,
-    mustCompare: Boolean(process.env['CI']),
-  });
-  console.log(outcome === 'leftOut' ? `left out: ${said}` : said);
-  if (outcome === 'failed') process.exitCode = 1;
-}
+const { against } = readOptions(usage, { against: { type: 'string' } });
+const { outcome, said } = await compareProtos({ against, mustCompare: Boolean(process.env['CI']) });
+console.log(outcome === 'leftOut' ? `left out: ${said}` : said);
+if (outcome === 'failed') process.exitCode = 1;

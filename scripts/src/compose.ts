@@ -9,7 +9,7 @@ const usage = `Composes gateway/supergraph.graphql from services/*/src/schema.gr
   --check  only compares: exit code 1 where the file is stale
 `;
 
-const { check } = readOptions(usage, { check: { type: 'boolean', default: false } });
+const { check } = readOptions(usage, { check: { type: 'boolean' } });
 
 const file = 'gateway/supergraph.graphql';
 

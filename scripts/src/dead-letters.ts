@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { type DeadLetterRequest, deadLettersCommand } from './dead-letters/dead-letters-command.ts';
+import { deadLettersCommand } from './dead-letters/dead-letters-command.ts';
+import { readOptions } from './read-options.ts';
 
 const usage = `Shows events that no attempt of their consumer could handle, and sends them again.
 
@@ -17,23 +17,15 @@ has taken meanwhile, so mend the consumer first, and think of what has happened 
 sent twice; where a replay is cut short between the two it may be, and the consumer's inbox takes it once.
 `;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    group: { type: 'string' },
-    id: { type: 'string' },
-    all: { type: 'boolean', default: false },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
-
-const [action, topic, ...rest] = positionals;
-if (values.help) {
-  process.stdout.write(usage);
-} else if ((action !== 'list' && action !== 'replay') || topic === undefined || rest.length > 0) {
+const {
+  all = false,
+  positionals,
+  ...chosen
+} = readOptions(usage, { group: { type: 'string' }, id: { type: 'string' }, all: { type: 'boolean' } }, 2);
+const [action, topic] = positionals;
+if ((action !== 'list' && action !== 'replay') || topic === undefined) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  const request: DeadLetterRequest = { action, topic, group: values.group, id: values.id, all: values.all };
-  process.exitCode = await deadLettersCommand(request, process.env, process);
+  process.exitCode = await deadLettersCommand({ action, topic, all, ...chosen }, process.env, process);
 }

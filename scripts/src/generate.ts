@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateInto, lint, protos } from './generate/buf.ts';
 import { drift } from './generate/drift.ts';
 import { readOptions } from './read-options.ts';
+import { root } from './root.ts';
 
 const usage = `Generates protos/gen from the protos, after it has checked their style.
 
@@ -12,22 +13,26 @@ const usage = `Generates protos/gen from the protos, after it has checked their 
   --check  only compares: exit code 1 where a file is stale
 `;
 
-const options = readOptions(usage, { check: { type: 'boolean', default: false } });
+const protos = join(root, 'protos');
 
-const committed = join(protos, 'gen');
-
-lint();
-if (options.check) check();
-else generateInto(protos);
-
-function check(): void {
+const { check } = readOptions(usage, { check: { type: 'boolean' } });
+buf('lint');
+if (check) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-generate-'));
-  try {
-    generateInto(folder);
-    const stale = drift(join(folder, 'gen'), committed);
-    for (const file of stale) console.error(`protos/gen/${file} is stale: run scripts/generate`);
-    if (stale.length > 0) process.exitCode = 1;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  process.once('exit', () => rmSync(folder, { recursive: true }));
+  generateInto(folder);
+  const stale = drift(join(folder, 'gen'), join(protos, 'gen'));
+  for (const file of stale) console.error(`protos/gen/${file} is stale: run scripts/generate`);
+  if (stale.length > 0) process.exitCode = 1;
+} else generateInto(protos);
+
+/** Writes the generated TypeScript and the reflection image of protos/ below `folder`, as `folder`/gen. */
+function generateInto(folder: string): void {
+  buf('generate', '--output', folder);
+  buf('build', '--output', join(folder, 'gen/image.binpb'));
+}
+
+/** Throws when buf fails, which has then said why. */
+function buf(...args: string[]): void {
+  execFileSync(join(root, 'node_modules/.bin/buf'), args, { cwd: protos, stdio: ['ignore', 'inherit', 'inherit'] });
 }

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { complete } from './lock/complete.ts';
-import { entriesWithHost, type Lockfile, missingOptionals } from './lock/lockfile.ts';
+import { complete, entriesWithHost, type Lockfile, missingOptionals } from './lock/lockfile.ts';
 import { readOptions } from './read-options.ts';
 
 const usage = `Adds to package-lock.json what other platforms need and npm leaves out.
@@ -10,7 +9,7 @@ const usage = `Adds to package-lock.json what other platforms need and npm leave
   --check  only looks: exit code 1 where something is missing
 `;
 
-const { check } = readOptions(usage, { check: { type: 'boolean', default: false } });
+const { check } = readOptions(usage, { check: { type: 'boolean' } });
 
 const file = 'package-lock.json';
 const lockfile: Lockfile = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
 import { schemas } from '@parley/local/schemas';
 import { migrateAll } from '@parley/mesh/migrate-all';
 import { listMigrations } from './migrate/list-migrations.ts';
+import { readOptions } from './read-options.ts';
 
 const usage = `Brings the database of every service to the newest schema, and says what it did.
 
@@ -17,11 +17,7 @@ Each service's schema is changed in one transaction, whole or not at all; severa
 scripts/up needs none of this: it brings its database up to date by itself.
 `;
 
-const { values } = parseArgs({
-  options: { list: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
-});
-if (values.help) process.stdout.write(usage);
-else if (values.list) {
+if (readOptions(usage, { list: { type: 'boolean' } }).list) {
   const listed = await listMigrations(schemas);
   process.stdout.write(listed.map((name) => `${name}\n`).join('') || 'all are in the list\n');
 } else process.exitCode = await migrateAll(schemas, process.env, process);

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { topics } from '@parley/local/topics';
 import { topicsCommand } from '@parley/mesh/topics-command';
+import { readOptions } from './read-options.ts';
 
 const usage = `Makes the Kafka topics of all events, each with its dead-letter topic, and says what it did.
 
@@ -13,6 +13,5 @@ Partitions and retention stand in the services' src/*-topics.ts. Topics that are
 partitions and copies stay as they are, and what differs is told. Calling it again changes nothing.
 `;
 
-const { values } = parseArgs({ options: { replication: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
-if (values.help) process.stdout.write(usage);
-else process.exitCode = await topicsCommand(topics, values.replication, process.env, process);
+const { replication } = readOptions(usage, { replication: { type: 'string' } });
+process.exitCode = await topicsCommand(topics, replication, process.env, process);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { checkImports } from './check.ts';
 
-const folders = ['gateway', 'services', 'protos', 'deploy'];
+const folders = ['gateway', 'services', 'protos', 'deploy', 'scripts'];
 
 /** A checkout in which every import is allowed; each argument adds or replaces a file. */
 async function violationsWith(t: ExecutionContext, changes: Record<string, string>): Promise<string[]> {
@@ -16,8 +16,14 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
   const files: Record<string, string> = {
     'package.json': '{"type": "module"}',
     'gateway/src/main.ts': 'export const gateway = 1;',
+    'gateway/src/gateway.ts': '',
     'protos/gen/turn.ts': 'export const turn = 1;',
     'deploy/local/src/mesh.ts': "import '@parley/agent'; import '@parley/session';",
+    'deploy/servers/src/redis.ts': "import '@parley/chassis/errors';",
+    'deploy/mesh/src/replicas.ts': "import '../../servers/src/redis.ts'; import '../../local/src/mesh.ts';",
+    'deploy/stories/src/stories.ts': "import '../../mesh/src/replicas.ts'; import '@parley/chassis/testing/clock';",
+    'deploy/bench/src/bench.ts': "import '../../mesh/src/replicas.ts'; import '@parley/agent';",
+    'scripts/src/up.ts': "import '../../deploy/mesh/src/replicas.ts'; import '../../deploy/bench/src/bench.ts';",
     'services/chassis/package.json': manifest,
     'services/chassis/src/errors.ts': 'export const errors = 1;',
     'services/chassis/src/testing/clock.ts': "import test from 'ava';",
@@ -93,6 +99,20 @@ const refused: [what: string, file: string, text: string, violation: string][] =
     "import '../../../deploy/local/src/ports.ts';",
     'mesh-imported: services/agent/src/service.ts → deploy/local/src/ports.ts',
   ],
+  ...(
+    [
+      ['servers/src/redis.ts', 'servers-import-ours', 'deploy/local/src/mesh.ts'],
+      ['local/src/mesh.ts', 'room-imports-outer', 'deploy/mesh/src/replicas.ts'],
+      ['mesh/src/replicas.ts', 'room-imports-outer', 'deploy/stories/src/stories.ts'],
+      ['mesh/src/replicas.ts', 'mesh-imports-unit', 'gateway/src/gateway.ts'],
+      ['bench/src/bench.ts', 'scripts-imported', 'scripts/src/up.ts'],
+    ] as const
+  ).map(([file, rule, to]): [string, string, string, string] => [
+    `${rule} in deploy/${file}`,
+    `deploy/${file}`,
+    `import '../../../${to}';`,
+    `${rule}: deploy/${file} → ${to}`,
+  ]),
   [
     'a chassis that knows a service',
     'services/chassis/src/errors.ts',

@@ -4,101 +4,116 @@ const service = '^services/(?!chassis/)([^/]+)/';
 const testCode = '(/test/|/testing/|\\.test\\.ts$)';
 const innerEdge = `${service}src/(rpc\\.ts$|on-[^/]+\\.ts$|graph/)`;
 const wiring = `${service}src/(service|main|wiring)\\.ts$`;
+const transport = [
+  '^services/chassis/src/(rpc|graph)/',
+  '(^|/)node_modules/(nice-grpc[^/]*|@grpc/[^/]+|graphql|kafkajs)(/|$)',
+];
+const dependencyTypesNot: ['type-only'] = ['type-only'];
 
 /** What a service's tables are read and written by; an object store keeps files instead. */
 export const store = '(?<!object)-store\\.ts$';
 
+type Ends = [from: IForbiddenRuleType['from'], to: IForbiddenRuleType['to']];
+const forbidden = (name: string, comment: string, ...[from, to]: Ends) => ({ name, comment, from, to });
+
 /** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
-export const rules: IForbiddenRuleType[] = [
-  {
-    name: 'import-leads-nowhere',
-    comment: 'It would escape every rule below.',
-    from: {},
-    to: { couldNotResolve: true },
-  },
-  {
-    name: 'service-imports-service',
-    comment: 'Services meet only through protos/.',
-    from: { path: service },
-    to: { path: service, pathNot: '^services/$1/' },
-  },
-  {
-    name: 'service-imports-gateway',
-    comment: 'Nothing behind the gateway knows it.',
-    from: { path: '^services/' },
-    to: { path: '^gateway/' },
-  },
-  {
-    name: 'gateway-imports-service',
-    comment: 'The gateway reaches services by the supergraph and by protos/.',
-    from: { path: '^gateway/' },
-    to: { path: service },
-  },
-  {
-    name: 'chassis-imports-service',
-    comment: 'What every service stands on knows none of them.',
-    from: { path: '^services/chassis/' },
-    to: { path: service },
-  },
-  {
-    name: 'protos-import-ours',
-    comment: 'Messages know nobody who sends them.',
-    from: { path: '^protos/' },
-    to: { path: '^(services|gateway|deploy|scripts)/' },
-  },
-  {
-    name: 'mesh-imported',
-    comment: 'deploy/ and scripts/ put the units together and are outermost.',
-    from: { path: '^(services|gateway|protos)/' },
-    to: { path: '^(deploy|scripts)/' },
-  },
-  {
-    name: 'production-imports-test-code',
-    comment:
-      'Tests and their helpers stay out of what runs. The bench and what stories stand on use the same stand-ins.',
-    from: { path: '^(services|gateway|protos|deploy|scripts)/', pathNot: [testCode, '^deploy/(bench|stories)/'] },
-    to: { path: [testCode, '(^|/)node_modules/ava/'], pathNot: '(^|/)node_modules/(?!ava/)' },
-  },
-  {
-    name: 'use-case-imports-edge',
-    comment: 'main.ts → service.ts → rpc.ts, graph/, on-*.ts → use cases → *-store.ts, and never back.',
-    from: { path: service, pathNot: [innerEdge, wiring, testCode] },
-    to: { path: innerEdge },
-  },
-  {
-    name: 'use-case-imports-transport',
-    comment: 'Use cases and stores know nothing of gRPC, GraphQL or Kafka: edges and wiring do. Types may pass.',
-    from: { path: `${service}src/`, pathNot: [innerEdge, wiring, `${service}src/ports\\.ts$`, testCode] },
-    to: {
-      path: [
-        '^services/chassis/src/(rpc|graph)/',
-        '(^|/)node_modules/(nice-grpc[^/]*|@grpc/[^/]+|graphql|kafkajs)(/|$)',
-      ],
-      dependencyTypesNot: ['type-only'],
-    },
-  },
-  {
-    name: 'wiring-imported',
-    comment: 'Only main.ts, tests and the mesh take the service as a whole.',
-    from: { path: service, pathNot: [wiring, testCode] },
-    to: { path: wiring },
-  },
-  {
-    name: 'edge-imports-store',
-    comment: 'An edge translates; it asks a use case, which asks the store. Types may pass.',
-    from: { path: innerEdge, pathNot: testCode },
-    to: { path: store, dependencyTypesNot: ['type-only'] },
-  },
-  {
-    name: 'main-imported',
-    comment: 'main.ts runs when it is imported; nothing else does.',
-    from: {},
-    to: { path: '^(gateway|services/[^/]+)/src/main\\.ts$' },
-  },
-  {
-    name: 'cycle',
-    comment: 'Files that import each other cannot be read one after the other. Types may.',
-    from: {},
-    to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
-  },
+export const rules: (IForbiddenRuleType & { comment: string })[] = [
+  forbidden('import-leads-nowhere', 'It would escape every rule below.', {}, { couldNotResolve: true }),
+  forbidden(
+    'service-imports-service',
+    'Services meet only through protos/.',
+    { path: service },
+    { path: service, pathNot: '^services/$1/' },
+  ),
+  forbidden(
+    'service-imports-gateway',
+    'Nothing behind the gateway knows it.',
+    { path: '^services/' },
+    { path: '^gateway/' },
+  ),
+  forbidden(
+    'gateway-imports-service',
+    'The gateway reaches services by the supergraph and by protos/.',
+    { path: '^gateway/' },
+    { path: service },
+  ),
+  forbidden(
+    'chassis-imports-service',
+    'What every service stands on knows none of them.',
+    { path: '^services/chassis/' },
+    { path: service },
+  ),
+  forbidden(
+    'protos-import-ours',
+    'Messages know nobody who sends them.',
+    { path: '^protos/' },
+    { path: '^(services|gateway|deploy|scripts)/' },
+  ),
+  forbidden(
+    'mesh-imported',
+    'deploy/ and scripts/ put the units together and are outermost.',
+    { path: '^(services|gateway|protos)/' },
+    { path: '^(deploy|scripts)/' },
+  ),
+  forbidden(
+    'servers-import-ours',
+    'Real servers are for whoever wants one, whatever else Parley is.',
+    { path: '^deploy/servers/' },
+    { path: '^(gateway|protos|scripts|services|deploy)/', pathNot: '^(deploy/servers|services/chassis)/' },
+  ),
+  forbidden(
+    'room-imports-outer',
+    'local and servers, then mesh, then stories and bench: each knows those before it.',
+    { path: '^deploy/(local|mesh)/' },
+    { path: '^deploy/', pathNot: ['^deploy/$1/', '^deploy/(local|servers)/'] },
+  ),
+  forbidden(
+    'mesh-imports-unit',
+    'A unit is a process there, known by its file and its settings.',
+    { path: '^deploy/mesh/' },
+    { path: [service, '^gateway/'] },
+  ),
+  forbidden('scripts-imported', 'Commands are outermost.', { pathNot: '^scripts/' }, { path: '^scripts/' }),
+  forbidden(
+    'production-imports-test-code',
+    'Tests and their helpers stay out of what runs. The bench and what stories stand on use the same stand-ins.',
+    { path: '^(services|gateway|protos|deploy|scripts)/', pathNot: [testCode, '^deploy/(bench|stories)/'] },
+    { path: [testCode, '(^|/)node_modules/ava/'], pathNot: '(^|/)node_modules/(?!ava/)' },
+  ),
+  forbidden(
+    'use-case-imports-edge',
+    'main.ts → service.ts → rpc.ts, graph/, on-*.ts → use cases → *-store.ts, and never back.',
+    { path: service, pathNot: [innerEdge, wiring, testCode] },
+    { path: innerEdge },
+  ),
+  forbidden(
+    'use-case-imports-transport',
+    'Use cases and stores know nothing of gRPC, GraphQL or Kafka: edges and wiring do. Types may pass.',
+    { path: `${service}src/`, pathNot: [innerEdge, wiring, `${service}src/ports\\.ts$`, testCode] },
+    { path: transport, dependencyTypesNot },
+  ),
+  forbidden(
+    'wiring-imported',
+    'Only main.ts, tests and the mesh take the service as a whole.',
+    { path: service, pathNot: [wiring, testCode] },
+    { path: wiring },
+  ),
+  forbidden(
+    'edge-imports-store',
+    'An edge translates; it asks a use case, which asks the store. Types may pass.',
+    { path: innerEdge, pathNot: testCode },
+    { path: store, dependencyTypesNot },
+  ),
+  forbidden(
+    'main-imported',
+    'main.ts runs when it is imported; nothing else does.',
+    {},
+    { path: '^(gateway|services/[^/]+)/src/main\\.ts$' },
+  ),
+  forbidden(
+    'cycle',
+    'Files that import each other cannot be read one after the other. Types may.',
+    {},
+    { circular: true, viaOnly: { dependencyTypesNot } },
+  ),
 ];

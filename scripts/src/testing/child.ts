@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,37 +13,22 @@ export interface ChildOptions {
   env?: Record<string, string>;
 }
 
-/** One of the commands in scripts/, as a process of its own. */
-export interface Child {
-  pid: number;
-  /** What it wrote so far. */
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Its exit code, or the signal that ended it. */
-  ended: Promise<number | NodeJS.Signals>;
-  kill(signal: NodeJS.Signals): void;
-  write(text: string): void;
-  /** No more input. */
-  endInput(): void;
-  /** Resolves when what it wrote to stdout matches; rejects when it ended before. */
-  says(pattern: RegExp): Promise<void>;
-}
+export type Child = ReturnType<typeof startChild>;
 
 /** The flags of Node that `scripts/up` gives. */
 export const upFlags =
   /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
 
-/** Starts `scripts/src/<command>.ts`; it is killed with the test, or with whatever else tears down. */
+/** Starts `scripts/src/<command>.ts` as a process of its own; it is killed with the test. */
 export function startChild(
-  t: Pick<ExecutionContext, 'teardown'>,
+  t: ExecutionContext,
   command: string,
   { args = [], flags = [], env = {} }: ChildOptions = {},
-): Child {
+) {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn(process.execPath, [...flags, join(root, `scripts/src/${command}.ts`), ...args], {
     cwd: root,
     env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env },
-    stdio: ['pipe', 'pipe', 'pipe'],
   });
   const written = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
@@ -53,7 +38,12 @@ export function startChild(
     });
   }
   child.stdin.on('error', () => undefined); // it may end before it has read everything
-  const ended = endOf(child);
+  let isOver = false;
+  // `close` rather than `exit`: what it wrote last has arrived by then.
+  const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => {
+    isOver = true;
+    return code ?? signal;
+  });
   t.teardown(async () => {
     child.kill('SIGKILL');
     await ended;
@@ -61,35 +51,25 @@ export function startChild(
 
   return {
     pid: child.pid ?? 0,
-    get stdout() {
+    /** What it wrote so far. */
+    get stdout(): string {
       return written.stdout;
     },
-    get stderr() {
+    get stderr(): string {
       return written.stderr;
     },
+    /** Its exit code, or the signal that ended it. */
     ended,
-    kill: (signal) => void child.kill(signal),
-    write: (text) => void child.stdin.write(text),
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
+    write: (text: string) => void child.stdin.write(text),
+    /** No more input. */
     endInput: () => void child.stdin.end(),
-    async says(pattern) {
-      let over = false;
-      const end = ended.then((result) => {
-        over = true;
-        return result;
-      });
+    /** Resolves when what it wrote to stdout matches. @throws Error with all that it wrote when it ended before. */
+    async says(pattern: RegExp): Promise<void> {
       while (!pattern.test(written.stdout)) {
-        if (over) {
-          const output = `${written.stdout}${written.stderr}`;
-          throw new Error(`${command} ended with ${await end} and never said ${pattern}; it said:\n${output}`);
-        }
-        await Promise.race([once(child, 'wrote'), end]);
+        if (isOver) throw new Error(`${command} never said ${pattern}; it said:\n${written.stdout}${written.stderr}`);
+        await Promise.race([once(child, 'wrote'), ended]);
       }
     },
   };
-}
-
-/** `close` rather than `exit`: what it wrote last has arrived by then. */
-async function endOf(child: ChildProcess): Promise<number | NodeJS.Signals> {
-  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  return code ?? signal ?? 'SIGKILL';
 }

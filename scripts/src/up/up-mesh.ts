@@ -42,57 +42,61 @@ export async function upMesh(env: NodeJS.ProcessEnv, { dataFolder, showLogs }: U
   const folder = join(dataFolder, 'mesh');
   for (const each of [dataFolder, folder]) prepareDataFolder(each);
 
-  await using stack = new AsyncDisposableStack(); // last opened, first closed
-  const lock = lockFolder(folder, '', () => undefined);
-  stack.defer(() => lock.release());
-  const onLine = (name: string, line: string) => void process.stdout.write(`${shortLine(name, line)}\n`);
-  const logs = new Logs({ folder: join(folder, 'logs'), onLine: showLogs ? onLine : undefined });
-  stack.defer(() => logs.close());
-  const say = (text: string) => {
-    logs.tell(text);
-    if (!showLogs) process.stdout.write(`parley: ${text}\n`);
-  };
+  const stack = new AsyncDisposableStack(); // last opened, first closed
+  try {
+    const lock = lockFolder(folder, '', () => undefined);
+    stack.defer(() => lock.release());
+    const onLine = (name: string, line: string) => void process.stdout.write(`${shortLine(name, line)}\n`);
+    const logs = new Logs({ folder: join(folder, 'logs'), onLine: showLogs ? onLine : undefined });
+    stack.defer(() => logs.close());
+    const say = (text: string) => {
+      logs.tell(text);
+      if (!showLogs) process.stdout.write(`parley: ${text}\n`);
+    };
 
-  const numbers = { GATEWAY_PORT: port.default(4000), ...poolSizeSetting };
-  const { GATEWAY_PORT: publicPort, DATABASE_POOL_SIZE: poolSize } = readSettings(env, numbers);
-  if (publicPort !== 0 && !(await isFree(publicPort))) {
-    throw new Error(`Port ${publicPort} on 127.0.0.1 is taken by another program.`);
+    const numbers = { GATEWAY_PORT: port.default(4000), ...poolSizeSetting };
+    const { GATEWAY_PORT: publicPort, DATABASE_POOL_SIZE: poolSize } = readSettings(env, numbers);
+    if (publicPort !== 0 && !(await isFree(publicPort))) {
+      throw new Error(`Port ${publicPort} on 127.0.0.1 is taken by another program.`);
+    }
+    const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
+    const { models } = readMeshSettings(given);
+
+    const folders = { ...foldersOf(env), ...(!env.PARLEY_SERVERS_DIR && { data: join(dataFolder, 'servers') }) };
+    makeDataFolder(folders.data);
+    const servers = await startMeshServers({ folders, env, only: ['postgres', 'redis', 'kafka', 's3'], signal, say });
+    stack.defer(() => servers.stop());
+    const { LOG_FILE: _, ...settings }: Environment = { ...given, ...servers.env };
+    signal.throwIfAborted();
+    await Promise.all([
+      told(logs, (terminal) => migrateAll(schemas, settings, terminal)),
+      told(logs, (terminal) => topicsCommand(topics, undefined, settings, terminal)),
+    ]);
+
+    const mesh = await startProcessMesh({ env: settings, publicPort, logs, say, signal });
+    kill = mesh.kill;
+    stack.defer(mesh.stop);
+    const published = publish(mesh, dataFolder);
+    await published.start();
+    stack.defer(() => published.stop());
+
+    const gateways = mesh.replicas.flatMap(({ ports }) => ports.public ?? []);
+    const withSchema = mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length;
+    const rows: [string, string][] = [
+      ['gateways', `${gateways.map((each) => `http://127.0.0.1:${each}/graphql`).join('  ')}   (each alone)`],
+      ...servers.shown,
+      ['connections', `at most ${withSchema * poolSize} to PostgreSQL: ${withSchema} processes, ${poolSize} each`],
+      ['processes', mesh.processes.map(({ name }) => name).join(' ')],
+      ['data', shown(dataFolder)],
+      ['logs', `${shown(logs.folder)}/<process>.log`],
+      ['all logs', `tail -f ${shown(logs.joinedFile)}`],
+    ];
+    const what = ` as ${mesh.processes.length} processes`;
+    process.stdout.write(banner({ what, url: `http://localhost:${mesh.publicPort}`, models, rows }));
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    await stack.disposeAsync();
   }
-  const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
-  const { models } = readMeshSettings(given);
-
-  const folders = { ...foldersOf(env), ...(!env.PARLEY_SERVERS_DIR && { data: join(dataFolder, 'servers') }) };
-  makeDataFolder(folders.data);
-  const servers = await startMeshServers({ folders, env, only: ['postgres', 'redis', 'kafka', 's3'], signal, say });
-  stack.defer(() => servers.stop());
-  const { LOG_FILE: _, ...settings }: Environment = { ...given, ...servers.env };
-  signal.throwIfAborted();
-  await Promise.all([
-    told(logs, (terminal) => migrateAll(schemas, settings, terminal)),
-    told(logs, (terminal) => topicsCommand(topics, undefined, settings, terminal)),
-  ]);
-
-  const mesh = await startProcessMesh({ env: settings, publicPort, logs, say, signal });
-  kill = mesh.kill;
-  stack.defer(mesh.stop);
-  const published = publish(mesh, dataFolder);
-  await published.start();
-  stack.defer(() => published.stop());
-
-  const gateways = mesh.replicas.flatMap(({ ports }) => ports.public ?? []);
-  const withSchema = mesh.replicas.filter(({ unit }) => schemas.some(({ name }) => name === unit)).length;
-  const rows: [string, string][] = [
-    ['gateways', `${gateways.map((each) => `http://127.0.0.1:${each}/graphql`).join('  ')}   (each alone)`],
-    ...servers.shown,
-    ['connections', `at most ${withSchema * poolSize} to PostgreSQL: ${withSchema} processes, ${poolSize} each`],
-    ['processes', mesh.processes.map(({ name }) => name).join(' ')],
-    ['data', shown(dataFolder)],
-    ['logs', `${shown(logs.folder)}/<process>.log`],
-    ['all logs', `tail -f ${shown(logs.joinedFile)}`],
-  ];
-  const what = ` as ${mesh.processes.length} processes`;
-  process.stdout.write(banner({ what, url: `http://localhost:${mesh.publicPort}`, models, rows }));
-  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Runs a command whose report belongs into the log. @throws Error with what it says when it fails. */

@@ -5,8 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
-import { complete } from './complete.ts';
-import { entriesWithHost, type Lockfile, missingOptionals } from './lockfile.ts';
+import { complete, entriesWithHost, type Lockfile, missingOptionals } from './lockfile.ts';
 
 const committed = (): Lockfile => JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 
@@ -38,14 +37,12 @@ test('the lockfile names no host of a registry', (t) => {
   t.deepEqual(entriesWithHost(committed()), []);
 });
 
-test('npm ci takes the lockfile on a machine with an empty cache', async (t) => {
-  await t.notThrowsAsync(npmCi(t, committed()));
-});
-
-test('npm ci refuses a lockfile that lacks an optional package, and takes it once completed', async (t) => {
+test('npm ci refuses a lockfile that lacks an optional package, and takes it once completed, as it stands here', async (t) => {
   const lacking = without(committed(), '@biomejs/cli-darwin-arm64');
   await t.throwsAsync(npmCi(t, lacking), { message: /Missing: @biomejs\/cli-darwin-arm64@/ });
-  await t.notThrowsAsync(npmCi(t, complete(lacking)));
+  const completed = complete(lacking);
+  await t.notThrowsAsync(npmCi(t, completed));
+  t.deepEqual(Object.keys(completed.packages), Object.keys(committed().packages));
 });
 
 test('an added package is bound to the platform that its name tells', (t) => {
