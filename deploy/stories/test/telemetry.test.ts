@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, globSync, openSync, readSync, statSync } from 'node:fs';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
@@ -73,7 +73,7 @@ function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
   const lines = observed
     .log()
     .split('\n')
-    .filter((line) => line.includes('"requestId"'));
+    .filter((line) => line.includes('"msg":"request"'));
   const told = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
   const traces = new Set(told.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
   const spans = observed.spans();
@@ -303,7 +303,7 @@ interface Observed {
   log(): string;
   /** Its spans, as it sent them. */
   spansText(): string;
-  spans(): Span[];
+  spans(): readonly Span[];
   /** Resolves when all that was done before has been told. */
   toldAll(): Promise<void>;
 }
@@ -312,12 +312,16 @@ interface Observed {
 function observe(mesh: TestMesh): Observed {
   const log = tailOf(mesh.logs);
   const spansText = tailOf(mesh.spans);
+  const found: Span[] = [];
+  let parsed = 0;
   const spans = () => {
-    const requests = spansText().split('\n').filter(Boolean);
-    return requests.flatMap((body) => {
+    const text = spansText();
+    for (const body of text.slice(parsed).split('\n').filter(Boolean)) {
       const { resourceSpans } = JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
-      return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
-    });
+      found.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    }
+    parsed = text.length;
+    return found;
   };
   return {
     log,
@@ -341,16 +345,21 @@ function observe(mesh: TestMesh): Observed {
 
 /** What is written from now on to the files of a pattern. Whole lines alone. */
 function tailOf(pattern: string): () => string {
-  const from = new Map(globSync(pattern).map((file) => [file, statSync(file).size]));
-  return () =>
-    globSync(pattern)
-      .map((file) => {
-        const text = readFileSync(file)
-          .subarray(from.get(file) ?? 0)
-          .toString('utf8');
-        return text.slice(0, text.lastIndexOf('\n') + 1);
-      })
-      .join('');
+  const places = new Map(globSync(pattern).map((file) => [file, statSync(file).size]));
+  let text = '';
+  return () => {
+    for (const file of globSync(pattern)) {
+      const from = places.get(file) ?? 0;
+      const bytes = Buffer.alloc(statSync(file).size - from);
+      const descriptor = openSync(file, 'r');
+      readSync(descriptor, bytes, 0, bytes.length, from);
+      closeSync(descriptor);
+      const whole = bytes.subarray(0, bytes.lastIndexOf('\n') + 1);
+      text += whole.toString('utf8');
+      places.set(file, from + whole.length);
+    }
+    return text;
+  };
 }
 
 /** The trace of a request that all have logged who have to do with a turn; undefined while they have not. */
