@@ -1,4 +1,4 @@
-import type { IForbiddenRuleType } from 'dependency-cruiser';
+import type { IRegularForbiddenRuleType as Rule } from 'dependency-cruiser';
 
 const service = '^services/(?!chassis/)([^/]+)/';
 const testCode = '(/test/|/testing/|\\.test\\.ts$)';
@@ -8,16 +8,15 @@ const transport = [
   '^services/chassis/src/(rpc|graph)/',
   '(^|/)node_modules/(nice-grpc[^/]*|@grpc/[^/]+|graphql|kafkajs)(/|$)',
 ];
-const dependencyTypesNot: ['type-only'] = ['type-only'];
+const dependencyTypesNot: Rule['to']['dependencyTypesNot'] = ['type-only'];
 
 /** What a service's tables are read and written by; an object store keeps files instead. */
 export const store = '(?<!object)-store\\.ts$';
 
-type Ends = [from: IForbiddenRuleType['from'], to: IForbiddenRuleType['to']];
-const forbidden = (name: string, comment: string, ...[from, to]: Ends) => ({ name, comment, from, to });
+const forbidden = (name: string, comment: string, from: Rule['from'], to: Rule['to']) => ({ name, comment, from, to });
 
 /** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
-export const rules: (IForbiddenRuleType & { comment: string })[] = [
+export const rules: Rule[] = [
   forbidden('import-leads-nowhere', 'It would escape every rule below.', {}, { couldNotResolve: true }),
   forbidden(
     'service-imports-service',

@@ -13,7 +13,7 @@ export async function listMigrations(schemas: SchemaDeclaration[]): Promise<stri
   const steps: Step[] = [];
   try {
     for (const schema of schemas) {
-      steps.push(...(await observeMigrations({ url: database.url, schema, schemaName: schema.name })));
+      steps.push(...(await observeMigrations(database.url, schema, schema.name)));
     }
   } finally {
     await database.stop();

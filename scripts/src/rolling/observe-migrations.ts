@@ -16,38 +16,29 @@ export interface Step {
   losses: string[];
 }
 
-export interface ObservedSchema {
-  /** A database that may be written to, e.g. an embedded one in memory. */
-  url: string;
-  schema: SchemaDeclaration;
-  /** A schema that is not there yet, and stays. */
-  schemaName: string;
-}
-
-/** Migrates an empty schema, and looks at the database's own catalogue before and after each step. */
-export async function observeMigrations({ url, schema, schemaName }: ObservedSchema): Promise<Step[]> {
+/** Migrates a schema that is not there yet, and stays, and looks at the database's own catalogue before and after each step. */
+export async function observeMigrations(url: string, schema: SchemaDeclaration, schemaName: string): Promise<Step[]> {
   const steps: Step[] = [];
   await migrateSchema({
     url,
     appUrl: url,
     schema,
     schemaName,
-    apply: async (migration, knex) => void steps.push(await observed(schema.name, migration, knex)),
+    apply: async (migration, knex) => void steps.push(await observe(schema.name, migration, knex)),
   });
   return steps;
 }
 
-async function observed(owner: string, { name, contracts, up }: Migration, knex: Knex.Transaction): Promise<Step> {
+/** Applies one migration of a schema in its transaction. */
+export async function observe(owner: string, migration: Migration, knex: Knex.Transaction): Promise<Step> {
+  const { name, contracts, up } = migration;
   const before = await readCatalogue(knex);
   const statements: string[] = [];
   const note = ({ sql, bindings = [] }: { sql: string; bindings?: unknown[] }) =>
     statements.push([bare(sql), ...bindings.map((each) => JSON.stringify(each))].join(' '));
   knex.on('query', note);
-  try {
-    await up(knex);
-  } finally {
-    knex.off('query', note);
-  }
+  await up(knex);
+  knex.off('query', note);
   return {
     name: name.startsWith('chassis/') ? name : `${owner}/${name}`,
     contracts,
