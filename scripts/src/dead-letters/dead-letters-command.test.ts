@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { topicsCommand } from '@parley/mesh/topics-command';
-import { startServers } from '@parley/servers/start-servers';
-import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
 import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';
+
+const { TEST_KAFKA_BROKERS: KAFKA_BROKERS = '' } = process.env;
+const env = { KAFKA_BROKERS };
+const kafkaTest = KAFKA_BROKERS ? test : test.skip;
 
 function terminal() {
   const told = { stdout: '', stderr: '' };
@@ -13,13 +15,11 @@ function terminal() {
   return { told, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
 }
 
-serverTest(['kafka'], 'topics are made once, with the declared partitions and retention', async (t) => {
-  const servers = await startServers({ only: ['kafka'] });
-  t.teardown(() => servers.stop());
+kafkaTest('topics are made once, with the declared partitions and retention', async (t) => {
   const declared = { name: `test-${randomUUID()}`, partitions: 2, retentionMs: 3_600_000 };
   const run = async (topic: typeof declared) => {
     const { told, streams } = terminal();
-    t.is(await topicsCommand([topic], undefined, servers.env, streams), 0, told.stderr);
+    t.is(await topicsCommand([topic], undefined, env, streams), 0, told.stderr);
     return told.stdout
       .trim()
       .split('\n')
@@ -34,71 +34,56 @@ serverTest(['kafka'], 'topics are made once, with the declared partitions and re
   ]);
 });
 
-serverTest(
-  ['kafka'],
-  'dead letters are listed without their payload, and those asked for are sent again once',
-  async (t) => {
-    const servers = await startServers({ only: ['kafka'] });
-    t.teardown(() => servers.stop());
-    const brokers = (servers.env.KAFKA_BROKERS ?? '').split(',');
-    const topic = `test-${randomUUID()}`;
-    await topicsCommand(
-      [{ name: topic, partitions: 2, retentionMs: 3_600_000 }],
-      undefined,
-      servers.env,
-      terminal().streams,
-    );
-    const bus = kafkaEventBus({ brokers, backoffMs: () => 1 });
-    t.teardown(() => bus.close());
-    let mended = false;
-    const taken: string[] = [];
-    await bus.subscribe({
-      group: 'judge',
-      topics: [topic],
-      maxAttempts: 2,
-      async handler({ key }) {
-        if (!mended) throw new Error('no ink');
-        taken.push(key);
-      },
-    });
-    const event = (key: string) => ({
-      id: randomUUID(),
-      topic,
-      type: 'test.happened.v1',
-      source: 'test',
-      key,
-      tenantId: 3,
-      time: new Date(),
-      data: new TextEncoder().encode('a secret'),
-    });
-    const [one, two] = [event('1'), event('2')];
-    await bus.publish([one, two]);
-    const run = async (request: Partial<DeadLetterRequest>) => {
-      const { told, streams } = terminal();
-      t.is(
-        await deadLettersCommand({ action: 'list', topic, all: false, ...request }, servers.env, streams),
-        0,
-        told.stderr,
-      );
-      return told.stdout.trim().split('\n');
-    };
-    const listed = await eventually('both letters are there', async () => {
-      const lines = await run({});
-      return lines.at(-1) === '2 dead letters' && lines;
-    });
-    t.notRegex(listed.join(), /secret/u);
-    t.like(JSON.parse(listed[0] ?? ''), { group: 'judge', attempts: 2, reason: 'Error: no ink', tenantId: 3 });
-    t.deepEqual(await run({ group: 'other' }), ['0 dead letters']);
+kafkaTest('dead letters are listed without their payload, and those asked for are sent again once', async (t) => {
+  const brokers = KAFKA_BROKERS.split(',');
+  const topic = `test-${randomUUID()}`;
+  await topicsCommand([{ name: topic, partitions: 2, retentionMs: 3_600_000 }], undefined, env, terminal().streams);
+  const bus = kafkaEventBus({ brokers, backoffMs: () => 1 });
+  t.teardown(() => bus.close());
+  let mended = false;
+  const taken: string[] = [];
+  await bus.subscribe({
+    group: 'judge',
+    topics: [topic],
+    maxAttempts: 2,
+    async handler({ key }) {
+      if (!mended) throw new Error('no ink');
+      taken.push(key);
+    },
+  });
+  const event = (key: string) => ({
+    id: randomUUID(),
+    topic,
+    type: 'test.happened.v1',
+    source: 'test',
+    key,
+    tenantId: 3,
+    time: new Date(),
+    data: new TextEncoder().encode('a secret'),
+  });
+  const [one, two] = [event('1'), event('2')];
+  await bus.publish([one, two]);
+  const run = async (request: Partial<DeadLetterRequest>) => {
+    const { told, streams } = terminal();
+    t.is(await deadLettersCommand({ action: 'list', topic, all: false, ...request }, env, streams), 0, told.stderr);
+    return told.stdout.trim().split('\n');
+  };
+  const listed = await eventually('both letters are there', async () => {
+    const lines = await run({});
+    return lines.at(-1) === '2 dead letters' && lines;
+  });
+  t.notRegex(listed.join(), /secret/u);
+  t.like(JSON.parse(listed[0] ?? ''), { group: 'judge', attempts: 2, reason: 'Error: no ink', tenantId: 3 });
+  t.deepEqual(await run({ group: 'other' }), ['0 dead letters']);
 
-    mended = true;
-    t.is((await run({ action: 'replay', id: one.id, group: 'judge' })).at(-1), '1 dead letter sent again');
-    t.is((await run({ action: 'replay', id: one.id })).at(-1), '0 dead letters sent again');
-    await eventually('it is taken', () => taken.length > 0);
-    t.deepEqual(taken, ['1']);
-    t.is((await run({})).at(-1), '1 dead letter');
-    t.is((await run({ all: true })).at(-1), '2 dead letters');
-  },
-);
+  mended = true;
+  t.is((await run({ action: 'replay', id: one.id, group: 'judge' })).at(-1), '1 dead letter sent again');
+  t.is((await run({ action: 'replay', id: one.id })).at(-1), '0 dead letters sent again');
+  await eventually('it is taken', () => taken.length > 0);
+  t.deepEqual(taken, ['1']);
+  t.is((await run({})).at(-1), '1 dead letter');
+  t.is((await run({ all: true })).at(-1), '2 dead letters');
+});
 
 test('without brokers both commands say which setting is missing', async (t) => {
   const { told, streams } = terminal();
