@@ -1,5 +1,5 @@
 import type { EngineName } from '@parley/servers/engine';
-import { down, type FleetOptions, type Server, settingsOf, status, up } from '@parley/servers/fleet';
+import { down, type FleetOptions, settingsOf, status, up } from '@parley/servers/fleet';
 
 export interface MeshServers {
   /** What units are configured with. */
@@ -19,28 +19,23 @@ const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
  * @throws Error that says which of the needed ones this machine cannot have, and why; then none is left that was started.
  */
 export async function startMeshServers(options: FleetOptions): Promise<MeshServers> {
-  const before = await status(options);
-  const stays = ({ name }: Server['engine']) =>
-    before.some(({ engine, state }) => engine.name === name && state === 'up');
-  const ours = before.flatMap(({ engine }) => (stays(engine) ? [] : [engine.name]));
+  const running = (await status(options)).flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
+  const ours = options.only.filter((name) => !running.includes(name));
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));
-
   try {
     const servers = await up({ ...options, endWithParent: true });
-    const shown = servers.map((server): [string, string] => {
-      const { engine } = server;
-      if (server.state === 'up') {
-        return [
-          engine.title,
-          `127.0.0.1:${server.place.ports.main}${stays(engine) ? ', was up before and stays' : ''}`,
-        ];
-      }
-      return [engine.title, 'reason' in server ? `left out, ${server.reason}` : engine.setting];
-    });
     const absent = servers.flatMap((server) =>
       'reason' in server && needed.includes(server.engine.name) ? [`${server.engine.title}: ${server.reason}`] : [],
     );
     if (absent.length > 0) throw new Error(`The mesh needs these servers:\n  ${absent.join('\n  ')}`);
+    const shown = servers.map((server): [string, string] => {
+      const { title, setting, name } = server.engine;
+      if (server.state !== 'up') return [title, 'reason' in server ? `left out, ${server.reason}` : setting];
+      return [
+        title,
+        `127.0.0.1:${server.place.ports.main}${running.includes(name) ? ', was up before and stays' : ''}`,
+      ];
+    });
     return { env: settingsOf(servers, options.env), shown, stop };
   } catch (error) {
     await stop();

@@ -53,7 +53,7 @@ export async function startProcessMesh(options: ProcessMeshOptions, replans = 2)
 }
 
 async function startOnce(options: ProcessMeshOptions): Promise<ProcessMesh> {
-  const { say, signal, wire = (_replica, own) => own, tap = () => ({}), plan = planReplicas, ...rest } = options;
+  const { signal, wire = (_replica, own) => own, tap = () => ({}), plan = planReplicas, ...rest } = options;
   const waves = await plan();
   const replicas = waves.flat();
   const env = { ...options.env };
@@ -68,16 +68,15 @@ async function startOnce(options: ProcessMeshOptions): Promise<ProcessMesh> {
     env[`${unit.toUpperCase()}_GRAPH_URL`] = `http://127.0.0.1:${proxy.port}`;
   }
   const running = waves.map((wave) =>
-    wave.map(
-      (replica) =>
-        new ReplicaProcess({
-          ...rest,
-          ...replica,
-          say,
-          env: wire(replica, { ...env, ...portSettings(replica) }),
-          readyUrl: `http://127.0.0.1:${replica.ports.ops}/readyz`,
-        }),
-    ),
+    wave.map((replica) => {
+      const readyUrl = `http://127.0.0.1:${replica.ports.ops}/readyz`;
+      return new ReplicaProcess({
+        ...rest,
+        ...replica,
+        readyUrl,
+        env: wire(replica, { ...env, ...portSettings(replica) }),
+      });
+    }),
   );
   const processes = running.flat();
   const kill = () => {
@@ -87,7 +86,7 @@ async function startOnce(options: ProcessMeshOptions): Promise<ProcessMesh> {
   async function stop(): Promise<void> {
     const timer = setTimeout(() => {
       const left = processes.filter((each) => each.pid !== undefined).map(({ name }) => name);
-      say(`${left.join(', ')} did not stop in time and is killed`);
+      options.say(`${left.join(', ')} did not stop in time and is killed`);
       kill();
     }, stopPatienceMs);
     await front.close();

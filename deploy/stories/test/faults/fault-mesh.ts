@@ -30,6 +30,9 @@ export const fullLength = process.env.PARLEY_FAULTS === 'full';
 /** For the short form alone: at full length it is the ordinary leases and deadlines that have to run out. */
 const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', KAFKA_STALLED_AFTER_MS: '5000' };
 
+/** Where logs stay when the mesh has gone. */
+const keptLogs = process.env.PARLEY_FAULT_LOGS;
+
 /** Settings of every unit, over those that the harness gives; and what is put between a unit and what it talks to. */
 export type FaultMeshOptions = Partial<Pick<ProcessMeshOptions, 'env' | 'wire' | 'tap'>>;
 
@@ -76,7 +79,7 @@ async function start(
     ...testEnvironment(model.env),
     ...servers.env,
     ...(!fullLength && shortSettings),
-    LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
+    LOG_LEVEL: process.env.LOG_LEVEL ?? (keptLogs ? 'info' : 'warn'),
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     ...env,
   };
@@ -85,7 +88,6 @@ async function start(
   const toPostgres = await postgresLine(servers.env.DATABASE_URL ?? '');
   started.defer(() => toPostgres.close());
 
-  const keptLogs = process.env.PARLEY_FAULT_LOGS;
   mkdirSync(keptLogs ?? tmpdir(), { recursive: true });
   const logFolder = mkdtempSync(join(keptLogs ?? tmpdir(), 'parley-faults-'));
   const logs = new Logs({ folder: logFolder });
@@ -135,7 +137,7 @@ async function start(
     return fetch(`http://127.0.0.1:${replicas.find((each) => each.name === name)?.ports.ops}${path}`);
   }
 
-  /** Those that have nobody's answer, or one that is wrong. */
+  /** What is still to be done; once that is nothing, what is wrong. */
   async function problems(repeats: number): Promise<string[]> {
     const left = await checker.left();
     if (left.length > 0) return left;

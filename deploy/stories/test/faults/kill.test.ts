@@ -7,7 +7,7 @@ import { createAgent, startSession } from '../../src/conversation.ts';
 import { judgement } from '../../src/scripted-model.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { type HeldTurn, holdTurns } from './held-turns.ts';
-import { seconds, traffic } from './traffic.ts';
+import { seconds } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
 const turnsInFlight = fullLength ? 200 : 40;
@@ -50,15 +50,17 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   const mesh = await shared();
   const gate = await judgesAtWork(mesh, names.join(' and '));
   const { turns, release } = await holdTurns(mesh, turnsInFlight);
-  const { talk } = await traffic(mesh);
+  const visitor = await mesh.person();
+  const { id: visit } = await startSession(visitor, await createAgent(visitor));
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
   // Whoever comes meanwhile is served, by the replicas that are left and by those that come back.
-  const talking = talk();
+  const served = mesh.ledger.send(visitor, visit, `Sent after the end of ${names.join(' and ')}`);
   const backMs = await Promise.all(deaths.map(({ back }) => back()));
   const restarted = performance.now();
   release();
   gate.open();
-  await talking;
+  await served;
+  await mesh.ledger.end(visitor, visit);
   const enough = async () => (await endsOf(mesh, turns)).ended.length >= turns.length * 0.99;
   while (!(await enough())) {
     t.true(performance.now() - restarted < goalMs, '99 % are done');
@@ -74,6 +76,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
     `${turns.length} turns in flight, ${names.join(', ')} back after ${backMs.map(seconds).join(', ')}; 99 % done ` +
       `${seconds(tookMs)} later, ${failures.length} recorded failures`,
   );
+  t.true(tookMs < goalMs);
   const failed = new Set(failures.map(({ sessionId }) => sessionId));
   for (const { sessionId, reply } of turns) {
     if (!failed.has(sessionId)) t.is(replies.get(sessionId), reply);
