@@ -1,15 +1,6 @@
 import type { EngineName } from '@parley/servers/engine';
 import { down, type FleetOptions, settingsOf, status, up } from '@parley/servers/fleet';
 
-export interface MeshServers {
-  /** What units are configured with. */
-  env: Record<string, string>;
-  /** Which server does what, for the banner. */
-  shown: [string, string][];
-  /** Stops those that were not up before. */
-  stop(): Promise<void>;
-}
-
 /** Without S3 nobody can keep a file, and all else works. */
 const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
@@ -18,9 +9,10 @@ const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
  * process, however that ends: none is left by a kill.
  * @throws Error that says which of the needed ones this machine cannot have, and why; then none is left that was started.
  */
-export async function startMeshServers(options: FleetOptions): Promise<MeshServers> {
+export async function startMeshServers(options: FleetOptions) {
   const running = (await status(options)).flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
   const ours = options.only.filter((name) => !running.includes(name));
+  /** Stops those that were not up before. */
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));
   try {
     const servers = await up({ ...options, endWithParent: true });
@@ -28,6 +20,7 @@ export async function startMeshServers(options: FleetOptions): Promise<MeshServe
       'reason' in server && needed.includes(server.engine.name) ? [`${server.engine.title}: ${server.reason}`] : [],
     );
     if (absent.length > 0) throw new Error(`The mesh needs these servers:\n  ${absent.join('\n  ')}`);
+    /** Which server does what, for the banner. */
     const shown = servers.map((server): [string, string] => {
       const { title, setting, name } = server.engine;
       if (server.state !== 'up') return [title, 'reason' in server ? `left out, ${server.reason}` : setting];

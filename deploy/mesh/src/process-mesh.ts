@@ -5,16 +5,7 @@ import { addressesOf, planReplicas, portSettings, type Replica } from './replica
 import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
 /** Every unit as processes of their own, kept running. */
-export interface ProcessMesh {
-  replicas: Replica[];
-  processes: ReplicaProcess[];
-  /** The port in front of all gateways. */
-  publicPort: number;
-  /** In good order: whoever asks others goes first. Whoever is left after 20 s is killed. */
-  stop(): Promise<void>;
-  /** At once. */
-  kill(): void;
-}
+export type ProcessMesh = Awaited<ReturnType<typeof startOnce>>;
 
 export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' | 'say' | 'backoffMs'> {
   /** What every process gets: engines, keys, settings. */
@@ -52,7 +43,7 @@ export async function startProcessMesh(options: ProcessMeshOptions, replans = 2)
   }
 }
 
-async function startOnce(options: ProcessMeshOptions): Promise<ProcessMesh> {
+async function startOnce(options: ProcessMeshOptions) {
   const { signal, wire = (_replica, own) => own, tap = () => ({}), plan = planReplicas, ...rest } = options;
   const waves = await plan();
   const replicas = waves.flat();
@@ -79,10 +70,12 @@ async function startOnce(options: ProcessMeshOptions): Promise<ProcessMesh> {
     }),
   );
   const processes = running.flat();
+  /** At once. */
   const kill = () => {
     for (const each of processes) each.kill();
   };
 
+  /** In good order: whoever asks others goes first. Whoever is left after 20 s is killed. */
   async function stop(): Promise<void> {
     const timer = setTimeout(() => {
       const left = processes.filter((each) => each.pid !== undefined).map(({ name }) => name);
@@ -108,5 +101,5 @@ async function startOnce(options: ProcessMeshOptions): Promise<ProcessMesh> {
     await stop();
     throw error;
   }
-  return { replicas, processes, publicPort: front.port, stop, kill };
+  return { replicas, processes, /** In front of all gateways. */ publicPort: front.port, stop, kill };
 }
