@@ -6,7 +6,7 @@ import { ada, agentUnit, inTenant, made } from './agent-unit.ts';
 const owner = inTenant(1);
 
 test('the mesh reads an agent, deleted and inactive ones included', async (t) => {
-  const unit = await agentUnit(t);
+  const unit = await agentUnit(t, {}, { migrated: false });
   const { id } = await made(unit, owner, { openingGreeting: 'Hi.', evaluationRecommendationLabels: [] });
   const read = async () => (await unit.rpc.getAgent({ agentId: id }, { caller: owner })).agent;
 

@@ -30,11 +30,18 @@ export interface AgentUnit {
   transactions(): number;
 }
 
-/** The unit on real loopback servers and a schema of its own, both gone with the test. */
-export async function agentUnit(t: ExecutionContext, env: Record<string, string> = {}): Promise<AgentUnit> {
+/**
+ * The unit on real loopback servers, which are gone with the test, and a schema of its own. Where that is not migrated beforehand,
+ * the unit does it.
+ */
+export async function agentUnit(
+  t: ExecutionContext,
+  env: Record<string, string> = {},
+  { migrated = true } = {},
+): Promise<AgentUnit> {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // nobody is there
-  const database = await testSchema(t, agentSchema, { migrate: false }); // the unit does
+  const database = await testSchema(t, agentSchema, { migrate: migrated });
   let transactions = 0;
   const counted: Database = {
     ...database,
@@ -56,7 +63,7 @@ export async function agentUnit(t: ExecutionContext, env: Record<string, string>
     addresses,
     callers,
     host: '127.0.0.1',
-    migrateOnStart: true,
+    migrateOnStart: !migrated,
     soleOwner: true,
     development: false,
   };

@@ -1,11 +1,11 @@
-import knexFactory from 'knex';
-import { startEmbeddedDatabase } from '../src/database/embedded.ts';
 import { lockFolder } from '../src/database/embedded-lock.ts';
 
 /** A process of its own for the tests of the embedded database; it says on stdout how far it has come. */
 const [task, folder = '', snapshot = ''] = process.argv.slice(2);
 
 async function write(): Promise<void> {
+  const { startEmbeddedDatabase } = await import('../src/database/embedded.ts');
+  const { default: knexFactory } = await import('knex');
   const { url } = await startEmbeddedDatabase({ folder, snapshot });
   const pool = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 4 } });
   await pool.raw('CREATE TABLE IF NOT EXISTS written (id integer PRIMARY KEY, filler text)');
@@ -24,6 +24,7 @@ async function write(): Promise<void> {
 }
 
 async function hold(): Promise<void> {
+  const { startEmbeddedDatabase } = await import('../src/database/embedded.ts');
   await startEmbeddedDatabase({ folder, snapshot });
   process.stdout.write('started\n');
   process.stdin.resume();

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import knexFactory, { type Knex } from 'knex';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../src/database/embedded.ts';
+import { lockFolder } from '../src/database/embedded-lock.ts';
 import { databaseSnapshot } from '../src/testing/test-database.ts';
 
 /*
@@ -22,37 +23,28 @@ function shared(): Promise<EmbeddedDatabase> {
   return (started ??= startEmbeddedDatabase({ folder: null, snapshot: databaseSnapshot() }));
 }
 
-test.serial('what was committed is there after a stop and a start', async (t) => {
-  const folder = temporaryFolder(t);
-  const first = await start(t, { folder });
-  const pool = poolOf(t, first);
-  await pool.raw('CREATE TABLE kept (word text)');
-  await pool.raw('INSERT INTO kept VALUES (?)', ['here']);
-  await pool.destroy();
-  await first.stop();
-  t.false(existsSync(join(folder, 'lock')));
-  t.false(existsSync(socketFolderOf(first)));
+test.serial(
+  'a stop ends open connections and rolls back what they had begun; what was committed is there after a start',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const first = await start(t, { folder });
+    const pool = poolOf(t, first);
+    await pool.raw('CREATE TABLE kept (word text)');
+    await pool.raw('INSERT INTO kept VALUES (?)', ['here']);
+    const transaction = await pool.transaction();
+    await transaction.raw('INSERT INTO kept VALUES (?)', ['begun']);
+    await first.stop();
+    await t.throwsAsync(Promise.resolve(transaction.raw('SELECT 1')));
+    await transaction.rollback();
+    t.false(existsSync(join(folder, 'lock')));
+    t.false(existsSync(socketFolderOf(first)));
 
-  const second = await start(t, { folder });
-  t.deepEqual((await poolOf(t, second).raw('SELECT word FROM kept')).rows, [{ word: 'here' }]);
-});
+    const second = await start(t, { folder });
+    t.deepEqual((await poolOf(t, second).raw('SELECT word FROM kept')).rows, [{ word: 'here' }]);
+  },
+);
 
-test.serial('a stop ends open connections and rolls back what they had begun', async (t) => {
-  const folder = temporaryFolder(t);
-  const first = await start(t, { folder });
-  const pool = poolOf(t, first);
-  await pool.raw('CREATE TABLE begun (id integer)');
-  const transaction = await pool.transaction();
-  await transaction.raw('INSERT INTO begun VALUES (?)', [1]);
-  await first.stop();
-  await t.throwsAsync(Promise.resolve(transaction.raw('SELECT 1')));
-  await transaction.rollback();
-
-  const second = await start(t, { folder });
-  t.deepEqual((await poolOf(t, second).raw('SELECT * FROM begun')).rows, []);
-});
-
-test.serial('every acknowledged commit survives a kill in the midst of writing', async (t) => {
+test.serial('every acknowledged commit survives a kill, and nobody else gets the folder before', async (t) => {
   const folder = temporaryFolder(t);
   const acknowledged: number[] = [];
   for (const rounds of [30, 200]) {
@@ -61,14 +53,22 @@ test.serial('every acknowledged commit survives a kill in the midst of writing',
     for await (const line of child.lines) {
       acknowledged.push(Number(line));
       seen += 1;
+      if (seen === 1) {
+        const error = await t.throwsAsync(startEmbeddedDatabase({ folder }));
+        t.true(error.message.includes(folder));
+        t.true(error.message.includes(`process ${child.process.pid}`));
+      }
       // What it said before it died still comes in after this.
       if (seen === rounds) child.process.kill('SIGKILL');
     }
     await child.ended;
   }
   t.true(acknowledged.length >= 230);
+  const socketFolder: string = JSON.parse(readFileSync(join(folder, 'lock'), 'utf8')).socketFolder;
+  t.true(existsSync(socketFolder));
 
   const database = await start(t, { folder });
+  t.false(existsSync(socketFolder), "the killed process's socket is cleared away");
   const { rows } = await poolOf(t, database).raw('SELECT id FROM written');
   const found = new Set(rows.map(({ id }: { id: number }) => id));
   t.deepEqual(
@@ -98,38 +98,6 @@ test.serial('a first start that was killed half-way is begun anew', async (t) =>
   t.false(existsSync(unfinished));
 });
 
-test.serial('a second process is refused with the folder and the process that has it', async (t) => {
-  const folder = temporaryFolder(t);
-  const child = inChild(t, 'hold', folder);
-  await once(child.lines, 'line');
-  const error = await t.throwsAsync(startEmbeddedDatabase({ folder }));
-  t.true(error.message.includes(folder));
-  t.true(error.message.includes(`process ${child.process.pid}`));
-
-  child.process.kill('SIGKILL');
-  await child.ended;
-  const socketFolder: string = JSON.parse(readFileSync(join(folder, 'lock'), 'utf8')).socketFolder;
-  t.true(existsSync(socketFolder));
-  await t.notThrowsAsync(start(t, { folder }));
-  t.false(existsSync(socketFolder), "the killed process's socket is cleared away");
-});
-
-test.serial('a second start in the same process is refused too, and leaves the first alone', async (t) => {
-  const folder = temporaryFolder(t);
-  const database = await start(t, { folder });
-  const error = await t.throwsAsync(startEmbeddedDatabase({ folder: join(folder, '.') }));
-  t.true(error.message.includes(folder));
-  t.true(error.message.includes(`this process (${process.pid})`));
-  t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
-});
-
-test.serial('a lock of a process whose number another process bears now is taken over', async (t) => {
-  const folder = temporaryFolder(t);
-  const stale = { pid: process.ppid, startedAt: 'long ago', claim: 'gone', socketFolder: '' };
-  writeFileSync(join(folder, 'lock'), JSON.stringify(stale));
-  await t.notThrowsAsync(start(t, { folder }));
-});
-
 test.serial('of many that find the same dead lock at once, one takes it and the others name that one', async (t) => {
   const folder = temporaryFolder(t);
   // The right to remove the dead lock was itself left behind by a starter that was killed.
@@ -149,12 +117,19 @@ test.serial('of many that find the same dead lock at once, one takes it and the 
   t.is(said.filter((answer) => answer.includes(`${folder} is in use by process`)).length, 5, said.join('\n'));
 });
 
-test.serial('no other user of the machine can reach it', async (t) => {
-  const folder = join(temporaryFolder(t), 'made');
-  const database = await start(t, { folder });
-  t.is(statSync(socketFolderOf(database)).mode & 0o777, 0o700);
-  t.is(statSync(folder).mode & 0o777, 0o700);
-});
+test.serial(
+  'no other user of the machine can reach it, and no second start of the same process gets its folder',
+  async (t) => {
+    const folder = join(temporaryFolder(t), 'made');
+    const database = await start(t, { folder });
+    t.is(statSync(socketFolderOf(database)).mode & 0o777, 0o700);
+    t.is(statSync(folder).mode & 0o777, 0o700);
+    const error = await t.throwsAsync(startEmbeddedDatabase({ folder: join(folder, '.') }));
+    t.true(error.message.includes(folder));
+    t.true(error.message.includes(`this process (${process.pid})`));
+    t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
+  },
+);
 
 test.serial('a transaction forgotten open is ended, so that the others go on', async (t) => {
   const database = await start(t, { idleInTransactionTimeoutMs: 200 });
@@ -226,26 +201,31 @@ test('COPY FROM STDIN fails and the database goes on', async (t) => {
   t.deepEqual((await pool.raw('SELECT * FROM copied WHERE word <> ?', [''])).rows, []);
 });
 
-test.serial('when PGlite ends by itself, that is said, and the folder is free', async (t) => {
-  const folder = temporaryFolder(t);
-  const database = await start(t, { folder });
-  const client = await rawClient(t, database);
-  // By the extended protocol, COPY FROM STDIN is the one statement known to bring PGlite down.
-  client.send(
-    Buffer.concat([
-      message('Q', 'CREATE TABLE copied (word text)\0'),
-      message('P', '\0COPY copied FROM STDIN\0\0\0'),
-      message('B', '\0\0\0\0\0\0\0\0'),
-      message('E', '\0\0\0\0\0'),
-      message('S', ''),
-    ]),
-  );
-  // The database itself keeps no process alive.
-  const alive = setInterval(() => {}, 1000);
-  t.teardown(() => clearInterval(alive));
-  t.regex((await database.exited).message, /embedded database has ended/);
-  await t.notThrowsAsync(start(t, { folder }));
-});
+test.serial(
+  'a lock whose process is gone is taken over; when PGlite ends by itself, that is said, and the folder is free',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const stale = { pid: process.ppid, startedAt: 'long ago', claim: 'gone', socketFolder: '' };
+    writeFileSync(join(folder, 'lock'), JSON.stringify(stale));
+    const database = await start(t, { folder });
+    const client = await rawClient(t, database);
+    // By the extended protocol, COPY FROM STDIN is the one statement known to bring PGlite down.
+    client.send(
+      Buffer.concat([
+        message('Q', 'CREATE TABLE copied (word text)\0'),
+        message('P', '\0COPY copied FROM STDIN\0\0\0'),
+        message('B', '\0\0\0\0\0\0\0\0'),
+        message('E', '\0\0\0\0\0'),
+        message('S', ''),
+      ]),
+    );
+    // The database itself keeps no process alive.
+    const alive = setInterval(() => {}, 1000);
+    t.teardown(() => clearInterval(alive));
+    t.regex((await database.exited).message, /embedded database has ended/);
+    t.notThrows(() => lockFolder(folder, '', () => undefined).release());
+  },
+);
 
 async function start(
   t: ExecutionContext,

@@ -209,7 +209,9 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   test('without a notifier a cancellation arrives with the next renewal', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const other = await replicaOf(t, database, effectsSchema);
-    const holder = await startRunner(t, database, async ({ signal }) => void (await aborted(signal)), { leaseMs: 300 });
+    const holder = await startRunner(t, database, async ({ signal }) => void (await aborted(signal)), {
+      leaseMs: 2_000,
+    });
     const { id } = await append(database, 'long', 'k', holder);
 
     t.true(await other.transact(1, (db) => jobs(db).cancel({ id })));

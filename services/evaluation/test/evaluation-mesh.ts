@@ -54,9 +54,16 @@ export interface EvaluationMesh extends Replica, Neighbours {
   counts(): Promise<{ evaluations: number; jobs: number }>;
 }
 
-/** Evaluation on a schema of its own and real loopback servers, beside scripted neighbours. */
-export async function evaluationMesh(t: ExecutionContext, env: Record<string, string> = {}): Promise<EvaluationMesh> {
-  const database = await testSchema(t, evaluationSchema, { migrate: false }); // the unit does
+/**
+ * Evaluation on a schema of its own and real loopback servers, beside scripted neighbours. Where the schema is not migrated
+ * beforehand, the unit does it.
+ */
+export async function evaluationMesh(
+  t: ExecutionContext,
+  env: Record<string, string> = {},
+  { migrated = true } = {},
+): Promise<EvaluationMesh> {
+  const database = await testSchema(t, evaluationSchema, { migrate: migrated });
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const script = neighbours();
@@ -100,7 +107,7 @@ export async function evaluationMesh(t: ExecutionContext, env: Record<string, st
       addresses,
       callers,
       host: '127.0.0.1',
-      migrateOnStart: true,
+      migrateOnStart: !migrated,
       soleOwner: false,
       development: true,
     };

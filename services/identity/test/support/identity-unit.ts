@@ -20,9 +20,12 @@ export interface GraphAnswer {
   errors?: { message: string; extensions?: Record<string, unknown> }[];
 }
 
-/** The whole unit on real ports of this machine, with its neighbours' engines in memory. */
-export async function identityUnit(t: ExecutionContext) {
-  const database = await testSchema(t, identitySchema, { migrate: false });
+/**
+ * The whole unit on real ports of this machine, with its neighbours' engines in memory. Where its schema is not migrated
+ * beforehand, it does that itself.
+ */
+export async function identityUnit(t: ExecutionContext, { migrated = true } = {}) {
+  const database = await testSchema(t, identitySchema, { migrate: migrated });
   const callers = createCallers(randomBytes(32));
   const around: Surroundings = {
     database: () => database,
@@ -33,7 +36,7 @@ export async function identityUnit(t: ExecutionContext) {
     addresses: createAddresses({}),
     callers,
     host: '127.0.0.1',
-    migrateOnStart: true,
+    migrateOnStart: !migrated,
     soleOwner: true,
     development: true,
   };
