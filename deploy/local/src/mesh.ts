@@ -86,10 +86,7 @@ export async function localMesh(
   });
   const log = createLogger('mesh');
   let embedded: EmbeddedDatabase | undefined;
-  let fail: (error: Error) => void = () => undefined;
-  const failed = new Promise<Error>((resolveFailed) => {
-    fail = resolveFailed;
-  });
+  const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
 
   const { REDIS_URL, KAFKA_BROKERS } = configs.mesh;
   const redis = REDIS_URL === undefined ? undefined : redisEngines(REDIS_URL, log);

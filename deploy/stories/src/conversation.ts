@@ -165,8 +165,3 @@ export async function closedByServer(t: ExecutionContext, sockets: readonly Sess
   await eventually('the sockets are closed', () => sockets.every(({ closed }) => closed));
   for (const { closed } of sockets) t.is(closed?.code, 4403);
 }
-
-/** The places of messages in their session. */
-export function turnIndexesOf(messages: readonly Message[]): number[] {
-  return messages.map(({ turnIndex }) => turnIndex);
-}

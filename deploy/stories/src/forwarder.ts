@@ -43,8 +43,8 @@ export async function startForwarder(spansFile: string): Promise<Forwarder> {
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   return {
     env: {
+      ...others.env,
       HOSTED_SMALL_MODEL_URL: `${url}/v1`,
-      HOSTED_SMALL_MODEL_MODEL: 'test-model',
       HOSTED_SMALL_MODEL_KEY: modelKey,
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',

@@ -53,6 +53,8 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
       HOSTED_SMALL_MODEL_URL: server.url,
       HOSTED_SMALL_MODEL_MODEL: 'test-model',
       HOSTED_SMALL_MODEL_KEY: 'test-key',
+      // Tests hold answers back until something else has happened, which takes as long as the machine needs.
+      HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '120000',
     },
   };
 }

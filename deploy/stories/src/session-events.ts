@@ -54,7 +54,7 @@ export interface SessionEventsOptions {
   url: string;
   credentials: Record<string, string>;
   after?: string;
-  /** How long `until` waits for each of its conditions, in ms. Default 20,000. */
+  /** How long `until` waits for each of its conditions, in ms. Default 30,000. */
   timeoutMs?: number;
 }
 
@@ -69,7 +69,7 @@ export class SessionEvents {
   readonly #client: ReturnType<typeof openSocket>;
   #socket: WebSocket | undefined;
 
-  constructor(sessionId: number | string, { url, credentials, after, timeoutMs = 20_000 }: SessionEventsOptions) {
+  constructor(sessionId: number | string, { url, credentials, after, timeoutMs = 30_000 }: SessionEventsOptions) {
     this.#timeoutMs = timeoutMs;
     this.#client = openSocket({
       url,

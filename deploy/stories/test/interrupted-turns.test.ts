@@ -1,15 +1,7 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import {
-  converse,
-  endSession,
-  evaluated,
-  interruptSession,
-  readSession,
-  sendMessage,
-  turnIndexesOf,
-} from '../src/conversation.ts';
+import { converse, endSession, evaluated, interruptSession, readSession, sendMessage } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import type { ScriptedModel } from '../src/scripted-model.ts';
 import { stories } from '../src/stories.ts';
@@ -53,7 +45,11 @@ story(
     await sendMessage(ada, sessionId, 'Go on.');
     const [, next] = await events.turns(2);
     t.like(next, { __typename: 'AiResponseEvent', turnIndex: 2, interrupted: false });
-    t.deepEqual(turnIndexesOf((await readSession(ada, sessionId)).messages), [0, 1, 2, 3]);
+    const { messages } = await readSession(ada, sessionId);
+    t.deepEqual(
+      messages.map(({ turnIndex }) => turnIndex),
+      [0, 1, 2, 3],
+    );
   },
 );
 

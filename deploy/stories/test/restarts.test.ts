@@ -119,7 +119,7 @@ async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {
     model.judge(text, { beforeHeaders: createGate() });
   }
   await endSession(ada, thinking.sessionId);
-  await model.server.until(({ requests }) => requests.some(({ body }) => body.response_format), 30_000);
+  await model.server.until(({ requests }) => requests.some(({ body }) => body.response_format));
 
   const open: number[] = [];
   while (open.length < turns) open.push(...(await sessionsOf(Math.min(10, turns - open.length))));
