@@ -17,36 +17,36 @@ export function losses(before: Catalogue, after: Catalogue): string[] {
 }
 
 function columnLosses(old: Relation, now: Relation): string[] {
-  const kept = old.columns.flatMap((column) => {
-    const name = `column ${old.name}.${column.name}`;
-    const present = now.columns.find(({ number }) => number === column.number);
-    if (!present) return [`${name} is dropped`];
-    return [
-      ...(present.name === column.name ? [] : [`${name} is renamed to ${present.name}`]),
-      ...(isReadAlike(column.type, present.type) ? [] : [`${name} changes from ${column.type} to ${present.type}`]),
-      ...(present.notNull && !column.notNull ? [`${name} becomes NOT NULL`] : []),
-      ...(present.notNull && column.filled && !present.filled ? [`${name} is NOT NULL and loses its default`] : []),
-    ];
-  });
-  const added = newColumns(old, now)
-    .filter(({ notNull, filled }) => notNull && !filled)
-    .map(({ name }) => `column ${old.name}.${name} is new, NOT NULL and without a default`);
-  return [...kept, ...added];
+  const found: string[] = [];
+  for (const { number, name, type, notNull, filled } of old.columns) {
+    const column = `column ${old.name}.${name}`;
+    const present = now.columns.find((each) => each.number === number);
+    if (!present) {
+      found.push(`${column} is dropped`);
+      continue;
+    }
+    if (present.name !== name) found.push(`${column} is renamed to ${present.name}`);
+    if (!isReadAlike(type, present.type)) found.push(`${column} changes from ${type} to ${present.type}`);
+    if (present.notNull && !notNull) found.push(`${column} becomes NOT NULL`);
+    if (present.notNull && filled && !present.filled) found.push(`${column} is NOT NULL and loses its default`);
+  }
+  for (const { name } of newColumns(old, now).filter(({ notNull, filled }) => notNull && !filled)) {
+    found.push(`column ${old.name}.${name} is new, NOT NULL and without a default`);
+  }
+  return found;
 }
 
 function ruleLosses(old: Relation, now: Relation): string[] {
-  const has = ({ rules }: Relation, { kind, definition }: Rule) =>
-    rules.some((rule) => rule.kind === kind && rule.definition === definition);
-  const gone = old.rules.filter((rule) => !has(now, rule));
-  const come = now.rules.filter((rule) => !has(old, rule));
+  const isSame = (one: Rule) => (other: Rule) => one.kind === other.kind && one.definition === other.definition;
+  const gone = old.rules.filter((rule) => !now.rules.some(isSame(rule)));
+  const come = now.rules.filter((rule) => !old.rules.some(isSame(rule)));
+  const added = newColumns(old, now);
+  const strict = come.filter((rule) => !isFree(rule, added) && !gone.some((each) => isWidened(each, rule)));
+  // Whoever says ON CONFLICT fails without the unique index that it names; a check or reference that goes allows more.
+  const missed = gone.filter(({ kind, acts }) => kind === 'unique' || acts);
   return [
-    // Whoever says ON CONFLICT fails without the unique index that it names; a check or reference that goes allows more.
-    ...gone
-      .filter(({ kind, acts }) => kind === 'unique' || acts)
-      .map(({ kind, name }) => `${kind} ${name} of ${old.name} is dropped or changed`),
-    ...come
-      .filter((rule) => !isFree(rule, newColumns(old, now)) && !gone.some((each) => isWidened(each, rule)))
-      .map(({ kind, name }) => `${kind} ${name} of ${old.name} is new, and may refuse what is written today`),
+    ...missed.map(({ kind, name }) => `${kind} ${name} of ${old.name} is dropped or changed`),
+    ...strict.map(({ kind, name }) => `${kind} ${name} of ${old.name} is new, and may refuse what is written today`),
   ];
 }
 
