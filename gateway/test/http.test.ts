@@ -1,4 +1,7 @@
+import { runInNewContext } from 'node:vm';
+import { type Caller, createCallers } from '@parley/chassis/caller';
 import test from 'ava';
+import { SignJWT } from 'jose';
 import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
 
 const loginInput = 'login(input: {email: "ada@example.com", password: "correct horse"}) { accessToken }';
@@ -136,4 +139,197 @@ test('wrong settings are named all at once', async (t) => {
   const wrong = { TRUSTED_PROXIES: '10.0.0.0/99', GATEWAY_MAX_BODY_BYTES: '-1', INTROSPECTION: 'maybe' };
   const error = await t.throwsAsync(gatewayMesh(t, { env: wrong }));
   for (const name of Object.keys(wrong)) t.true(error?.message.includes(name), name);
+});
+
+const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+test('a browser that opens the endpoint in development finds an explorer, all of it from here', async (t) => {
+  const { url, base } = await gatewayMesh(t);
+  const page = await fetch(url, { headers: asBrowser });
+  t.is(page.status, 200);
+  t.regex(page.headers.get('content-type') ?? '', /^text\/html/);
+  const policy = page.headers.get('content-security-policy') ?? '';
+  t.regex(policy, /default-src 'self'/);
+  t.notRegex(policy, /unsafe-eval|https?:|upgrade-insecure-requests/);
+  const html = await page.text();
+  t.regex(html, /<base href="\/graphql\/explorer\/">/);
+  const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].flatMap(([, file]) => file ?? []);
+  t.true(files.length > 4);
+  for (const file of files.filter((name) => name !== '/graphql/explorer/')) {
+    t.notRegex(file, /^(https?:)?\/\//);
+    const answer = await fetch(`${base}/graphql/explorer/${file}`);
+    t.is(answer.status, 200, file);
+    t.is(answer.headers.get('x-content-type-options'), 'nosniff', file);
+  }
+});
+
+test('the explorer names the platform for requests and sockets', async (t) => {
+  const { base } = await gatewayMesh(t);
+  const start = await (await fetch(`${base}/graphql/explorer/start.js`)).text();
+  let options: Record<string, Record<string, unknown>> = {};
+  const init = (given: typeof options) => {
+    options = given;
+  };
+  runInNewContext(start, { AltairGraphQL: { init }, location: { origin: 'http://localhost:4000' } });
+  t.like(options, {
+    endpointURL: 'http://localhost:4000/graphql',
+    subscriptionsEndpoint: 'ws://localhost:4000/graphql',
+    initialSubscriptionRequestHandlerId: 'graphql-ws',
+    initialHeaders: { 'x-app-platform': 'customer' },
+    initialSubscriptionsPayload: { 'x-app-platform': 'customer' },
+  });
+  t.is(options.initialHeaders?.authorization, options.initialSubscriptionsPayload?.authorization);
+});
+
+test('who asks for no page gets none, and in production nobody does', async (t) => {
+  const open = await gatewayMesh(t);
+  for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5']) {
+    const answer = await fetch(`${open.url}?query=%7B__typename%7D`, { headers: { accept } });
+    t.is(answer.status, 405, accept);
+    t.regex(answer.headers.get('content-type') ?? '', /json/);
+  }
+  t.is((await fetch(`${open.base}/graphql/explorer/../../package.json`)).status, 404);
+  t.is((await fetch(`${open.base}/graphql/explorer/%2e%2e%2findex.js`)).status, 404);
+
+  const production = await gatewayMesh(t, { env: { NODE_ENV: 'production' } });
+  t.is((await fetch(production.url, { headers: asBrowser })).status, 405);
+  t.is((await fetch(`${production.base}/graphql/explorer/main.js`)).status, 404);
+  t.is((await fetch(`${production.base}/graphql/explorer/start.js`)).status, 404);
+});
+
+test("the agents of many sessions are resolved over two subgraphs in one batch, by callers of each one's own", async (t) => {
+  const asked: number[] = [];
+  const sessions = Array.from({ length: 20 }, (_, i) => ({
+    id: i + 1,
+    agentId: (i % 5) + 1,
+    agent: { id: (i % 5) + 1 },
+  }));
+  const { ask, identity, reached } = await gatewayMesh(t, {
+    resolvers: {
+      session: { Query: { sessions: () => sessions } },
+      agent: {
+        AgentDto: {
+          __resolveReference: ({ id }: { id: number }) => {
+            asked.push(id);
+            return id === 5 ? null : { id, name: `Agent ${id}` };
+          },
+        },
+      },
+    },
+  });
+  const token = await identity.signIn('s-1', { tenantId: 42 });
+  const { data, errors } = await ask('{ sessions { id agent { id name } } }', { token });
+  t.is(errors, undefined);
+  const rows = data?.sessions as { id: number; agent: { id: number; name: string } | null }[];
+  t.is(rows.length, 20);
+  t.deepEqual(rows[1], { id: 2, agent: { id: 2, name: 'Agent 2' } });
+  t.is(rows[4]?.agent, null, 'one that is not there is null');
+  t.deepEqual(
+    reached.map(({ subgraph }) => subgraph),
+    ['session', 'agent'],
+  );
+  t.true(reached.every(({ caller }) => caller.tenantId === 42 && caller.userId === 1));
+  t.deepEqual(new Set(asked), new Set([1, 2, 3, 4, 5]));
+});
+
+test('dates and JSON pass through the gateway unchanged', async (t) => {
+  const metadata = { order: 66, nested: [null, { a: 'ü🦜' }] };
+  const { ask, identity } = await gatewayMesh(t, {
+    resolvers: {
+      session: {
+        Query: { session: () => ({ id: 1, metadata, createdAt: '2026-01-02T03:04:05.678Z', startedAt: null }) },
+        Mutation: {
+          startSession: (_: unknown, { input }: { input: { metadata: unknown } }) => ({
+            id: 2,
+            metadata: input.metadata,
+          }),
+        },
+      },
+    },
+  });
+  const token = await identity.signIn('s-1');
+  const { data } = await ask('{ session(id: 1) { metadata createdAt startedAt } }', { token });
+  t.deepEqual(data, { session: { metadata, createdAt: '2026-01-02T03:04:05.678Z', startedAt: null } });
+  const started = await ask('mutation ($input: StartSessionInput!) { startSession(input: $input) { metadata } }', {
+    token,
+    variables: { input: { agentId: 1, clientExternalId: 'c', metadata } },
+  });
+  t.deepEqual(started.data, { startSession: { metadata } });
+});
+
+const resolvers = { agent: { Query: { agentCount: () => 2 } } };
+const owner: Caller = { kind: 'user', userId: 9, displayName: 'Eve', tenantId: 9, signInId: 'x', requestId: 'r' };
+
+test('an internal header from outside has no effect', async (t) => {
+  const { ask, identity, reached, callers } = await gatewayMesh(t, { resolvers });
+  for (const audience of ['agent', 'gateway']) {
+    const headers = { 'x-parley-caller': await callers.mint(owner, audience) };
+    t.deepEqual(codesOf(await ask('{ agentCount }', { headers })), ['UNAUTHENTICATED']);
+    const token = await identity.signIn('s-1');
+    t.deepEqual((await ask('{ agentCount }', { token, headers })).data, { agentCount: 2 });
+  }
+  t.deepEqual(
+    reached.map(({ caller }) => caller.userId),
+    [1, 1],
+  );
+});
+
+test("federation's own fields are not in the public schema", async (t) => {
+  const { ask, identity } = await gatewayMesh(t);
+  const token = await identity.signIn('s-1');
+  for (const query of [
+    '{ _service { sdl } }',
+    '{ _entities(representations: [{__typename: "AgentDto", id: 1}]) { __typename } }',
+    'query ($r: [_Any!]!) { __typename _entities(representations: $r) { __typename } }',
+  ]) {
+    const answer = await ask(query, { token, variables: { r: [] } });
+    t.is(answer.status, 400, query);
+    t.deepEqual([...new Set(codesOf(answer))], ['GRAPHQL_VALIDATION_FAILED']);
+  }
+  const { data } = await ask('{ __schema { types { name } directives { name } } }');
+  const names = JSON.stringify(data);
+  t.notRegex(names, /"(_Any|_Entity|_Service|join__|link__|access|throttle)/);
+});
+
+test('a subgraph answers nobody without a mesh credential of its own', async (t) => {
+  const { addresses, callers, meshKey, reached } = await gatewayMesh(t, { resolvers });
+  const call = async (headers: Record<string, string>) => {
+    const answer = await fetch(addresses.of('agent', 'graph'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: '{"query":"{ agentCount }"}',
+    });
+    return answer.status;
+  };
+  const foreign = createCallers(new Uint8Array(32).fill(7));
+  t.is(await call({}), 401);
+  t.is(await call({ 'x-parley-caller': 'garbage' }), 401);
+  t.is(await call({ 'x-parley-caller': await foreign.mint(owner, 'agent') }), 401);
+  t.is(await call({ 'x-parley-caller': await callers.mint(owner, 'session') }), 401, 'minted for another unit');
+  const minted = async (agoS: number, claims = {}, alg = 'HS256') => {
+    const at = Math.floor(Date.now() / 1000) - agoS;
+    const token = new SignJWT({ caller: owner, aud: 'agent', iat: at, exp: at + 60, ...claims });
+    return call({ 'x-parley-caller': await token.setProtectedHeader({ alg }).sign(meshKey) });
+  };
+  t.is(await minted(0), 200);
+  t.is(await minted(120), 401, 'expired');
+  t.is(await minted(120, { exp: Math.floor(Date.now() / 1000) + 60 }), 401, 'made long ago, whatever it says');
+  t.is(await minted(0, {}, 'HS512'), 401, 'of another algorithm');
+  const [, payload] = (await callers.mint(owner, 'agent')).split('.');
+  const none = Buffer.from('{"alg":"none"}').toString('base64url');
+  t.is(await call({ 'x-parley-caller': `${none}.${payload}.` }), 401, 'unsigned');
+  reached.length = 0;
+  t.is(await call({ 'x-parley-caller': await callers.mint(owner, 'agent') }), 200);
+});
+
+test('the address of the client is that of the socket, whatever it claims, unless a trusted proxy says so', async (t) => {
+  const open = { resolvers: { identity: { Query: { isRegisterable: () => ({}) } } } };
+  const query = '{ isRegisterable(email: "a@b.example") }';
+  const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' };
+  const direct = await gatewayMesh(t, open);
+  await direct.ask(query, { headers });
+  t.is(direct.reached[0]?.caller.ip, '127.0.0.1');
+  const behind = await gatewayMesh(t, { ...open, env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+  await behind.ask(query, { headers });
+  t.is(behind.reached[0]?.caller.ip, '198.51.100.7', 'the right-most hop that is not trusted');
 });
