@@ -55,8 +55,7 @@ story('every line of a pipe is answered in turn, and /end shows the evaluation',
     args: ['--url', mesh.url, '--password', password, '--agent', agent],
     env: { PARLEY_EMAIL: email },
   });
-  child.write('first\n\n  second  \n/end\nnever\n');
-  child.endInput();
+  child.write('first\n\n  second  \n/end\nnever\n'); // and the input stays open, as a terminal's does
 
   t.is(await child.ended, 0, child.stderr);
   t.is(child.stderr, '');

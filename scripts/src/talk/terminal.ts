@@ -40,13 +40,18 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
       // Made only now: lines that come before somebody reads them would be lost.
       const reader = createInterface({ input: stdin, output: stdout, terminal: stdin.isTTY === true, prompt });
       reader.on('SIGINT', onInterrupt);
-      ask(reader);
-      for await (const line of reader) {
-        if (!stdin.isTTY && line.trim() !== '') write(`${prompt}${line}\n`);
-        asking = undefined;
-        midLine = false;
-        yield line;
+      try {
         ask(reader);
+        for await (const line of reader) {
+          if (!stdin.isTTY && line.trim() !== '') write(`${prompt}${line}\n`);
+          asking = undefined;
+          midLine = false;
+          yield line;
+          ask(reader);
+        }
+      } finally {
+        asking = undefined;
+        reader.close(); // or it keeps the process alive
       }
     },
   };

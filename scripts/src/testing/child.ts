@@ -62,8 +62,6 @@ export function startChild(
     ended,
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     write: (text: string) => void child.stdin.write(text),
-    /** No more input. */
-    endInput: () => void child.stdin.end(),
     /** Resolves when what it wrote to stdout matches. @throws Error with all that it wrote when it ended before. */
     async says(pattern: RegExp): Promise<void> {
       while (!pattern.test(written.stdout)) {
