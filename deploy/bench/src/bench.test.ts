@@ -54,10 +54,7 @@ for (const part of ['logins', 'gateway', 'mesh'] as const) {
 }
 
 test('a part that the bench does not know is refused before anything is measured', async (t) => {
-  const { code, stderr } = (await bench('--only', 'everything').then(
-    () => t.fail(),
-    (error: unknown) => error as { code: number; stderr: string },
-  )) as { code: number; stderr: string };
-  t.is(code, 2);
-  t.regex(stderr, /one of local, logins, gateway, mesh/u);
+  const error = await t.throwsAsync<Error & { code?: number; stderr?: string }>(bench('--only', 'everything'));
+  t.is(error?.code, 2);
+  t.regex(error?.stderr ?? '', /one of local, logins, gateway, mesh/u);
 });

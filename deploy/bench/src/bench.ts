@@ -6,13 +6,6 @@ import { localFigures } from './local.ts';
 import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
 
-/**
- * `local`: all of it in one process, as `scripts/up` runs it. `logins`: sign-ins there, and what others feel of them. `gateway`: the
- * gateway alone, beside what it is made of. `mesh`: every unit a process of its own on real servers, as `scripts/up --mesh`.
- */
-export const benchParts = ['local', 'logins', 'gateway', 'mesh'] as const;
-export type BenchPart = (typeof benchParts)[number];
-
 export interface BenchOptions {
   /** How often what is compared is measured in turn. */
   rounds: number;
@@ -23,37 +16,23 @@ export interface BenchOptions {
   say: (text: string) => void;
 }
 
-/** What a part is given. */
-export interface Measuring extends BenchOptions {
-  /** Hears what this machine cannot measure, with the reason. */
-  leaveOut(what: string): void;
-  /** Waits until what was opened or closed is done with. */
-  settle(): Promise<unknown>;
-}
+/** A part answers its figures, or the reason why this machine cannot measure it. */
+const measure = { local: localFigures, logins: loginsFigures, gateway: gatewayFigures, mesh: meshFigures };
+export type BenchPart = keyof typeof measure;
+export const benchParts = Object.keys(measure) as BenchPart[];
 
-export interface Measured {
-  figures: Figure[];
-  leftOut: string[];
-}
-
-const measure: Record<BenchPart, (measuring: Measuring) => Promise<Figure[]>> = {
-  local: localFigures,
-  logins: loginsFigures,
-  gateway: gatewayFigures,
-  mesh: meshFigures,
-};
-
-/** The figures of these parts, of one machine and one run. */
-export async function bench(parts: readonly BenchPart[], options: BenchOptions): Promise<Measured> {
+/** The figures of these parts, of one machine and one run, and those parts that are left out, with the reason. */
+export async function bench(parts: readonly BenchPart[], options: BenchOptions) {
   const figures: Figure[] = [];
   const leftOut: string[] = [];
-  const settle = () => delay(options.short ? 50 : 1_500);
   for (const part of benchParts.filter((each) => parts.includes(each))) {
-    try {
-      figures.push(...(await measure[part]({ ...options, leaveOut: (what) => leftOut.push(what), settle })));
-    } finally {
-      closeConnections();
-    }
+    const measured = await measure[part](options);
+    closeConnections();
+    if (typeof measured === 'string') leftOut.push(`${part}: ${measured}`);
+    else figures.push(...measured);
   }
   return { figures, leftOut };
 }
+
+/** Waits until what was opened or closed is done with. */
+export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import type { Client } from '@parley/stories/client';
 import { startSession } from '@parley/stories/conversation';
 import { sessionEventsDocument } from '@parley/stories/session-events';
@@ -27,9 +27,9 @@ export function closeConnections(): void {
 }
 
 /** Sends one operation; answers the body and how long it took. */
-export async function ask(url: string, body: { query: string; variables: object }, headers: Record<string, string>) {
+export async function ask(url: string, token: string, query: string, variables: object) {
   const before = performance.now();
-  const answer = await text(await post(url, body, headers));
+  const answer = await textOf(await post(url, { query, variables }, credentialsOf(token)));
   return { answer, tookMs: performance.now() - before };
 }
 
@@ -48,26 +48,20 @@ export async function modelFirstChunkMs(modelUrl: string, content: string): Prom
   return firstMs;
 }
 
-/** What a person shows of themselves. */
-export function credentialsOf(token = ''): Record<string, string> {
-  return { 'x-app-platform': 'customer', authorization: `Bearer ${token}` };
-}
+const credentialsOf = (token: string) => ({ 'x-app-platform': 'customer', authorization: `Bearer ${token}` });
 
-interface SocketOptions {
-  url: string;
-  token: string | undefined;
-  /** What is subscribed to; nothing by default. */
-  subscription?: { query: string; variables: object } | undefined;
-  onMessage(message: Buffer): void;
-}
-
-/** A socket that is acknowledged, with its subscription on the way. */
-async function openSocket({ url, token, subscription, onMessage }: SocketOptions): Promise<WebSocket> {
+/** A socket that is acknowledged, with its subscription on the way where there is one. */
+async function openSocket(
+  url: string,
+  token: string,
+  subscription: object | undefined,
+  hear: (message: Buffer) => void,
+) {
   const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'connection_init', payload: credentialsOf(token) }));
   await once(socket, 'message');
-  socket.on('message', onMessage);
+  socket.on('message', hear);
   if (subscription) socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: subscription }));
   return socket;
 }
@@ -78,15 +72,6 @@ async function closeSocket(socket: WebSocket): Promise<void> {
   await closed;
 }
 
-/** Many open sockets, which count what they get and read nothing of it. */
-export interface Readers {
-  /** How many events have come over all of them together. */
-  count(): number;
-  /** Resolves when so many more have come. */
-  received(events: number): Promise<void>;
-  close(): Promise<unknown>;
-}
-
 /** What readers ask for. */
 const chunkSubscription = `subscription ($sessionId: ID!) {
   sessionEvents(sessionId: $sessionId) {
@@ -95,25 +80,29 @@ const chunkSubscription = `subscription ($sessionId: ID!) {
   }
 }`;
 
-/** @param sessionId what they subscribe to; without it they do not. */
-export async function openReaders(url: string, token: string, count: number, sessionId?: number): Promise<Readers> {
+export type Readers = Awaited<ReturnType<typeof openReaders>>;
+
+/** Many open sockets, which count what they get and read nothing of it. Without a session they subscribe to nothing. */
+export async function openReaders(url: string, token: string, count: number, sessionId?: number) {
   let received = 0;
   let wanted: { at: number; resolve: () => void } | undefined;
   const subscription = sessionId
     ? { query: chunkSubscription, variables: { sessionId: String(sessionId) } }
     : undefined;
-  const onMessage = () => {
+  const hear = () => {
     received += 1;
     if (wanted && received >= wanted.at) wanted.resolve();
   };
   const open: WebSocket[] = [];
   while (open.length < count) {
     const next = Math.min(25, count - open.length);
-    open.push(...(await atOnce(next, () => openSocket({ url, token, subscription, onMessage }))));
+    open.push(...(await atOnce(next, () => openSocket(url, token, subscription, hear))));
   }
   return {
+    /** How many events have come over all of them together. */
     count: () => received,
-    async received(events) {
+    /** Resolves when so many more have come. */
+    async received(events: number): Promise<void> {
       const { promise, resolve } = Promise.withResolvers<void>();
       wanted = { at: received + events, resolve };
       await promise;
@@ -122,46 +111,32 @@ export async function openReaders(url: string, token: string, count: number, ses
   };
 }
 
+export type Talker = Awaited<ReturnType<typeof openTalker>>;
+
 /** Somebody with a session and an open socket. */
-export interface Talker {
-  readonly sessionId: number;
-  /** Sends a message and waits for the end of its turn; answers when its first chunk came, in ms since before the send. */
-  firstChunkMs(content: string): Promise<number>;
-  close(): Promise<void>;
-}
-
-interface SessionEvent {
-  __typename: string;
-  clientTurnId?: string | null;
-}
-
-export async function openTalker(person: Client, agentId: number): Promise<Talker> {
+export async function openTalker(person: Client, agentId: number) {
   const { id: sessionId } = await startSession(person, agentId);
   const { url } = person;
-  const token = person.tokens?.accessToken;
+  const token = person.tokens?.accessToken ?? '';
   let turn: { id: string; firstAt: number; end: PromiseWithResolvers<void> } | undefined;
-  const socket = await openSocket({
-    url,
-    token,
-    subscription: { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } },
-    onMessage(message) {
-      const { payload } = JSON.parse(message.toString()) as { payload?: { data?: { sessionEvents: SessionEvent } } };
-      const event = payload?.data?.sessionEvents;
-      if (!event || !turn || event.clientTurnId !== turn.id) return;
-      if (event.__typename === 'AiResponseChunkEvent') turn.firstAt ||= performance.now();
-      else if (event.__typename === 'AiResponseEvent') turn.end.resolve();
-      else turn.end.reject(new Error(`A turn failed: ${message.toString()}`));
-    },
+  const subscription = { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } };
+  const socket = await openSocket(url, token, subscription, (message) => {
+    const text = message.toString();
+    if (!turn || !text.includes(turn.id)) return;
+    if (text.includes('"AiResponseChunkEvent"')) turn.firstAt ||= performance.now();
+    else if (text.includes('"AiResponseEvent"')) turn.end.resolve();
+    else turn.end.reject(new Error(`A turn failed: ${text}`));
   });
   socket.on('close', () => turn?.end.reject(new Error('The socket was closed')));
   const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
   return {
     sessionId,
-    async firstChunkMs(content) {
+    /** Sends a message and waits for the end of its turn; answers when its first chunk came, in ms since before the send. */
+    async firstChunkMs(content: string): Promise<number> {
       turn = { id: randomUUID(), firstAt: 0, end: Promise.withResolvers() };
       const variables = { input: { sessionId, text: content, clientTurnId: turn.id } };
       const before = performance.now();
-      const sent = ask(url, { query, variables }, credentialsOf(token));
+      const sent = ask(url, token, query, variables);
       const [{ answer }] = await Promise.all([sent, turn.end.promise]);
       if (answer.includes('"errors"')) throw new Error(`sendMessage failed: ${answer}`);
       return turn.firstAt - before;

@@ -1,60 +1,41 @@
-import { join } from 'node:path';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { redisEngines } from '@parley/chassis/redis/redis-engines';
 import { readFieldRules } from '../../../gateway/src/graph/field-rules.ts';
 import { readSupergraph } from '../../../gateway/src/graph/supergraph.ts';
 import { createThrottle } from '../../../gateway/src/limits/throttle.ts';
-import type { Measuring } from './bench.ts';
-import { ask, credentialsOf, openReaders, type Readers } from './client.ts';
-import { atOnce, type Figure, figure, median, medianOf, oneByOne, quantile } from './figures.ts';
-import { type Child, collectedKb, cpuMs, startChild } from './processes.ts';
+import { type BenchOptions, settled } from './bench.ts';
+import { ask, openReaders, type Readers } from './client.ts';
+import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { type Child, collectedKb, perCpuSecond, startChild } from './processes.ts';
 
 const sessionId = 1;
-const silent = { LOG_LEVEL: 'fatal' };
-
-/** A gateway or a bare server, and where it is reached. */
-type Server = Child<string>;
-
-const start = <Hello = string>(name: string, env = {}) =>
-  startChild<Hello>(join(import.meta.dirname, 'beside', name), { env: { ...silent, ...env } });
-
-/** Sends as many chunks to each of its readers as it is told. */
-export const startBareSockets = () => start('bare-sockets.ts');
 
 /** The gateway alone, in front of services that answer at once, beside what it is made of. Each in a process of its own. */
-export async function gatewayFigures(measuring: Measuring): Promise<Figure[]> {
-  const { rounds, short, say, settle } = measuring;
-  const standIns = await start<{ env: Record<string, string>; token: string }>('stand-ins.ts');
+export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
+  const { rounds, short, say } = options;
+  const standIns = await startChild<{ env: Record<string, string>; token: string }>('stand-ins.ts');
   const { env, token } = standIns.hello;
-  const ours = await start('our-gateway.ts', env);
-  const bare = await start('bare-gateway.ts', env);
-  const bareSockets = await startBareSockets();
+  const ours = await startChild('our-gateway.ts', { env });
+  const bare = await startChild('bare-gateway.ts', { env });
+  const bareSockets = await startChild('bare-sockets.ts');
   try {
     say(`query of two subgraphs, ${rounds} rounds`);
-    const federated = await federatedFigures(ours, bare, token, measuring);
+    const federated = await federatedFigures(ours, bare, token, options);
     say('throttle');
     const throttle = await throttleFigures();
     say('idle sockets');
-    const fresh = await start('our-gateway.ts', env); // one that nothing else has grown before
-    const idle = await idleFigures({ url: fresh.hello, token, count: short ? 50 : 1_000, pids: [fresh.pid] }, settle);
+    const fresh = await startChild('our-gateway.ts', { env }); // one that nothing else has grown before
+    const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
     await fresh.stop();
     say(`chunks to many readers, ${rounds} rounds`);
     const [readers, events, waves, warmUp] = short ? [5, 100, 2, 1] : [50, 100, 10, 3];
     const own = await openReaders(ours.hello, token, readers, sessionId);
     const other = await openReaders(bareSockets.hello, token, readers, sessionId);
-    await settle();
-    const delivered = (server: Server, to: Readers, source: Child<unknown>, count: number) =>
-      perCpuSecond(server.pid, count * readers * events, () =>
-        oneByOne(count, () => {
-          const all = to.received(readers * events);
-          source.send(events);
-          return all;
-        }),
-      );
+    await settled(options);
     const times = async (count: number) => ({
-      ours: await delivered(ours, own, standIns, count),
-      bare: await delivered(bareSockets, other, bareSockets, count),
+      ours: await delivered(ours, own, standIns, [readers, events, count]),
+      bare: await delivered(bareSockets, other, bareSockets, [readers, events, count]),
     });
     await times(warmUp);
     const rates = await oneByOne(rounds, () => times(waves));
@@ -66,11 +47,20 @@ export async function gatewayFigures(measuring: Measuring): Promise<Figure[]> {
   }
 }
 
-/** How many things a process does for a second of its CPU. */
-export async function perCpuSecond(pid: number, things: number, work: () => Promise<unknown>): Promise<number> {
-  const before = cpuMs(pid);
-  await work();
-  return (things * 1_000) / (cpuMs(pid) - before);
+/** How many events a server delivers for a second of its CPU, when `source` sends so many to each reader, wave after wave. */
+export function delivered(
+  server: Child,
+  readers: Readers,
+  source: Child<unknown>,
+  [count, events, waves]: [number, number, number],
+) {
+  return perCpuSecond(server.pid, count * events * waves, () =>
+    oneByOne(waves, () => {
+      const all = readers.received(count * events);
+      source.child.send(events);
+      return all;
+    }),
+  );
 }
 
 /** @param rates things delivered per second of CPU. */
@@ -88,20 +78,16 @@ export function deliveryFigures(
   ];
 }
 
-export interface IdleOptions {
-  url: string;
-  token: string;
-  count: number;
-  /** The gateway, and who else holds the other end of subscriptions. */
-  pids: [gateway: number, ...others: number[]];
-  sessionId?: number;
-  prefix?: string;
-}
-
 /** What an open socket takes of a gateway's memory, and what one more with a subscription takes of it, and of the others. */
-export async function idleFigures(options: IdleOptions, settle: Measuring['settle']): Promise<Figure[]> {
-  const { url, token, count, pids, sessionId: id = sessionId, prefix = '' } = options;
-  const [gateway, ...others] = pids;
+export async function idleFigures(
+  [url, token, id]: [url: string, token: string, sessionId: number],
+  [gateway, ...others]: [gateway: number, ...sessions: number[]],
+  options: BenchOptions,
+  [few, many]: [few: number, many: number],
+  prefix = '',
+): Promise<Figure[]> {
+  const count = options.short ? few : many;
+  const settle = () => settled(options);
   // What the first bring in for good is no socket's own.
   const first = [await openReaders(url, token, 25), await openReaders(url, token, 5, id)];
   const empty = await collectedKb([gateway], settle);
@@ -123,17 +109,16 @@ const answer = '{"data":{"session":{"agent":{"name":"Maya"}}}}';
 const side = 16;
 
 /** The query of two subgraphs through our gateway, beside the same through a bare one, in turn. */
-async function federatedFigures(ours: Server, bare: Server, token: string, options: Measuring): Promise<Figure[]> {
+async function federatedFigures(ours: Child, bare: Child, token: string, options: BenchOptions): Promise<Figure[]> {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
-  const headers = credentialsOf(token);
-  const send = async ({ hello: url }: Server, document = query, expected = answer) => {
-    const answered = await ask(url, { query: document, variables: { id: '3' } }, headers);
+  const send = async ({ hello: url }: Child, document = query, expected = answer) => {
+    const answered = await ask(url, token, document, { id: '3' });
     if (answered.answer.trim() !== expected) throw new Error(`${url} answered ${answered.answer}`);
     return answered.tookMs;
   };
-  const flooded = (server: Server) => atOnce(side, () => oneByOne(flood / side, () => send(server)));
+  const flooded = (server: Child) => atOnce(side, () => oneByOne(flood / side, () => send(server)));
 
-  async function round(server: Server) {
+  async function round(server: Child) {
     const times = await oneByOne(inTurn, () => send(server));
     const begunAt = performance.now();
     const perCpu = await perCpuSecond(server.pid, flood, () => flooded(server));
@@ -154,11 +139,8 @@ async function federatedFigures(ours: Server, bare: Server, token: string, optio
     const expected = answer.replace('session', alias);
     return { ours: await send(ours, document, expected), bare: await send(bare, document, expected) };
   });
-  const freshAt = (q: number) =>
-    quantile(
-      fresh.map((each) => each.ours),
-      q,
-    );
+  const freshTimes = fresh.map((each) => each.ours);
+  const freshAt = (q: number) => quantile(freshTimes, q);
   const over = 'over a bare @apollo/gateway';
   return [
     figure('query of two subgraphs, p50', of('p50'), 'ms'),
@@ -171,13 +153,13 @@ async function federatedFigures(ours: Server, bare: Server, token: string, optio
     figure('query of two subgraphs, p99, over its p50', of('p99') / of('p50'), '×'),
     figure('never-seen operation, p50, over the warm p50', freshAt(0.5) / of('p50'), '×'),
     figure('never-seen operation, p99, over the warm p50', freshAt(0.99) / of('p50'), '×', { goal: 3 }),
-    figure(`never-seen operation, p50, ${over}`, freshAt(0.5) / median(fresh.map((each) => each.bare)), '×'),
+    figure(`never-seen operation, p50, ${over}`, freshAt(0.5) / medianOf(fresh, (each) => each.bare), '×'),
   ];
 }
 
 /** What the throttle of a request takes: counted in this process, or in Redis where `redisUrl` names one. */
 export async function throttleFigures(redisUrl?: string, prefix = ''): Promise<Figure[]> {
-  const log = createLogger('bench', silent);
+  const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());
   const redis = redisUrl ? redisEngines(redisUrl, log) : undefined;
   await redis?.start();

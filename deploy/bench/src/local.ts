@@ -1,27 +1,26 @@
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
-import type { Measuring } from './bench.ts';
+import { type BenchOptions, settled } from './bench.ts';
 import { modelFirstChunkMs, openTalker, type Talker } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
-import { atPlace } from './place.ts';
-import { residentKb } from './processes.ts';
+import { atPlace, residentKb } from './processes.ts';
 
 const content = 'How long does it take until you begin to answer?';
 
 /** All of Parley in one process: how it starts, what it takes, and how soon it answers. */
-export function localFigures(measuring: Measuring): Promise<Figure[]> {
-  const { rounds, say, settle } = measuring;
-  return atPlace(measuring, async ({ model, start }) => {
+export function localFigures(options: BenchOptions): Promise<Figure[]> {
+  const { rounds, say } = options;
+  return atPlace(options, async ({ model, start }) => {
     say('start-up, first and second');
     const first = await start();
     const firstStopMs = await first.stop();
     const mesh = await start();
     const memoryMb = () => residentKb(mesh.pid) / 1024;
-    await settle(); // what a start leaves to be done and collected
-    await settle();
+    await settled(options); // what a start leaves to be done and collected
+    await settled(options);
     const idleMb = memoryMb();
     say(`first chunks, ${rounds} rounds`);
-    const chunks = await firstChunkFigures(measuring, mesh.urls, model.url);
+    const chunks = await firstChunkFigures(options, mesh.urls, model.url);
     const loadedMb = memoryMb();
     const stopMs = await mesh.stop();
     return [
@@ -40,7 +39,7 @@ export function localFigures(measuring: Measuring): Promise<Figure[]> {
  * @param urls endpoints of one mesh; conversations go round them.
  */
 export async function firstChunkFigures(
-  { rounds, short }: Pick<Measuring, 'rounds' | 'short'>,
+  { rounds, short }: BenchOptions,
   urls: string[],
   modelUrl: string,
   prefix = '',

@@ -1,58 +1,67 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
+import { addressesFile } from '@parley/local/addresses-file';
+import { root } from '@parley/servers/root';
+import type { UnitAddresses } from '@parley/stories/mesh';
+import type { BenchOptions } from './bench.ts';
+import { closeConnections } from './client.ts';
 
-/** A process that is measured. */
-export interface Child<Hello> {
+/** A process that is measured. It ends with this one. */
+export interface Child<Hello = string> {
+  child: ChildProcess;
   pid: number;
   /** What it said once it was up. */
   hello: Hello;
   /** From its start until then. */
   startMs: number;
-  send(message: number): void;
-  /** Hears what it says by itself from now on. */
-  onMessage(listener: (message: unknown) => void): void;
   /** Answers how long that took. */
   stop(): Promise<number>;
 }
 
-export interface ChildOptions {
+/** Flags by which `collectedKb` can have a process collect what is garbage. */
+const collectingFlags = ['--expose-gc', '--import', join(import.meta.dirname, 'beside/collect-on-signal.ts')];
+
+interface ChildOptions {
   args?: string[];
   env?: Record<string, string>;
   /** Of Node itself. */
   flags?: string[];
-  /** What it writes when it is up; by default it sends a message, as `serve` does. */
+  /** What it writes when it is up. */
   says?: string;
 }
 
-/** Flags by which `collectedKb` can have a process collect what is garbage. */
-export const collectingFlags = ['--expose-gc', '--import', join(import.meta.dirname, 'collect-on-signal.ts')];
-
-/** Starts a script and waits until it is up. It ends with this process. */
-export async function startChild<Hello>(script: string, options: ChildOptions = {}): Promise<Child<Hello>> {
-  const { args = [], env = {}, flags = [], says } = options;
+/** Starts a script in `beside/`, which calls `serve`, or one that writes `says` when it is up. */
+export async function startChild<Hello = string>(
+  script: string,
+  { args = [], env = {}, flags = [], says = '' }: ChildOptions = {},
+): Promise<Child<Hello>> {
   const begunAt = performance.now();
-  const child = fork(script, args, {
-    env: { ...process.env, ...env },
+  const child = fork(resolve(import.meta.dirname, 'beside', script), args, {
+    env: { ...process.env, LOG_LEVEL: 'fatal', ...env },
     execArgv: [...collectingFlags, ...flags],
     stdio: ['ignore', says ? 'pipe' : 'inherit', 'inherit', 'ipc'],
   });
   const kill = () => void child.kill('SIGKILL');
   process.once('exit', kill);
   const ended = once(child, 'exit');
-  const up = says && child.stdout ? whenSaid(child.stdout, says) : once(child, 'message').then(([hello]) => hello);
-  const failed = ended.then(([code]) => {
-    throw new Error(`${script} ended with ${code} before it was up`);
+  const up = Promise.withResolvers<unknown>();
+  let said = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+    if (said.includes(says)) up.resolve(said);
   });
-  const hello = (await Promise.race([up, failed])) as Hello;
+  if (!says) child.once('message', up.resolve);
+  void ended.then(([code]) => up.reject(new Error(`${script} ended with ${code} before it was up`)));
+  const hello = (await up.promise) as Hello;
   return {
+    child,
     pid: child.pid ?? 0,
     hello,
     startMs: performance.now() - begunAt,
-    send: (message) => void child.send(message),
-    onMessage: (listener) => void child.on('message', listener),
     async stop() {
       const before = performance.now();
       child.kill('SIGTERM');
@@ -63,31 +72,24 @@ export async function startChild<Hello>(script: string, options: ChildOptions = 
   };
 }
 
-/** What comes later is read, too, so that it can be written. */
-function whenSaid(output: Readable, text: string): Promise<string> {
-  let said = '';
-  return new Promise((resolve) => {
-    output.setEncoding('utf8').on('data', (piece: string) => {
-      said += piece;
-      if (said.includes(text)) resolve(said);
-    });
-  });
-}
-
 /** In the child: says that it is up, and ends when it is told to. */
-export function serve(hello: unknown, stop: () => Promise<unknown>): void {
+export function serve(hello: unknown, stop = async () => {}): void {
   process.once('SIGTERM', () => void stop().finally(() => process.exit(0)));
   process.once('disconnect', () => process.exit(1)); // whoever started it is gone
   process.send?.(hello);
 }
 
-/** What all threads of a process have used so far. */
-export function cpuMs(pid: number): number {
-  const threads = globSync(`/proc/${pid}/task/*/schedstat`).map((file) => readFileSync(file, 'utf8'));
-  return threads.reduce((sum, text) => sum + Number(text.split(' ')[0]), 0) / 1e6;
+/** How many things a process does for a second of the CPU of all its threads. */
+export async function perCpuSecond(pid: number, things: number, work: () => Promise<unknown>): Promise<number> {
+  const cpuNs = () => {
+    const threads = globSync(`/proc/${pid}/task/*/schedstat`).map((file) => readFileSync(file, 'utf8'));
+    return threads.reduce((sum, text) => sum + Number(text.split(' ')[0]), 0);
+  };
+  const before = cpuNs();
+  await work();
+  return (things * 1e9) / (cpuNs() - before);
 }
 
-/** What is resident of a process. */
 export function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
@@ -105,4 +107,51 @@ export function childrenOf(parent: number, command: string, setting = ''): numbe
   const pids = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').map(Number);
   const has = (pid: number, file: string, text: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(text);
   return pids.filter((pid) => has(pid, 'cmdline', command) && has(pid, 'environ', setting));
+}
+
+/** A data folder and a model of the bench's own. */
+export interface Place {
+  model: ModelServer;
+  /** Starts a mesh that uses both, as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways. */
+  start(env?: Record<string, string>, args?: string[]): Promise<Child & { urls: string[] }>;
+}
+
+/** Runs `work` at a place that is gone afterwards. */
+export async function atPlace<T>({ profileFolder }: BenchOptions, work: (place: Place) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  process.once('exit', remove);
+  const text = 'These are the words of a reply that is about as long as one sentence of a friendly agent would be.';
+  const model = await startModelServer({ script: { text } });
+  const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
+  const NODE_OPTIONS = [...collectingFlags, ...profiling].join(' ');
+  const common = {
+    NODE_OPTIONS,
+    PARLEY_SERVERS_DIR: '',
+    DATABASE_URL: '',
+    LOG_FILE: '',
+    LOG_LEVEL: 'info',
+    GATEWAY_PORT: '0',
+    STORAGE_PORT: '0',
+  };
+  const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: 'bench', PARLEY_DATA_DIR: folder };
+
+  async function start(env: Record<string, string> = {}, args: string[] = []) {
+    const settings = { args, env: { ...common, ...own, ...env }, flags: ['--liftoff-only'], says: 'Stop with Ctrl-C' };
+    const child = await startChild(join(root, 'scripts/src/up.ts'), settings);
+    const units: UnitAddresses = JSON.parse(readFileSync(join(folder, addressesFile), 'utf8'));
+    const gateways = Object.entries(units).filter(([name]) => name.startsWith('gateway'));
+    return {
+      ...child,
+      urls: gateways.map(([, doors]) => `${doors.public?.replace('localhost', '127.0.0.1')}/graphql`),
+    };
+  }
+  try {
+    return await work({ model, start });
+  } finally {
+    closeConnections(); // the model server waits for them
+    await model.stop();
+    remove();
+    process.off('exit', remove);
+  }
 }

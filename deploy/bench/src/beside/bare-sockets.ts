@@ -29,4 +29,4 @@ useServer({ schema }, new WebSocketServer({ server: http, path: '/graphql' }));
 http.listen(0, '127.0.0.1');
 await once(http, 'listening');
 process.on('message', (events: number) => waves.emit('wave', chunkEvents(events)));
-serve(`http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`, async () => undefined);
+serve(`http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`);

@@ -2,28 +2,18 @@ import { eventConsumer } from '@parley/chassis/events/consumer';
 import { once } from '@parley/chassis/events/inbox';
 import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
 import { createLogger } from '@parley/chassis/log';
-import { eventType, plumbingOnly, sharedNowMs, type Taken, topic } from '../events.ts';
+import { eventType, plumbingOnly, sharedNowMs, topic } from '../events.ts';
 import { serve } from '../processes.ts';
-
-/** An event whose consumer has something to commit; else it only receives it. */
-interface Happening {
-  number: number;
-  hasEffect: boolean;
-}
 
 // A consumer as services are: an event's effect commits together with its inbox mark, in a transaction of its own.
 const { DATABASE_URL = '', KAFKA_BROKERS = '' } = process.env;
 const database = plumbingOnly(DATABASE_URL, 'bench_consumer');
 await database.migrate();
 const bus = kafkaEventBus({ brokers: KAFKA_BROKERS.split(',') });
+const numbers: number[] = [];
+const tell = () => process.send?.({ numbers: numbers.splice(0), atMs: sharedNowMs() });
 
-let numbers: number[] = [];
-function tell(): void {
-  process.send?.({ numbers, atMs: sharedNowMs() } satisfies Taken);
-  numbers = [];
-}
-
-const consumer = eventConsumer<Record<typeof eventType, Happening>>({
+const consumer = eventConsumer<Record<typeof eventType, { number: number; hasEffect: boolean }>>({
   bus,
   group: 'bench',
   log: createLogger('bench'),
@@ -42,6 +32,5 @@ const consumer = eventConsumer<Record<typeof eventType, Happening>>({
 await consumer.start();
 serve('up', async () => {
   await consumer.stop();
-  await bus.close();
-  await database.close();
+  for (const part of [bus, database]) await part.close();
 });

@@ -48,4 +48,4 @@ const env = {
   AGENT_GRAPH_URL: addresses.of('agent', 'graph'),
   SESSION_GRAPH_URL: addresses.of('session', 'graph'),
 };
-serve({ env, token: await identity.signIn('bench') }, async () => undefined);
+serve({ env, token: await identity.signIn('bench') });
