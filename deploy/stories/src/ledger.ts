@@ -29,16 +29,8 @@ export interface Ledger {
   end(client: Sender, sessionId: number): Promise<void>;
 }
 
-/** Refusals that happen before anything is done. */
-const refusals = new Set([
-  'BAD_REQUEST',
-  'UNAUTHENTICATED',
-  'FORBIDDEN',
-  'NOT_FOUND',
-  'CONFLICT',
-  'TOO_MANY_REQUESTS',
-  'NOT_IMPLEMENTED',
-]);
+/** What leaves open whether a request was done. Any other refusal comes before anything is. */
+const unknowns = new Set(['no answer', 'UNAVAILABLE', 'INTERNAL']);
 const worthAnotherTry = new Set(['CONFLICT', 'TOO_MANY_REQUESTS', 'UNAVAILABLE', 'INTERNAL']);
 const patienceMs = 60_000;
 const pauseMs = 100;
@@ -47,20 +39,23 @@ export function createLedger(): Ledger {
   const messages: SentMessage[] = [];
   const ended = new Set<number>();
 
-  /** Repeats a request until it succeeds; `heard` is told of every try. */
-  async function insist(what: string, once: (nth: number) => ReturnType<Sender['send']>, heard: typeof note) {
+  /** Repeats a request until it succeeds; `heard` is told of every try. @returns how many it took. */
+  async function insist(
+    what: string,
+    once: (nth: number) => ReturnType<Sender['send']>,
+    heard?: (nth: number, code: string | undefined) => void,
+  ): Promise<number> {
     const deadline = performance.now() + patienceMs;
     for (let nth = 1; ; nth += 1) {
       const answer = await once(nth).catch((error: unknown) => error as Error);
       const code = answer instanceof Error ? 'no answer' : answer.errors?.[0]?.extensions.code;
-      heard(nth, code);
+      heard?.(nth, code);
       if (code === undefined) return nth;
       if (code !== 'no answer' && !worthAnotherTry.has(code)) throw new Error(`${what} was refused: ${code}`);
       if (performance.now() > deadline) throw new Error(`${what} was not taken: ${code}, ${nth} times`);
       await delay(pauseMs);
     }
   }
-  const note = (_nth: number, _code: string | undefined): void => undefined;
   const numbered = (text: string, nth: number) => (nth === 1 ? text : `${text} (${nth})`);
 
   return {
@@ -76,18 +71,15 @@ export function createLedger(): Ledger {
             input: { sessionId, text: numbered(text, n) },
           }),
         (n, code) => {
-          const outcome = code === undefined ? 'acknowledged' : refusals.has(code) ? 'refused' : 'unknown';
+          const outcome = code === undefined ? 'acknowledged' : unknowns.has(code) ? 'unknown' : 'refused';
           messages.push({ sessionId, text: numbered(text, n), outcome, code });
         },
       );
       return numbered(text, nth);
     },
     async end(client, sessionId) {
-      await insist(
-        `the end of session ${sessionId}`,
-        () => client.send('mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }', { sessionId }),
-        note,
-      );
+      const end = 'mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }';
+      await insist(`the end of session ${sessionId}`, () => client.send(end, { sessionId }));
       ended.add(sessionId);
     },
   };

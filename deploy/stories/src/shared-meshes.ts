@@ -33,11 +33,12 @@ export interface SharedMeshes {
   stop(): Promise<string[]>;
 }
 
-/** One of them. What it does that no mesh should is told when it stops. */
+/** One of them. */
 interface Started extends Pick<RunningMesh, 'units' | 'logs'> {
   /** Where its data are. */
   engines: Environment;
-  notes: string[];
+  notes?: string[];
+  /** @returns what it did that no mesh should. */
   stop(): Promise<string[]>;
 }
 
@@ -46,6 +47,8 @@ interface Place {
   /** What it is configured with, engines apart. */
   settings: Environment;
   signal: AbortSignal;
+  /** What ends after it, or because it does not come up. */
+  closers: AsyncDisposableStack;
 }
 
 const shownComplaints = 40;
@@ -89,30 +92,28 @@ async function startMesh(
   { folder, signal, offline }: { folder: string; signal: AbortSignal; offline: boolean },
   start: (place: Place) => Promise<Started>,
 ) {
+  await using closers = new AsyncDisposableStack();
   mkdirSync(folder, { mode: 0o711 });
   const spans = join(folder, 'spans.jsonl');
   const forwarder = await startForwarder(spans);
+  closers.defer(() => forwarder.stop());
   // A mesh tells all that it can of itself, for the few stories that listen.
   const given = testEnvironment({ LOG_LEVEL: 'trace', ...(!offline && forwarder.env) });
-  try {
-    const { engines, units, logs, notes, stop } = await start({ folder, settings: given, signal });
-    const settings = { ...given, ...engines };
-    const file = join(folder, 'mesh.json');
-    writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
-    return {
-      file,
-      notes,
-      async stop() {
-        const problems = [...(await brokenAtRest(settings)), ...(await stop())];
-        await forwarder.stop();
-        if (problems.length > 0) problems.push(`it logged:\n${complaintsIn(logs)}`);
-        return problems.map((problem) => `the mesh of ${name}: ${problem}`);
-      },
-    };
-  } catch (error) {
-    await forwarder.stop();
-    throw error;
-  }
+  const { engines, units, logs, notes = [], stop } = await start({ folder, settings: given, signal, closers });
+  const settings = { ...given, ...engines };
+  const file = join(folder, 'mesh.json');
+  writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
+  const rest = closers.move();
+  return {
+    file,
+    notes,
+    async stop() {
+      const problems = [...(await brokenAtRest(settings)), ...(await stop())];
+      await rest.disposeAsync();
+      if (problems.length > 0) problems.push(`it logged:\n${complaintsIn(logs)}`);
+      return problems.map((problem) => `the mesh of ${name}: ${problem}`);
+    },
+  };
 }
 
 async function inOneProcess({ folder, settings, signal }: Place): Promise<Started> {
@@ -123,7 +124,6 @@ async function inOneProcess({ folder, settings, signal }: Place): Promise<Starte
     units: mesh.units,
     engines: { DATABASE_URL: mesh.databaseUrl },
     logs,
-    notes: [],
     async stop() {
       const code = await mesh.stop().catch(String);
       return code === 0 && mesh.stderr() === '' ? [] : [`it ended with ${code}: ${mesh.stderr()}`];
@@ -131,27 +131,12 @@ async function inOneProcess({ folder, settings, signal }: Place): Promise<Starte
   };
 }
 
-async function inEight({ folder, settings, signal }: Place): Promise<Started> {
+async function inEight({ folder, settings, signal, closers }: Place): Promise<Started> {
   const servers = await startServers({ signal });
-  try {
-    const absent = servers.missing.map(
-      ({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`,
-    );
-    const mesh = await startProcesses({ folder, settings: { ...settings, ...servers.env }, signal });
-    return {
-      ...mesh,
-      engines: servers.env,
-      notes: absent,
-      async stop() {
-        const problems = await mesh.stop();
-        await servers.stop();
-        return problems;
-      },
-    };
-  } catch (error) {
-    await servers.stop();
-    throw error;
-  }
+  closers.defer(() => servers.stop());
+  const notes = servers.missing.map(({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`);
+  const mesh = await startProcesses({ folder, settings: { ...settings, ...servers.env }, signal });
+  return { ...mesh, engines: servers.env, notes };
 }
 
 async function brokenAtRest(settings: Environment): Promise<string[]> {

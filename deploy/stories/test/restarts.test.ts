@@ -146,7 +146,16 @@ async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {
   await endSession(ada, ending.sessionId);
 
   return {
-    ...{ folder, mesh, startMs, model, ada, open, asked, told, done, silent },
+    folder,
+    mesh,
+    startMs,
+    model,
+    ada,
+    open,
+    asked,
+    told,
+    done,
+    silent,
     thought: thinking.sessionId,
     last: ending.sessionId,
     release() {

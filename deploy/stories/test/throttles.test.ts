@@ -74,7 +74,6 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token }:
 story(
   'every throttled operation passes as often as its window says, then is 429 for that address alone',
   async (t, mesh) => {
-    const { visitor } = mesh;
     const gateway = inTurn(mesh);
     const throttled = servedOperations().filter(({ throttle }) => throttle);
     t.true(throttled.length >= 4);
@@ -109,7 +108,6 @@ story(
 );
 
 story('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t, mesh) => {
-  const { visitor } = mesh;
   const gateway = inTurn(mesh);
   const throttled = servedOperations().filter(({ throttle }) => throttle);
   for (const operation of throttled) {
@@ -134,7 +132,7 @@ story(
   'three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them',
   async (t, mesh) => {
     t.timeout(180_000);
-    const { person, visitor } = mesh;
+    const { person } = mesh;
     const sending = servedOperations().find(({ name }) => name === 'sendMessage');
     t.true(sending !== undefined && sending.throttle === undefined);
     const gateway = inTurn(mesh);

@@ -49,7 +49,13 @@ export async function readRows(database: Databases, only?: readonly number[]): P
     ),
   ]);
   return {
-    ...{ tenants, sessions, messages, turns, agents, evaluations, inbox: tasks.inbox },
+    tenants,
+    sessions,
+    messages,
+    turns,
+    agents,
+    evaluations,
+    inbox: tasks.inbox,
     jobs: tasks.jobs.filter((job) => isWanted(job.tenantId)),
     outbox: tasks.outbox.filter((event) => isWanted(event.tenantId)),
   };
