@@ -1,3 +1,4 @@
+import { Visitor } from '@swc/core/Visitor.js';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
 import { rules, store } from './rules.ts';
 
@@ -10,6 +11,7 @@ export interface ImportsFound {
 
 /** Reads every import below these folders of the checkout at `root` and holds it against the rules. */
 export async function checkImports(root: string, folders: string[]): Promise<ImportsFound> {
+  teachUsing();
   const { output } = await cruise(folders, {
     baseDir: root,
     validate: true,
@@ -28,6 +30,18 @@ export async function checkImports(root: string, folders: string[]): Promise<Imp
 
   const files = output.modules.filter(isOurs).map(({ source }) => source);
   return { files, violations: [...forbidden(output), ...storesThatTurnBack(output.modules)] };
+}
+
+/** The cruiser walks through a file by swc's visitor, which throws at `using`. */
+function teachUsing(): void {
+  const { visitStatement, visitVariableDeclarators } = Visitor.prototype;
+  if (visitStatement.name === 'visitUsing') return;
+  Visitor.prototype.visitStatement = function visitUsing(statement) {
+    const { type, decls } = statement as { type: string; decls?: Parameters<typeof visitVariableDeclarators>[0] };
+    if (type !== 'UsingDeclaration') return visitStatement.call(this, statement);
+    visitVariableDeclarators.call(this, decls ?? []);
+    return statement;
+  };
 }
 
 function isOurs({ source, couldNotResolve }: IModule): boolean {
