@@ -17,6 +17,9 @@ export interface HeldTurn {
 const turnsPerTenant = 40;
 const atOnce = 10;
 const firstWords = 'This is ';
+/** A model that says nothing for 30 s is given up, so that one that is held back sends empty pieces now and then. */
+const emptyPieces = Array.from({ length: 60 }, () => '');
+const pieceEveryMs = 10_000;
 
 let runs = 0;
 
@@ -30,8 +33,10 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
     if (released) gate.open();
     else gate.release(1);
     gates.push(gate);
-    return { text: [firstWords, `the reply to: ${text}`], beforeDelta: gate };
+    return { text: [firstWords, ...emptyPieces, `the reply to: ${text}`], beforeDelta: gate };
   });
+
+  const piece = setInterval(() => gates.forEach((gate) => gate.release()), pieceEveryMs).unref();
 
   const people = await Promise.all(
     Array.from({ length: Math.ceil(count / turnsPerTenant) }, async () => {
@@ -59,6 +64,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
     /** Lets the model finish these replies, also those that it is asked for again. */
     release() {
       released = true;
+      clearInterval(piece);
       for (const gate of gates) gate.open();
     },
   };

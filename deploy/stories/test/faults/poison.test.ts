@@ -111,7 +111,7 @@ serverTest(meshEngines, 'poison is a dead letter within 30 s, and what is behind
 
   const { talk, sessionIds: others } = await traffic(mesh);
   const givenUp = async () => {
-    await during(1, talk);
+    await during(1_000, talk);
     const found = await poison.letters();
     return ids.every((id) => found.has(id)) && found;
   };
