@@ -30,6 +30,6 @@ export async function ensureInstalled(engine: Engine, { tools, signal, say }: In
   mkdirSync(tools, { recursive: true });
   const target = join(tools, folder);
   const env = { ...process.env, LC_ALL: 'C.UTF-8', SCRIPTS: scripts };
-  await exec('flock', [`${target}.lock`, 'sh', join(scriptFolder, 'install.sh'), target], { env, signal });
+  await exec('flock', ['-F', `${target}.lock`, 'sh', join(scriptFolder, 'install.sh'), target], { env, signal });
   say(`installed version ${version} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 }
