@@ -139,7 +139,7 @@ test('who leaves long answers unread gets no more of them, and others get theirs
 test('an answer that nobody reads is given up', async (t) => {
   const mesh = await gatewayMesh(t, {
     resolvers,
-    env: { GATEWAY_MAX_ANSWERS_BYTES: '60000000', GATEWAY_ANSWER_STALL_MS: '500' },
+    env: { GATEWAY_MAX_ANSWERS_BYTES: '60000000', GATEWAY_ANSWER_STALL_MS: '3000' },
   });
   const headers = { authorization: `Bearer ${await mesh.identity.signIn('s-1')}` };
   await unread(t, mesh, '10.0.0.1');

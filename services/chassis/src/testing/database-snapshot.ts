@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, openAsBlob, readdirSync, readFileSy
 import { writeFile } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -64,12 +64,14 @@ export async function filledSnapshot(
     await db.exec('CHECKPOINT');
     const dump = await db.dumpDataDir('none');
     mkdirSync(cacheFolder, { recursive: true });
-    const half = `${file}.${randomUUID()}`; // renamed when it is whole: other processes may make or read the same one
+    const half = `${file}.${randomUUID()}`; // renamed when it is whole, unless another process was quicker
     await writeFile(half, dump.stream());
     for (const other of readdirSync(cacheFolder)) {
-      if (other.startsWith(name) && other.endsWith('.tar')) rmSync(join(cacheFolder, other), { force: true });
+      const isOld = other.startsWith(name) && other.endsWith('.tar') && other !== basename(file);
+      if (isOld) rmSync(join(cacheFolder, other), { force: true });
     }
-    renameSync(half, file);
+    if (existsSync(file)) rmSync(half);
+    else renameSync(half, file);
   } finally {
     await db.close();
     rmSync(socketFolder, { recursive: true, force: true });

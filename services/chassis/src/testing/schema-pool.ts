@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import { rolesOf } from '../database/identifiers.ts';
 import { openDatabase } from '../database/open.ts';
-import { bookkeepingTables } from '../database/plumbing.ts';
+import { bookkeepingTable, bookkeepingTables } from '../database/plumbing.ts';
 import type { SchemaDeclaration } from '../database/types.ts';
 import { hashOf } from './schema-hash.ts';
 
@@ -35,8 +35,9 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
 
   async function lockNext(): Promise<number> {
     const { rows } = await connection.query<{ n: number }>(
+      // A lock that this connection has it would get once more.
       `SELECT n FROM generate_series(1, 1000) AS n
-        WHERE n <> ALL ($1::integer[]) AND pg_try_advisory_lock(hashtext($2), n) LIMIT 1`,
+        WHERE CASE WHEN n = ANY ($1::integer[]) THEN false ELSE pg_try_advisory_lock(hashtext($2), n) END LIMIT 1`,
       [[...taken], name],
     );
     const n = rows[0]?.n;
@@ -94,8 +95,7 @@ async function makeSchema(connection: Pool, url: string, schema: SchemaDeclarati
   } finally {
     await database.close();
   }
-  const { rows } = await connection.query<{ catalogue: string }>(catalogueQuery, [schemaName]);
-  await connection.query(`COMMENT ON SCHEMA ${schemaName} IS '${rows[0]?.catalogue}'`);
+  await connection.query(`COMMENT ON SCHEMA ${schemaName} IS '${await catalogueOf(connection, schemaName)}'`);
 }
 
 /** Drops a schema with its roles. */
@@ -106,28 +106,35 @@ export function dropping(schemaName: string): string {
 
 /** Whether it is there, and no test has changed more of it than its rows. */
 async function isAsMade(connection: Pool, schemaName: string): Promise<boolean> {
-  const { rows } = await connection.query<{ made: string | null; catalogue: string | null }>(
-    `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS made, (${catalogueQuery})`,
+  const { rows } = await connection.query<{ catalogue: string | null }>(
+    `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS catalogue`,
     [schemaName],
   );
-  return rows[0]?.made != null && rows[0].made === rows[0].catalogue;
+  const made = rows[0]?.catalogue ?? undefined;
+  return made !== undefined && made === (await catalogueOf(connection, schemaName).catch(() => undefined));
 }
 
-/** A hash of all that the database's catalogue says of the schema $1 and its roles. */
-const catalogueQuery = `
-  SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
-    SELECT format('%s %s %s %s %s %s', oid, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity)
-      FROM pg_class WHERE relnamespace = to_regnamespace($1)
-    UNION ALL SELECT a::text FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
-      WHERE relnamespace = to_regnamespace($1) AND relkind <> 'i'
-    UNION ALL SELECT p::text FROM pg_policy p JOIN pg_class c ON c.oid = polrelid WHERE relnamespace = to_regnamespace($1)
-    UNION ALL SELECT k::text FROM pg_constraint k WHERE connamespace = to_regnamespace($1)
-    UNION ALL SELECT f::text FROM pg_proc f WHERE pronamespace = to_regnamespace($1)
-    UNION ALL SELECT n::text FROM pg_namespace n WHERE oid = to_regnamespace($1)
-    UNION ALL SELECT r::text FROM pg_roles r WHERE rolname IN ($1 || '_tenant', $1 || '_shared')
-    UNION ALL SELECT m::text FROM pg_auth_members m JOIN pg_roles r ON r.oid IN (m.roleid, m.member)
-      WHERE rolname IN ($1 || '_tenant', $1 || '_shared')
-  ) AS facts (fact)`;
+/** A hash of the migrations of a schema, and of all that the database's catalogue says of it and its roles. */
+async function catalogueOf(connection: Pool, schemaName: string): Promise<string | undefined> {
+  const { rows } = await connection.query<{ catalogue: string }>(
+    `SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
+       SELECT format('%s %s %s %s %s %s', oid, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity)
+         FROM pg_class WHERE relnamespace = $1::regnamespace
+       UNION ALL SELECT a::text FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
+         WHERE relnamespace = $1::regnamespace AND relkind <> 'i'
+       UNION ALL SELECT p::text FROM pg_policy p JOIN pg_class c ON c.oid = polrelid WHERE relnamespace = $1::regnamespace
+       UNION ALL SELECT k::text FROM pg_constraint k WHERE connamespace = $1::regnamespace
+       UNION ALL SELECT f::text FROM pg_proc f WHERE pronamespace = $1::regnamespace
+       UNION ALL SELECT n::text FROM pg_namespace n WHERE oid = $1::regnamespace
+       UNION ALL SELECT r::text FROM pg_roles r WHERE rolname = ANY ($2::text[])
+       UNION ALL SELECT m::text FROM pg_auth_members m JOIN pg_roles r ON r.oid IN (m.roleid, m.member)
+         WHERE rolname = ANY ($2::text[])
+       UNION ALL SELECT name FROM ${schemaName}.${bookkeepingTable}
+     ) AS facts (fact)`,
+    [schemaName, Object.values(rolesOf(schemaName))],
+  );
+  return rows[0]?.catalogue;
+}
 
 /** Empties the tables that have been written to, and begins their ids anew. */
 function emptying(schemaName: string): string {

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import knexFactory from 'knex';
+import { onEveryDatabase } from '../src/testing/every-database.ts';
+import { dropping, schemaPool } from '../src/testing/schema-pool.ts';
+import { notesSchema } from './support/notes-schema.ts';
+
+onEveryDatabase(({ test, testDatabaseUrl }) => {
+  test("a test's schema is nobody else's, and comes back empty and as migrated, whatever was done to it", async (t) => {
+    const url = await testDatabaseUrl();
+    const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
+    t.teardown(() => owner.destroy());
+    const pool = await schemaPool(url, { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` });
+    const other = await pool.take();
+    t.teardown(() => owner.raw(dropping(other)));
+    const name = await pool.take();
+    t.teardown(() => owner.raw(dropping(name)));
+    t.not(name, other);
+    const addNote = async () =>
+      (await owner.raw(`INSERT INTO ${name}.notes (tenant_id, text) VALUES (1, 'a note') RETURNING id`)).rows;
+    const tables = async () =>
+      (
+        await owner.raw('SELECT relname, relforcerowsecurity FROM pg_class WHERE relnamespace = ?::regnamespace', [
+          name,
+        ])
+      ).rows.length;
+    const made = await tables();
+
+    for (const change of [
+      'SELECT 1',
+      `ALTER TABLE ${name}.notes NO FORCE ROW LEVEL SECURITY`,
+      `CREATE TABLE ${name}.more (id integer)`,
+      `INSERT INTO ${name}.migrations (name) VALUES ('002-rows')`,
+      `ALTER ROLE ${name}_tenant LOGIN`,
+      `DROP TABLE ${name}.migrations`,
+    ]) {
+      t.deepEqual(await addNote(), [{ id: 1 }], change);
+      await owner.raw(change);
+      await pool.giveBack(name);
+      t.is(await pool.take(), name);
+      t.is(await tables(), made, change);
+      const { rows } = await owner.raw(
+        `SELECT relforcerowsecurity AS forced, rolcanlogin AS login,
+                (SELECT count(*)::int FROM ${name}.migrations WHERE name = '002-rows') AS migrated
+           FROM pg_class, pg_roles WHERE pg_class.oid = ?::regclass AND rolname = ?`,
+        [`${name}.notes`, `${name}_tenant`],
+      );
+      t.deepEqual(rows, [{ forced: true, login: false, migrated: 0 }], change);
+    }
+  });
+});
