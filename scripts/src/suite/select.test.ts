@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 import { changedPaths } from './changes.ts';
-import { select } from './select.ts';
+import { type SelectOptions, select } from './select.ts';
 import { testedWorkspaces } from './workspaces.ts';
 
-const all = { only: [], texts: [], faults: false };
+const all: SelectOptions = { only: [], texts: [], faults: false };
 
 /** A git checkout whose `stories` has a fault test about `gateway/`. */
 function checkout(t: ExecutionContext, tests: object = {}) {
