@@ -125,26 +125,16 @@ export async function atPlace<T>({ profileFolder }: BenchOptions, work: (place: 
   const model = await startModelServer({ script: { text } });
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const NODE_OPTIONS = [...collectingFlags, ...profiling].join(' ');
-  const common = {
-    NODE_OPTIONS,
-    PARLEY_SERVERS_DIR: '',
-    DATABASE_URL: '',
-    LOG_FILE: '',
-    LOG_LEVEL: 'info',
-    GATEWAY_PORT: '0',
-    STORAGE_PORT: '0',
-  };
+  const nothing = { PARLEY_SERVERS_DIR: '', DATABASE_URL: '', LOG_FILE: '', GATEWAY_PORT: '0', STORAGE_PORT: '0' };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: 'bench', PARLEY_DATA_DIR: folder };
+  const common = { ...nothing, ...own, NODE_OPTIONS, LOG_LEVEL: 'info' };
 
   async function start(env: Record<string, string> = {}, args: string[] = []) {
-    const settings = { args, env: { ...common, ...own, ...env }, flags: ['--liftoff-only'], says: 'Stop with Ctrl-C' };
+    const settings = { args, env: { ...common, ...env }, flags: ['--liftoff-only'], says: 'Stop with Ctrl-C' };
     const child = await startChild(join(root, 'scripts/src/up.ts'), settings);
     const units: UnitAddresses = JSON.parse(readFileSync(join(folder, addressesFile), 'utf8'));
-    const gateways = Object.entries(units).filter(([name]) => name.startsWith('gateway'));
-    return {
-      ...child,
-      urls: gateways.map(([, doors]) => `${doors.public?.replace('localhost', '127.0.0.1')}/graphql`),
-    };
+    const gateways = Object.entries(units).flatMap(([name, doors]) => (name.startsWith('gateway') ? doors.public : []));
+    return { ...child, urls: gateways.map((url) => `${url?.replace('localhost', '127.0.0.1')}/graphql`) };
   }
   try {
     return await work({ model, start });
