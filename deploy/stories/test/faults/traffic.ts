@@ -2,8 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAgent, endSession, sendMessage, startSession } from '../../src/conversation.ts';
 import type { FaultMesh } from './fault-mesh.ts';
 
-export type Traffic = Awaited<ReturnType<typeof traffic>>;
-
 let people = 0;
 
 /** Somebody who has one short conversation after the other; the end of each is an event. */
