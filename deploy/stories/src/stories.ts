@@ -18,6 +18,8 @@ type Tell = (title: string, story: Story) => void;
 interface Stage {
   name: string;
   open(): Promise<RunningMesh>;
+  /** @returns what was wrong with it. */
+  close(): Promise<string[]>;
 }
 
 /** Registers each story of a file as one test for each mesh that TEST_MESHES names; without it on one of the file's own. */
@@ -25,12 +27,12 @@ export function stories(test: TestFn, { on = 'each' }: StoriesOptions = {}): Tel
   const files = (process.env['TEST_MESHES'] ?? '').split(',').filter(Boolean);
   const running = files.map((file): Stage => {
     const mesh: RunningMesh = JSON.parse(readFileSync(file, 'utf8'));
-    return { name: mesh.name, open: async () => mesh };
+    return { name: mesh.name, open: async () => mesh, close: async () => [] };
   });
-  const stages = running.length === 0 || on === 'offline' ? [ownMesh(test, on === 'offline')] : running;
-  const told = (on === 'processes' ? stages.slice(-1) : stages).map(({ name, open }) => ({
-    name,
-    mesh: opened(test, open),
+  const stages = running.length === 0 || on === 'offline' ? [ownMesh(on === 'offline')] : running;
+  const told = (on === 'processes' ? stages.slice(-1) : stages).map((stage) => ({
+    name: stage.name,
+    mesh: opened(test, stage),
   }));
   const tellBy = (register: TestFn | TestFn['serial']) => (title: string, story: Story) => {
     for (const { name, mesh } of told) register(`${name}: ${title}`, async (t) => void (await story(t, await mesh())));
@@ -39,34 +41,30 @@ export function stories(test: TestFn, { on = 'each' }: StoriesOptions = {}): Tel
 }
 
 /** Opened by whichever story asks first, left after the last. */
-function opened(test: TestFn, open: Stage['open']): () => Promise<TestMesh> {
+function opened(test: TestFn, { open, close }: Stage): () => Promise<TestMesh> {
   let mesh: Promise<TestMesh> | undefined;
-  test.after.always('the mesh is left', async () => (await mesh)?.leave());
+  test.after.always('the mesh is left as it has to be', async (t) => {
+    await (await mesh)?.leave();
+    t.deepEqual(await close(), []);
+  });
   return () => {
     mesh ??= open().then(openMesh);
     return mesh;
   };
 }
 
-function ownMesh(test: TestFn, offline: boolean): Stage {
+function ownMesh(offline: boolean): Stage {
   let started: Promise<SharedMeshes> | undefined;
-  // Given before the hook that leaves the mesh, and so it has to wait for that: what ends first has no clients any more.
-  test.after.always('the mesh of its own stops', async (t) => {
-    t.deepEqual((await (await started)?.stop()) ?? [], []);
-  });
   return {
     name: offline ? 'one process, offline' : 'one process',
     async open() {
       // Loaded only here: who comes to a mesh that runs needs none of it.
       const { startSharedMeshes } = await import('./shared-meshes.ts');
-      started = startSharedMeshes({
-        signal: new AbortController().signal,
-        say: () => undefined,
-        processes: false,
-        offline,
-      });
+      const { signal } = new AbortController();
+      started = startSharedMeshes({ signal, say: () => undefined, processes: false, offline });
       const { env } = await started;
       return JSON.parse(readFileSync(env.TEST_MESHES ?? '', 'utf8'));
     },
+    close: async () => (await (await started)?.stop()) ?? [],
   };
 }
