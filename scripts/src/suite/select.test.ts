@@ -32,12 +32,13 @@ function checkout(t: ExecutionContext, tests: object = {}) {
   const declared = {
     needs: ['meshes', 'redis'],
     faults: ['faults/**'],
-    whenChanged: { 'faults/slow.test.ts': ['gateway/'] },
+    whenChanged: { 'faults/slow.test.ts': ['gateway/'], 'faults/part.test.ts': [] },
   };
   write('stories/package.json', JSON.stringify({ parley: { tests: { ...declared, ...tests } } }));
   write('stories/talk.test.ts', '');
   write('stories/faults/slow.test.ts', '');
   write('stories/faults/kill.test.ts', '');
+  write('stories/faults/part.test.ts', '');
   write('gateway/package.json', '{}');
   write('gateway/a.test.ts', '');
   git('2026-01-01T00:00:00Z', 'init', '-q', '-b', 'main');
@@ -78,8 +79,18 @@ test('a run asks for what its files run on, and no more', (t) => {
 
 test('--faults chooses fault tests alone, at full length, on no shared mesh', (t) => {
   const { files, needs, full, checks } = select(checkout(t).folder, { ...all, faults: true });
-  t.deepEqual(files.toSorted(), ['stories/faults/kill.test.ts', 'stories/faults/slow.test.ts']);
+  t.deepEqual(
+    files.toSorted(),
+    ['kill', 'part', 'slow'].map((name) => `stories/faults/${name}.test.ts`),
+  );
   t.deepEqual({ needs, full, checks }, { needs: ['redis'], full: true, checks: [] });
+});
+
+test('a file whose tests another one runs is left out unless it is asked for', (t) => {
+  const { folder } = checkout(t);
+  const part = 'stories/faults/part.test.ts';
+  t.false(select(folder, all).files.includes(part));
+  t.deepEqual(select(folder, { ...all, texts: ['faults/part'] }).files, [part]);
 });
 
 test('a file that is about something runs when that has changed, or when it is asked for', (t) => {

@@ -11,7 +11,7 @@ export interface Selection {
   workspaces: Workspace[];
   /** What these tests run on. */
   needs: Need[];
-  /** Files that would run had anything changed that they are about. */
+  /** Files that are left out, because nothing has changed that they are about or because another one runs their tests. */
   unchanged: string[];
   /** Whether fault tests take their full length. */
   full: boolean;
@@ -36,8 +36,9 @@ export function select(root: string, { only, texts, faults }: SelectOptions): Se
     .filter(({ name }) => isChosen(name))
     .map((workspace) => ({ ...workspace, files: workspace.files.filter(isWanted(workspace)) }));
   // Who asks for a file by its name gets it.
-  const changed = faults || texts.length > 0 ? undefined : changedPaths(root);
-  const unchanged = wanted.flatMap((each) => each.files.filter((file) => isUnchanged(each, file, changed)));
+  const isAsked = faults || texts.length > 0;
+  const changed = isAsked ? undefined : changedPaths(root);
+  const unchanged = wanted.flatMap((each) => each.files.filter((file) => !isAsked && isUnchanged(each, file, changed)));
   const workspaces = wanted
     .map((each) => ({ ...each, files: each.files.filter((file) => !unchanged.includes(file)) }))
     .filter(({ files }) => files.length > 0);

@@ -97,7 +97,7 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
 async function runTests(selection: Selection, { env }: Engines, options: SuiteOptions, totals: Totals): Promise<void> {
   const { files, workspaces, full, unchanged } = selection;
   const { root, say, ci, signal } = options;
-  for (const file of unchanged) say(`- ${file}: nothing that it is about has changed`);
+  if (unchanged.length > 0) say(`- not by themselves, or unchanged: ${unchanged.join(', ')}`);
   const begun = performance.now();
   const settings = { ...env, ...(full && { PARLEY_FAULTS: 'full' }) };
   const concurrency = full ? 1 : availableParallelism();

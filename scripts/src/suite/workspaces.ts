@@ -14,7 +14,10 @@ const declaration = z.strictObject({
   again: z.boolean().default(true),
   /** Those that break something and have a full length, which `--faults` asks for. Patterns below the folder. */
   faults: z.array(z.string()).default([]),
-  /** Files that run only when one of these paths of the checkout has changed, and with `--faults`. */
+  /**
+   * Files that run only when one of these paths of the checkout has changed, when they are asked for, and with `--faults`. No
+   * path: another file runs their tests.
+   */
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
 });
 
@@ -50,9 +53,10 @@ export function isFault({ folder, faults }: Workspace, file: string): boolean {
   return faults.some((pattern) => matchesGlob(file, join(folder, pattern)));
 }
 
-/** Whether nothing has changed that the file is about. @param changed paths of the checkout; undefined: any may have. */
+/** Whether a file has nothing to show in this run. @param changed paths of the checkout; undefined: any may have. */
 export function isUnchanged({ folder, whenChanged }: Workspace, file: string, changed: string[] | undefined): boolean {
   const [, about] = Object.entries(whenChanged).find(([name]) => join(folder, name) === file) ?? [];
-  if (!about || !changed) return false;
-  return !changed.some((path) => about.some((start) => path.startsWith(start)));
+  if (!about) return false;
+  if (about.length === 0) return true;
+  return changed !== undefined && !changed.some((path) => about.some((start) => path.startsWith(start)));
 }
