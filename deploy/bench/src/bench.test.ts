@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { EngineName } from '@parley/servers/engine';
 import { root } from '@parley/servers/root';
-import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
 import { median, quantile, table } from './figures.ts';
 
@@ -40,18 +38,6 @@ test('the table says which figures fall short', (t) => {
     '',
   ]);
 });
-
-for (const part of ['logins', 'gateway', 'mesh'] as const) {
-  const engines: EngineName[] = part === 'mesh' ? ['postgres', 'redis', 'kafka'] : [];
-  serverTest(engines, `the bench of ${part} measures all that it names`, async (t) => {
-    t.timeout(300_000); // a whole mesh starts
-    const { stdout } = await bench('--only', part, '--short', '--rounds', '1', '--json');
-    const { figures, leftOut } = JSON.parse(stdout);
-    t.deepEqual(leftOut, []);
-    t.true(figures.length > 9);
-    for (const { name, value } of figures) t.true(Number.isFinite(value), `${name}: ${value}`);
-  });
-}
 
 test('a part that the bench does not know is refused before anything is measured', async (t) => {
   const error = await t.throwsAsync<Error & { code?: number; stderr?: string }>(bench('--only', 'everything'));

@@ -1,20 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { closeConnections } from './client.ts';
 import type { Figure } from './figures.ts';
 import { gatewayFigures } from './gateway.ts';
 import { localFigures } from './local.ts';
 import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
-
-export interface BenchOptions {
-  /** How often what is compared is measured in turn. */
-  rounds: number;
-  /** Counts so small that the figures mean nothing; all of it runs. */
-  short: boolean;
-  profileFolder?: string | undefined;
-  /** Told what is measured next. */
-  say: (text: string) => void;
-}
+import type { BenchOptions } from './options.ts';
 
 /** A part answers its figures, or the reason why this machine cannot measure it. */
 const measure = { local: localFigures, logins: loginsFigures, gateway: gatewayFigures, mesh: meshFigures };
@@ -33,6 +23,3 @@ export async function bench(parts: readonly BenchPart[], options: BenchOptions) 
   }
   return { figures, leftOut };
 }
-
-/** Waits until what was opened or closed is done with. */
-export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);

@@ -4,8 +4,8 @@ import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import { outbox } from '@parley/chassis/events/outbox';
 import { outboxRelay } from '@parley/chassis/events/relay';
 import { createLogger } from '@parley/chassis/log';
-import type { BenchOptions } from './bench.ts';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import type { BenchOptions } from './options.ts';
 import { startChild } from './processes.ts';
 
 /** As many partitions as the mesh's own topics have. */

@@ -4,9 +4,9 @@ import { redisEngines } from '@parley/chassis/redis/redis-engines';
 import { readFieldRules } from '../../../gateway/src/graph/field-rules.ts';
 import { readSupergraph } from '../../../gateway/src/graph/supergraph.ts';
 import { createThrottle } from '../../../gateway/src/limits/throttle.ts';
-import { type BenchOptions, settled } from './bench.ts';
 import { ask, openReaders, type Readers } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { type BenchOptions, settled } from './options.ts';
 import { type Child, collectedKb, perCpuSecond, startChild } from './processes.ts';
 
 const sessionId = 1;

@@ -1,8 +1,8 @@
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
-import { type BenchOptions, settled } from './bench.ts';
 import { modelFirstChunkMs, openTalker, type Talker } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { type BenchOptions, settled } from './options.ts';
 import { atPlace, residentKb } from './processes.ts';
 
 const content = 'How long does it take until you begin to answer?';

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@parley/stories/client';
 import { createAgent, startSession } from '@parley/stories/conversation';
 import { createPasswords } from '../../../services/identity/src/passwords.ts';
-import type { BenchOptions } from './bench.ts';
 import { type Figure, figure, median, medianOf, oneByOne, quantile } from './figures.ts';
+import type { BenchOptions } from './options.ts';
 import { atPlace } from './processes.ts';
 
 /** So many that none of them gets enough wrong passwords to be locked out. */

@@ -1,12 +1,12 @@
 import { startServers } from '@parley/servers/start-servers';
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
-import { type BenchOptions, settled } from './bench.ts';
 import { openReaders, openTalker } from './client.ts';
 import { eventFigures } from './events.ts';
 import { type Figure, oneByOne } from './figures.ts';
 import { delivered, deliveryFigures, idleFigures, throttleFigures } from './gateway.ts';
 import { firstChunkFigures } from './local.ts';
+import { type BenchOptions, settled } from './options.ts';
 import { atPlace, childrenOf, type Place, perCpuSecond, startChild } from './processes.ts';
 
 const prefix = 'mesh: ';

@@ -7,8 +7,8 @@ import { type ModelServer, startModelServer } from '@parley/chassis/testing/mode
 import { addressesFile } from '@parley/local/addresses-file';
 import { root } from '@parley/servers/root';
 import type { UnitAddresses } from '@parley/stories/mesh';
-import type { BenchOptions } from './bench.ts';
 import { closeConnections } from './client.ts';
+import type { BenchOptions } from './options.ts';
 
 /** A process that is measured. It ends with this one. */
 export interface Child<Hello = string> {
