@@ -2,11 +2,12 @@ import { createLogger } from '@parley/chassis/log';
 import { run } from '@parley/chassis/run';
 import type { Door } from '@parley/chassis/surroundings';
 import { telemetry } from '@parley/chassis/telemetry';
-import { databaseSnapshot } from '@parley/chassis/testing/test-database';
+import { migratedSnapshot } from '@parley/chassis/testing/test-database';
 import type { Part } from '@parley/chassis/unit';
 import { gateway } from '@parley/gateway';
 import { readGatewayConfig } from '@parley/gateway/config';
 import { localMesh } from '@parley/local';
+import { schemas } from '@parley/local/schemas';
 import type { MeshAddresses } from './one-process.ts';
 
 /**
@@ -38,7 +39,7 @@ Object.defineProperty(process, 'exit', {
   },
 });
 
-const mesh = await localMesh(process.env, { dataFolder, databaseSnapshot: databaseSnapshot() });
+const mesh = await localMesh(process.env, { dataFolder, databaseSnapshot: await migratedSnapshot(schemas) });
 await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()] : [])], {
   log: createLogger('mesh'),
   addresses: mesh.surroundings.addresses,

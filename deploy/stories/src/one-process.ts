@@ -33,7 +33,8 @@ export interface OneProcessOptions {
 /** Starts one, and resolves when it is up. It ends with this process. @throws Error with what it said where it ends instead. */
 export async function startOneProcess(options: OneProcessOptions): Promise<MeshProcess> {
   const { dataFolder: path, env: given, secondGateway = false, signal } = options;
-  const env = { PATH: process.env.PATH, LOG_LEVEL: 'fatal', ...testEnvironment(given) };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, LOG_LEVEL: 'fatal', ...testEnvironment(given) };
   const program = join(import.meta.dirname, 'one-process-child.ts');
   const child = spawn(process.execPath, ['--liftoff-only', program, path, secondGateway ? '2' : '1'], {
     env,

@@ -37,11 +37,11 @@ export async function startProcesses(options: ProcessesOptions): Promise<Process
   const { folder, settings, signal, program = join(root, 'scripts/src/up.ts') } = options;
   const data = join(folder, 'data');
   mkdirSync(data, { mode: 0o700 });
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const endWithParent = join(root, 'deploy/mesh/src/end-with-parent.ts');
   const child = spawn(process.execPath, ['--import', endWithParent, program, '--mesh'], {
     cwd: root,
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...settings, PARLEY_DATA_DIR: data },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings, PARLEY_DATA_DIR: data },
     detached: true, // Ctrl-C is for whoever started this to act on
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

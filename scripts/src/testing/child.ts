@@ -9,7 +9,7 @@ export interface ChildOptions {
   args?: string[];
   /** Of Node itself. */
   flags?: string[];
-  /** Added to PATH, HOME and TMPDIR, all that is taken from this process. */
+  /** Added to what is taken from this process: PATH, HOME, TMPDIR and the cache of compiled code. */
   env?: Record<string, string>;
 }
 
@@ -25,10 +25,10 @@ export function startChild(
   command: string,
   { args = [], flags = [], env = {} }: ChildOptions = {},
 ) {
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [...flags, join(root, `scripts/src/${command}.ts`), ...args], {
     cwd: root,
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
   });
   const written = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
