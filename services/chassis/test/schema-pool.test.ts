@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import knexFactory from 'knex';
-import { onEveryDatabase } from '../src/testing/every-database.ts';
+import { onDatabaseServer, onEveryDatabase } from '../src/testing/every-database.ts';
 import { dropping, schemaPool } from '../src/testing/schema-pool.ts';
 import { notesSchema } from './support/notes-schema.ts';
 
@@ -9,7 +9,8 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     const url = await testDatabaseUrl();
     const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
     t.teardown(() => owner.destroy());
-    const pool = await schemaPool(url, { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` });
+    const declaration = { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` };
+    const pool = await schemaPool(url, declaration);
     const other = await pool.take();
     t.teardown(() => owner.raw(dropping(other)));
     const name = await pool.take();
@@ -46,5 +47,23 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
       );
       t.deepEqual(rows, [{ forced: true, login: false, migrated: 0 }], change);
     }
+  });
+});
+
+onDatabaseServer(({ test, testDatabaseUrl }) => {
+  test('schemas in use stay in use after a statement has failed on one of them', async (t) => {
+    const url = await testDatabaseUrl();
+    const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
+    t.teardown(() => owner.destroy());
+    const declaration = { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` };
+    const [pool, elsewhere] = [await schemaPool(url, declaration), await schemaPool(url, declaration)];
+    const taken = [await pool.take(), await pool.take()];
+    const [, broken = ''] = taken;
+    await owner.raw(`DROP TABLE ${broken}.migrations`);
+    await pool.giveBack(broken);
+    t.is(await pool.take(), broken, 'it is made anew');
+    taken.push(await elsewhere.take());
+    for (const name of taken) t.teardown(() => owner.raw(dropping(name)));
+    t.is(new Set(taken).size, 3, `${taken.join(', ')}: another process got one that is in use`);
   });
 });

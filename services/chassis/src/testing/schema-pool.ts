@@ -1,4 +1,4 @@
-import { Pool } from 'pg';
+import { Client } from 'pg';
 import { rolesOf } from '../database/identifiers.ts';
 import { openDatabase } from '../database/open.ts';
 import { bookkeepingTable, bookkeepingTables } from '../database/plumbing.ts';
@@ -25,9 +25,7 @@ export async function poolName(schema: SchemaDeclaration): Promise<string> {
 
 export async function schemaPool(url: string, schema: SchemaDeclaration): Promise<SchemaPool> {
   const name = await poolName(schema);
-  // One connection for as long as the process lives: its locks say which schemas this process uses.
-  const connection = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
-  connection.on('error', () => undefined); // lost while nobody used it
+  const connection = await lastingConnection(url);
   const taken = new Set<number>();
   const waiting: (() => void)[] = [];
   let places = schemasAtOnce;
@@ -75,11 +73,36 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
   };
 }
 
+type Connection = Pick<Client, 'query'>;
+
+/**
+ * One connection for as long as the process lives, which it does not keep from ending: its locks say which schemas this process
+ * uses. A pool's would end, locks and all, after any statement that fails.
+ */
+async function lastingConnection(url: string): Promise<Connection> {
+  const client: Client & { ref?(): void; unref?(): void } = new Client(url); // its types leave these two out
+  client.on('error', () => undefined); // lost while nobody used it: the next statement says so
+  await client.connect();
+  client.unref?.();
+  let running = 0;
+  const query = async (...given: [string, unknown[]?]) => {
+    running += 1;
+    client.ref?.();
+    try {
+      return await client.query(...given);
+    } finally {
+      running -= 1;
+      if (running === 0) client.unref?.();
+    }
+  };
+  return { query: query as Client['query'] };
+}
+
 /** Makes the first schemas of a pool in a database that has none yet. */
 export async function fillPool(url: string, schema: SchemaDeclaration): Promise<void> {
   const name = await poolName(schema);
-  const connection = new Pool({ connectionString: url, max: 1 });
-  connection.on('error', () => undefined);
+  const connection = new Client(url);
+  await connection.connect();
   try {
     for (let n = 1; n <= schemasAtOnce; n++) await makeSchema(connection, url, schema, `${name}_${n}`);
   } finally {
@@ -87,7 +110,12 @@ export async function fillPool(url: string, schema: SchemaDeclaration): Promise<
   }
 }
 
-async function makeSchema(connection: Pool, url: string, schema: SchemaDeclaration, schemaName: string): Promise<void> {
+async function makeSchema(
+  connection: Connection,
+  url: string,
+  schema: SchemaDeclaration,
+  schemaName: string,
+): Promise<void> {
   await connection.query(dropping(schemaName));
   const database = openDatabase({ url, schema, schemaName, poolSize: 1 });
   try {
@@ -105,7 +133,7 @@ export function dropping(schemaName: string): string {
 }
 
 /** Whether it is there, and no test has changed more of it than its rows. */
-async function isAsMade(connection: Pool, schemaName: string): Promise<boolean> {
+async function isAsMade(connection: Connection, schemaName: string): Promise<boolean> {
   const { rows } = await connection.query<{ catalogue: string | null }>(
     `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS catalogue`,
     [schemaName],
@@ -115,7 +143,7 @@ async function isAsMade(connection: Pool, schemaName: string): Promise<boolean> 
 }
 
 /** A hash of the migrations of a schema, and of all that the database's catalogue says of it and its roles. */
-async function catalogueOf(connection: Pool, schemaName: string): Promise<string | undefined> {
+async function catalogueOf(connection: Connection, schemaName: string): Promise<string | undefined> {
   const { rows } = await connection.query<{ catalogue: string }>(
     `SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
        SELECT format('%s %s %s %s %s %s', oid, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity)
