@@ -29,8 +29,9 @@ export function slowestFirst(one: string, other: string): number {
 export type AvaEvent = { testFile?: string; logs?: string[]; knownFailing?: boolean } & (
   | { type: 'selected-test'; skip: boolean; todo: boolean }
   | { type: 'timeout'; pendingTests: Map<string, Set<string>> }
-  | { type: 'worker-finished' | 'test-passed' | 'test-failed' | 'hook-failed' | 'uncaught-exception' }
-  | { type: 'unhandled-rejection' | 'unexpected-process-exit' | 'worker-failed' | 'internal-error' }
+  | { type: 'worker-finished'; forcedExit: boolean }
+  | { type: 'test-passed' | 'test-failed' | 'hook-failed' | 'uncaught-exception' | 'unhandled-rejection' }
+  | { type: 'process-exit' | 'worker-failed' | 'internal-error' }
 );
 
 /** Sends what becomes of each test and file to the process that started ava, where that listens. */

@@ -42,6 +42,7 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
   /** Since when there has been room for another file: ava does not say when it starts one. */
   const room = Array.from({ length: concurrency }, () => performance.now());
   const started = new Map<string, number>();
+  const finished = new Set<string>();
   let elsewhere = 0;
 
   function of(testFile: string): FileOutcome {
@@ -79,12 +80,15 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
       case 'internal-error':
         outcome.failed += 1;
         break;
-      case 'unexpected-process-exit':
+      case 'process-exit':
       case 'worker-failed':
-        outcome.failed = Math.max(1, outcome.failed); // mostly the end of what has been counted
+        atLeastOne(outcome); // mostly the end of what has been counted
         break;
       case 'worker-finished':
+        // Something that hung, maybe in a hook, when all tests had passed.
+        if (event.forcedExit) atLeastOne(outcome);
         room.push(performance.now());
+        finished.add(event.testFile);
         outcome.seconds = (performance.now() - (started.get(event.testFile) ?? performance.now())) / 1000;
         onFile(relative(root, event.testFile), outcome);
         break;
@@ -100,10 +104,11 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
     timeoutMs,
     onMessage: (message) => take(message as AvaEvent),
   });
-  // A file that says nothing has failed, and so has a run that ends badly though no test did.
+  // A file that says nothing, or that did not come to its end, has failed, and so has a run that ends badly though no test did.
   for (const file of files) {
     const outcome = of(join(root, file));
-    if (outcome.passed + outcome.failed + outcome.skipped === 0) outcome.failed = 1;
+    const isSilent = outcome.passed + outcome.failed + outcome.skipped === 0;
+    if (isSilent || !finished.has(join(root, file))) atLeastOne(outcome);
   }
   const isKnown = elsewhere > 0 || [...outcomes.values()].some(({ failed }) => failed > 0);
   if (!ended.ok && !isKnown) elsewhere = 1;
@@ -119,11 +124,20 @@ function remember(root: string, outcomes: Map<string, FileOutcome>): void {
   writeFileSync(timesFile(root), JSON.stringify({ ...readTimes(root), ...Object.fromEntries(times) }, null, 1));
 }
 
+function atLeastOne(outcome: FileOutcome): void {
+  outcome.failed = Math.max(1, outcome.failed);
+}
+
 /** A report without the tests that passed: what a developer reads when one did not. */
 function withoutPassed(report: string): string {
+  let isPassed = false;
   return report
     .split('\n')
-    .filter((line) => !/^ {2}✔ |^ {4}ℹ /u.test(line))
+    .filter((line) => {
+      // What a test said by `t.log` stands below its title.
+      if (!/^ {4}ℹ /u.test(line)) isPassed = /^ {2}✔ /u.test(line);
+      return !isPassed;
+    })
     .join('\n')
     .trim();
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 import { changedPaths } from './changes.ts';
@@ -53,6 +53,17 @@ test('every workspace of this checkout with tests is found, with what it declare
   for (const { folder, files, whenChanged } of workspaces) {
     for (const file of [...files, ...Object.keys(whenChanged).map((name) => join(folder, name))]) {
       t.true(existsSync(join(root, file)), file);
+    }
+  }
+});
+
+test('every file that is left to another one is imported by a file that runs', (t) => {
+  for (const { folder, files, whenChanged } of testedWorkspaces(root)) {
+    const texts = files.map((file) => readFileSync(join(root, file), 'utf8'));
+    for (const [name, about] of Object.entries(whenChanged)) {
+      if (about.length > 0) continue;
+      const isImported = texts.some((text) => text.includes(`/${basename(name)}'`));
+      t.true(isImported, `${folder}/${name} runs in no ordinary run`);
     }
   }
 });

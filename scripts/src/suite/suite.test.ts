@@ -30,7 +30,7 @@ function checkout(t: ExecutionContext, files: Record<string, string>, { check = 
      export default { extensions: ['ts'], workerThreads: false, timeout: '${timeout}', nonSemVerExperiments, observeRun };`,
   );
   write('one/package.json', '{ "type": "module" }');
-  write('two/package.json', JSON.stringify({ type: 'module', parley: { tests: { again: false } } }));
+  write('two/package.json', JSON.stringify({ type: 'module', parley: { tests: { once: ['**'] } } }));
   for (const [path, body] of Object.entries(files)) write(path, `import test from 'ava';\n${body}`);
 
   return {
@@ -92,6 +92,25 @@ test.serial('whatever goes wrong is a failure, and what ava says of it is shown'
     t.true(said.includes(shown), `${shown} in\n${said}`);
   }
   t.notRegex(said, /✔ bad › good/u);
+});
+
+test.serial('a file that leaves before its end has failed, also where another one explains how ava ends', async (t) => {
+  const { run } = checkout(t, {
+    'one/a.test.ts': failing(1),
+    'two/exits.test.ts': "test('one', (t) => t.pass()); test.after(() => process.exit(0));",
+  });
+  const { isGreen, said, last } = await run();
+  t.false(isGreen, said);
+  t.deepEqual(last, ['1 unsteady', '3 passed, 1 failed']);
+});
+
+test.serial('a hook that hangs when all tests have passed has failed', async (t) => {
+  const hangs =
+    "test('one', (t) => t.pass()); test.after.always(() => new Promise(() => setInterval(() => {}, 1000)));";
+  const { run } = checkout(t, { 'two/a.test.ts': hangs }, { timeout: '3s' });
+  const { isGreen, last } = await run();
+  t.false(isGreen);
+  t.is(last[1], '2 passed, 1 failed');
 });
 
 test.serial('a test that hangs has failed, and is named', async (t) => {
@@ -173,4 +192,17 @@ test.serial('engines that do not start, and meshes that were not well at the end
   t.false(unwell.isGreen);
   t.regex(unwell.said, /✘ meshes\n {4}agent-2 has ended/u);
   t.is(unwell.last[1], '2 passed, 1 failed');
+});
+
+test.serial('a run that is cut short stops its engines, and has failed', async (t) => {
+  const { run } = checkout(t, { 'one/a.test.ts': "test('a', (t) => t.pass());" });
+  const cut = new AbortController();
+  const stopped: boolean[] = [];
+  const start = async () => {
+    cut.abort(new Error('it was interrupted'));
+    return { env: {}, missing: [], notes: [], stop: async () => (stopped.push(true), []) };
+  };
+  const { isGreen } = await run({ start, signal: cut.signal });
+  t.false(isGreen);
+  t.deepEqual(stopped, [true]);
 });

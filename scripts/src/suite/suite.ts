@@ -3,7 +3,7 @@ import { type AvaOutcome, type FileOutcome, runAva } from './ava.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
 import type { Selection } from './select.ts';
-import type { Workspace } from './workspaces.ts';
+import { isOnce, type Workspace } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
@@ -36,12 +36,14 @@ export async function runSuite(selection: Selection, options: SuiteOptions): Pro
     say(`✘ ${what}\n${indented(output)}`);
   };
 
-  const [engines] = await Promise.all([
-    engineStart(selection, options, totals, fail),
-    runChecks(selection.checks, options, totals),
-  ]);
-  if (selection.files.length > 0 && engines && !signal.aborted) await runTests(selection, engines, options, totals);
-  for (const problem of (await engines?.stop()) ?? []) fail('meshes', problem);
+  const starting = engineStart(selection, options, totals, fail);
+  try {
+    await runChecks(selection.checks, options, totals);
+    const engines = await starting;
+    if (selection.files.length > 0 && engines && !signal.aborted) await runTests(selection, engines, options, totals);
+  } finally {
+    for (const problem of (await (await starting)?.stop()) ?? []) fail('meshes', problem);
+  }
   if (signal.aborted) return false;
 
   if (totals.unsteady > mostUnsteady)
@@ -82,7 +84,7 @@ async function engineStart(
 /** Two at a time, in the order in which they are declared. */
 async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, totals: Totals): Promise<void> {
   const queue = checks.values();
-  const lane = async () => {
+  const worker = async () => {
     for (const check of queue) {
       if (signal.aborted) return;
       const { name, outcome, output, seconds: took } = await runCheck(root, check);
@@ -91,7 +93,7 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
       if (outcome !== 'passed') say(indented(output));
     }
   };
-  await Promise.all([lane(), lane()]);
+  await Promise.all([worker(), worker()]);
 }
 
 async function runTests(selection: Selection, { env }: Engines, options: SuiteOptions, totals: Totals): Promise<void> {
@@ -104,13 +106,13 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const timeoutMs = full ? 90 * minute : 40 * minute;
   const progress = reporter(workspaces, say);
   const first = await runAva({ root, files, env: settings, concurrency, timeoutMs, onFile: progress.onFile });
-  if (signal.aborted) return;
   const outcomes = new Map(first.files);
   const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
+  if (signal.aborted) return;
 
   // A file that fails on a machine with neighbours is run once more, by itself; what it said at first stands above.
-  const mayRunAgain = (file: string) => workspaces.some(({ again, files: own }) => again && own.includes(file));
+  const mayRunAgain = (file: string) => workspaces.some((each) => each.files.includes(file) && !isOnce(each, file));
   for (const file of ci && first.failed === 0 ? failed.filter(mayRunAgain) : []) {
     const second: AvaOutcome = await runAva({
       root,

@@ -10,8 +10,8 @@ export type Need = (typeof needs)[number];
 const declaration = z.strictObject({
   /** What they run on where it is there. Default: nothing. */
   needs: z.array(z.enum(needs)).default([]),
-  /** Whether a file that fails under CI is run once more. Default: true. */
-  again: z.boolean().default(true),
+  /** Those that are never run once more when they fail under CI. Patterns below the folder. */
+  once: z.array(z.string()).default([]),
   /** Those that break something and have a full length, which `--faults` asks for. Patterns below the folder. */
   faults: z.array(z.string()).default([]),
   /**
@@ -51,6 +51,10 @@ export function testedWorkspaces(root: string): Workspace[] {
 
 export function isFault({ folder, faults }: Workspace, file: string): boolean {
   return faults.some((pattern) => matchesGlob(file, join(folder, pattern)));
+}
+
+export function isOnce({ folder, once }: Workspace, file: string): boolean {
+  return once.some((pattern) => matchesGlob(file, join(folder, pattern)));
 }
 
 /** Whether a file has nothing to show in this run. @param changed paths of the checkout; undefined: any may have. */
