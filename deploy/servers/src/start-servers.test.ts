@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import type { EngineName } from './engine.ts';
 import { type RunningServers, startServers } from './start-servers.ts';
@@ -123,4 +123,14 @@ serverTest(['s3'], 'the bucket is there, for whoever has the key', async (t) => 
   t.teardown(() => client.destroy());
   const { $metadata } = await client.send(new HeadBucketCommand({ Bucket: env.S3_BUCKET }));
   t.is($metadata.httpStatusCode, 200);
+});
+
+const { TEST_KAFKA_BROKERS = '' } = process.env;
+const kafkaTest = TEST_KAFKA_BROKERS || process.env.CI ? test : test.skip; // CI has every engine
+kafkaTest('Kafka listens on the loopback address only', async (t) => {
+  const port = Number(TEST_KAFKA_BROKERS.split(':')[1]);
+  const here = connect({ host: '127.0.0.1', port });
+  await once(here, 'connect');
+  here.destroy();
+  await t.throwsAsync(once(connect({ host: '127.0.0.2', port }), 'connect'), { code: 'ECONNREFUSED' });
 });

@@ -2,6 +2,7 @@ import { eventually } from '@parley/chassis/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import type { Client } from './client.ts';
 import type { SessionEvents } from './session-events.ts';
+import { withinASecond } from './within-a-second.ts';
 
 export interface Message {
   id: number;
@@ -157,11 +158,9 @@ export function evaluated(client: Client, sessionId: number): Promise<Evaluation
   return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId));
 }
 
-/**
- * That the server closes all of these, as sockets whose credential is gone. The promise is a second, and no bound here says so:
- * who does not hear of the change nor looks again would find out only when the token ends, after minutes.
- */
+/** That the server closes all of these within a second, as sockets whose credential is gone. */
 export async function closedByServer(t: ExecutionContext, sockets: readonly SessionEvents[]): Promise<void> {
-  await eventually('the sockets are closed', () => sockets.every(({ closed }) => closed));
+  const [first] = sockets;
+  await withinASecond(first?.url ?? '', 'the sockets are closed', () => sockets.every(({ closed }) => closed));
   for (const { closed } of sockets) t.is(closed?.code, 4403);
 }

@@ -20,8 +20,9 @@ export interface Forwarder {
 const tagged = /\[model 127\.0\.0\.1:(\d+)\]/u;
 
 /**
- * Starts an HTTP server on loopback that passes each request for a model on to the server that its messages name; an ordinary answer comes where they name none, or one that has ended with its test file. The spans that it
- * gets are appended to a file, one OTLP request a line.
+ * Starts an HTTP server on loopback that passes each request for a model on to the server that its messages name. An ordinary
+ * answer comes where they name none, or one that has ended with its test file. The spans that it gets are appended to a file, one
+ * OTLP request a line.
  */
 export async function startForwarder(spansFile: string): Promise<Forwarder> {
   const others = await startScriptedModel();

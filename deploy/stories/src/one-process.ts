@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '@parley/chassis/config';
 import { type Reachable, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
@@ -34,7 +35,10 @@ export interface OneProcessOptions {
 export async function startOneProcess(options: OneProcessOptions): Promise<MeshProcess> {
   const { dataFolder: path, env: given, secondGateway = false, signal } = options;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, LOG_LEVEL: 'fatal', ...testEnvironment(given) };
+  // What a killed one leaves is removed with its data.
+  const temporary = join(path, 'tmp');
+  mkdirSync(temporary, { recursive: true, mode: 0o700 });
+  const env = { PATH, NODE_COMPILE_CACHE, TMPDIR: temporary, LOG_LEVEL: 'fatal', ...testEnvironment(given) };
   const program = join(import.meta.dirname, 'one-process-child.ts');
   const child = spawn(process.execPath, ['--liftoff-only', program, path, secondGateway ? '2' : '1'], {
     env,

@@ -60,6 +60,8 @@ export interface SessionEventsOptions {
 
 /** An open subscription of one session on a socket of its own, with all that arrived on it. */
 export class SessionEvents {
+  /** The gateway that it hangs on. */
+  readonly url: string;
   readonly all: SessionEvent[] = [];
   /** Errors that ended the subscription. */
   errors: GraphError[] | undefined;
@@ -70,6 +72,7 @@ export class SessionEvents {
   #socket: WebSocket | undefined;
 
   constructor(sessionId: number | string, { url, credentials, after, timeoutMs = 30_000 }: SessionEventsOptions) {
+    this.url = url;
     this.#timeoutMs = timeoutMs;
     this.#client = openSocket({
       url,

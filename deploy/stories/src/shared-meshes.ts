@@ -108,7 +108,9 @@ async function startMesh(
     file,
     notes,
     async stop() {
-      const problems = [...(await brokenAtRest(settings)), ...(await stop())];
+      // Who is in a hurry has cut off what would come to rest.
+      const broken = signal.aborted ? [] : await brokenAtRest(settings);
+      const problems = [...broken, ...(await stop())];
       await rest.disposeAsync();
       if (problems.length > 0) problems.push(`it logged:\n${complaintsIn(logs)}`);
       return problems.map((problem) => `the mesh of ${name}: ${problem}`);

@@ -1,9 +1,9 @@
-import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import type { Client, Tokens } from '../src/client.ts';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
 import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
+import { withinASecond } from '../src/within-a-second.ts';
 
 const story = stories(test);
 
@@ -30,7 +30,7 @@ story(
 
     await ada.query('mutation { changePassword(input: { newPassword: "a horse that answers to nothing" }) }');
     t.is(await outcome(phone, profile), 'UNAUTHENTICATED');
-    await eventually('the other gateway knows', async () => (await outcome(elsewhere, profile)) !== 'ok');
+    await withinASecond(mesh.url, 'the other gateway knows', async () => (await outcome(elsewhere, profile)) !== 'ok');
     await closedByServer(t, sockets);
     for (const client of [ada, atSecond(ada)]) t.is(await outcome(client, profile), 'ok');
     t.is(own.closed, undefined);
@@ -68,7 +68,7 @@ story(
     });
     t.is(await outcome(ada, profile), 'UNAUTHENTICATED');
     const other = atSecond(ada);
-    await eventually('the other gateway knows', async () => (await outcome(other, profile)) !== 'ok');
+    await withinASecond(mesh.url, 'the other gateway knows', async () => (await outcome(other, profile)) !== 'ok');
     await closedByServer(t, [events]);
     t.is(await outcome(ada, refresh, { refreshToken: third.refreshToken }), 'UNAUTHENTICATED');
     t.is(await outcome(elsewhere, profile), 'ok', 'another sign-in of the same person goes on');
@@ -85,7 +85,11 @@ story('a suspended user is out on every gateway within a second, announced or no
 
   await people(({ knex }) => knex('users').where({ id: userId }).update({ status: 'SUSPENDED' }));
   for (const client of [ada, atSecond(ada)]) {
-    await eventually('it is refused', async () => (await outcome(client, profile)) === 'FORBIDDEN USER_SUSPENDED');
+    await withinASecond(
+      mesh.url,
+      'it is refused',
+      async () => (await outcome(client, profile)) === 'FORBIDDEN USER_SUSPENDED',
+    );
   }
   await closedByServer(t, sockets);
 
@@ -106,7 +110,11 @@ for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED']) {
       await people(({ knex }) => knex('sign_ins').where({ user_id: userId }).update({ limited_reason: reason }));
       const clients = [ada, atSecond(ada)];
       for (const client of clients) {
-        await eventually('it is limited', async () => (await outcome(client, '{ myTenant { id } }')) !== 'ok');
+        await withinASecond(
+          mesh.url,
+          'it is limited',
+          async () => (await outcome(client, '{ myTenant { id } }')) !== 'ok',
+        );
       }
       for (const client of clients) {
         t.is(await outcome(client, '{ myTenant { id } }'), `FORBIDDEN ${reason}`);

@@ -17,6 +17,7 @@ import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts'
 import type { TestMesh } from '../src/mesh.ts';
 import { openSocket } from '../src/sockets.ts';
 import { stories } from '../src/stories.ts';
+import { withinASecond } from '../src/within-a-second.ts';
 
 const story = stories(test);
 const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
@@ -67,7 +68,7 @@ story('a replaced API key ends its sockets and opens none, on either gateway', a
   t.teardown(() => Promise.all(sockets.map((socket) => socket.dispose())));
   await eventually('both are open', () => sockets.every((socket) => socket.connected()));
   const next = await apiKeyOf(ada);
-  await eventually('both are closed', () => sockets.every((socket) => socket.closed() === 4403));
+  await withinASecond(url, 'both are closed', () => sockets.every((socket) => socket.closed() === 4403));
   for (const at of [url, secondUrl]) {
     const late = apiKeySocket(at, key);
     t.is(await eventually('the old key opens nothing', late.closed), 4403);
@@ -228,12 +229,13 @@ story('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is
   await ada.query('mutation { deleteTenant }');
   t.like(await widget.refusal(interrupt, { id: sessionId }), { message: 'Invalid or expired avatar token' });
   t.is(await outcome(ada, '{ agents { id } }'), 'FORBIDDEN NO_TENANT');
-  await eventually(
+  await withinASecond(
+    url,
     'the other gateway knows',
     async () => (await outcome(atSecond(widget), interrupt, { id: sessionId })) === 'UNAUTHENTICATED',
   );
   await closedByServer(t, sockets);
-  await eventually('those of the key too', () => keyed.every((socket) => socket.closed() === 4403));
+  await withinASecond(url, 'those of the key too', () => keyed.every((socket) => socket.closed() === 4403));
 
   await eventually('its sessions have ended', () =>
     sessions(tenantId, async ({ knex }) => {

@@ -7,7 +7,7 @@ import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-comma
 
 const { TEST_KAFKA_BROKERS: KAFKA_BROKERS = '' } = process.env;
 const env = { KAFKA_BROKERS };
-const kafkaTest = KAFKA_BROKERS ? test : test.skip;
+const kafkaTest = KAFKA_BROKERS || process.env.CI ? test : test.skip; // CI has every engine
 
 function terminal() {
   const told = { stdout: '', stderr: '' };

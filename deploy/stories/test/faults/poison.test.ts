@@ -107,6 +107,7 @@ serverTest(meshEngines, 'poison is a dead letter within 30 s, and what is behind
   const failing = await poison.failing(three);
   const noEvent = await poison.noEvent(four);
   const ids = [hanging.id, unparsable, failing, noEvent];
+  mesh.poison.push(...ids);
   for (const sessionId of behind) await endSession(client, sessionId);
 
   const { talk, sessionIds: others } = await traffic(mesh);
@@ -134,7 +135,6 @@ serverTest(meshEngines, 'poison is a dead letter within 30 s, and what is behind
   const listed = await exec(process.execPath, [deadLetters, 'list', poisonedTopic], { env });
   t.regex(listed, /4 dead letters\n$/);
   for (const id of ids.slice(0, 3)) t.true(listed.includes(id));
-  mesh.poison.push(...ids);
   t.deepEqual(await mesh.settled(), []);
 
   // Nobody else has waited for the one that hung.
