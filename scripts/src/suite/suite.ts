@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type AvaOutcome, type FileOutcome, runAva } from './ava.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
@@ -101,7 +103,12 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const { root, say, ci, signal } = options;
   if (unchanged.length > 0) say(`- not by themselves, or unchanged: ${unchanged.join(', ')}`);
   const begun = performance.now();
-  const settings = { ...env, ...(full && { PARLEY_FAULTS: 'full' }) };
+  // Whatever a test leaves, because it failed or was cut short, goes with this folder. Servers of other users look into it.
+  const temporary = mkdtempSync(join(tmpdir(), 'parley-test-'));
+  chmodSync(temporary, 0o711);
+  using folder = new DisposableStack();
+  folder.defer(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
+  const settings = { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) };
   const concurrency = full ? 1 : availableParallelism();
   const timeoutMs = full ? 90 * minute : 40 * minute;
   const progress = reporter(workspaces, say);
