@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { Visitor } from '@swc/core/Visitor.js';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
-import { rules, store } from './rules.ts';
+import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 
 export interface ImportsFound {
   /** Our own files that were read, by their path. */
@@ -9,23 +10,16 @@ export interface ImportsFound {
   violations: string[];
 }
 
+/** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
+const rules = join(import.meta.dirname, 'dependency-cruiser.json');
+/** What a service's tables are read and written by; an object store keeps files instead. */
+const store = /(?<!object)-store\.ts$/u;
+
 /** Reads every import below these folders of the checkout at `root` and holds it against the rules. */
 export async function checkImports(root: string, folders: string[]): Promise<ImportsFound> {
   teachUsing();
-  const { output } = await cruise(folders, {
-    baseDir: root,
-    validate: true,
-    ruleSet: { forbidden: rules.map((rule) => ({ ...rule, severity: 'error' as const })) },
-    doNotFollow: { path: 'node_modules' },
-    // TypeScript 7 has no API for the cruiser, which would then see no file at all.
-    parser: 'swc',
-    tsPreCompilationDeps: true,
-    enhancedResolveOptions: {
-      exportsFields: ['exports'],
-      conditionNames: ['node', 'import', 'default', 'types'],
-      extensions: ['.ts', '.js', '.mjs', '.json', '.d.ts'],
-    },
-  });
+  const options = await extractDepcruiseOptions(rules);
+  const { output } = await cruise(folders, { ...options, baseDir: root });
   if (typeof output === 'string') throw new Error(`the import checker answered with text: ${output}`);
 
   const files = output.modules.filter(isOurs).map(({ source }) => source);
@@ -50,24 +44,21 @@ function isOurs({ source, couldNotResolve }: IModule): boolean {
 
 function forbidden({ summary }: ICruiseResult): string[] {
   return summary.violations.map(({ rule, from, to }) => {
-    const why = rules.find(({ name }) => name === rule.name)?.comment;
+    const why = summary.ruleSetUsed?.forbidden?.find(({ name }) => name === rule.name)?.comment;
     return `${rule.name}: ${from} → ${to} (${why})`;
   });
 }
 
 // A store may use helpers and other stores, but nothing that itself works with a store: that is a use case.
 function storesThatTurnBack(modules: IModule[]): string[] {
-  const isStore = ({ source }: { source: string }) => new RegExp(store).test(source);
-  const useCases = new Set(
-    modules
-      .filter((each) => !isStore(each) && each.dependencies.some(({ resolved }) => isStore({ source: resolved })))
-      .map(({ source }) => source),
-  );
+  const isUseCase = ({ source, dependencies }: IModule) =>
+    !store.test(source) && dependencies.some(({ resolved }) => store.test(resolved));
+  const useCases = new Set(modules.filter(isUseCase).map(({ source }) => source));
+  const turnsBack = ({ resolved, dependencyTypes }: IModule['dependencies'][number]) =>
+    useCases.has(resolved) && !dependencyTypes.includes('type-only');
   return modules
-    .filter(isStore)
+    .filter(({ source }) => store.test(source))
     .flatMap(({ source, dependencies }) =>
-      dependencies
-        .filter(({ resolved, dependencyTypes }) => useCases.has(resolved) && !dependencyTypes.includes('type-only'))
-        .map(({ resolved }) => `store-imports-use-case: ${source} → ${resolved}`),
+      dependencies.filter(turnsBack).map(({ resolved }) => `store-imports-use-case: ${source} → ${resolved}`),
     );
 }
