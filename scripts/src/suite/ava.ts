@@ -1,19 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { type AvaEvent, readTimes, timesFile } from './ava-run.ts';
+import { dirname, relative } from 'node:path';
+import { type AvaMessage, type FileOutcome, readTimes, timesFile } from './ava-run.ts';
 import { run } from './command.ts';
-
-/** What became of the tests of one file. */
-export interface FileOutcome {
-  passed: number;
-  failed: number;
-  /** Skipped or still to be written. */
-  skipped: number;
-  /** From the start of its process to its end. */
-  seconds: number;
-  /** What tests said with `t.log`. */
-  logs: string[];
-}
 
 export interface AvaOutcome {
   /** By the path of the file in the checkout. */
@@ -22,6 +10,8 @@ export interface AvaOutcome {
   failed: number;
   /** ava's own report without what passed. */
   report: string;
+  /** What tests said with `t.log`, by ava's report. */
+  logs: string[];
 }
 
 export interface AvaOptions {
@@ -39,81 +29,33 @@ export interface AvaOptions {
 /** Runs test files by one ava, those that took longest the last time first, and remembers how long each took. */
 export async function runAva({ root, files, env, concurrency, timeoutMs, onFile }: AvaOptions): Promise<AvaOutcome> {
   const outcomes = new Map<string, FileOutcome>();
-  /** Since when there has been room for another file: ava does not say when it starts one. */
-  const room = Array.from({ length: concurrency }, () => performance.now());
-  const started = new Map<string, number>();
-  const finished = new Set<string>();
   let elsewhere = 0;
-
-  function of(testFile: string): FileOutcome {
-    const file = relative(root, testFile);
-    const outcome = outcomes.get(file) ?? { passed: 0, failed: 0, skipped: 0, seconds: 0, logs: [] };
-    outcomes.set(file, outcome);
-    return outcome;
-  }
-
-  function take(event: AvaEvent): void {
-    if (event.type === 'timeout') {
-      for (const [file, tests] of event.pendingTests) of(file).failed += tests.size;
-      return;
-    }
-    if (event.testFile === undefined) {
-      if (event.type === 'internal-error' || event.type === 'worker-failed') elsewhere += 1;
-      return;
-    }
-    const outcome = of(event.testFile);
-    if (!started.has(event.testFile)) started.set(event.testFile, room.shift() ?? performance.now());
-    switch (event.type) {
-      case 'selected-test':
-        if (event.skip || event.todo) outcome.skipped += 1;
-        break;
-      case 'test-passed':
-        // One that is known to fail and does counts neither way.
-        if (event.knownFailing) outcome.skipped += 1;
-        else outcome.passed += 1;
-        outcome.logs.push(...(event.logs ?? []));
-        break;
-      case 'test-failed':
-      case 'hook-failed':
-      case 'uncaught-exception':
-      case 'unhandled-rejection':
-      case 'internal-error':
-        outcome.failed += 1;
-        break;
-      case 'process-exit':
-      case 'worker-failed':
-        atLeastOne(outcome); // mostly the end of what has been counted
-        break;
-      case 'worker-finished':
-        // Something that hung, maybe in a hook, when all tests had passed.
-        if (event.forcedExit) atLeastOne(outcome);
-        room.push(performance.now());
-        finished.add(event.testFile);
-        outcome.seconds = (performance.now() - (started.get(event.testFile) ?? performance.now())) / 1000;
-        onFile(relative(root, event.testFile), outcome);
-        break;
-      default: // what is not counted
-    }
-  }
-
   const ended = await run({
     command: 'ava',
     args: [`--concurrency=${concurrency}`, ...files],
     cwd: root,
     env,
     timeoutMs,
-    onMessage: (message) => take(message as AvaEvent),
+    onMessage(message) {
+      const ended = message as AvaMessage;
+      if (ended.testFile === undefined) {
+        elsewhere += 1;
+        return;
+      }
+      const file = relative(root, ended.testFile);
+      outcomes.set(file, ended.outcome);
+      onFile(file, ended.outcome);
+    },
   });
-  // A file that says nothing, or that did not come to its end, has failed, and so has a run that ends badly though no test did.
+  // A file that did not come to its end has failed, and so has a run that ends badly though no test did.
   for (const file of files) {
-    const outcome = of(join(root, file));
-    const isSilent = outcome.passed + outcome.failed + outcome.skipped === 0;
-    if (isSilent || !finished.has(join(root, file))) atLeastOne(outcome);
+    if (!outcomes.has(file)) outcomes.set(file, { passed: 0, failed: 1, skipped: 0, seconds: 0 });
   }
   const isKnown = elsewhere > 0 || [...outcomes.values()].some(({ failed }) => failed > 0);
   if (!ended.ok && !isKnown) elsewhere = 1;
   remember(root, outcomes);
-  return { files: outcomes, failed: elsewhere, report: withoutPassed(ended.output) };
+  const logs = ended.output.match(/^ {4}ℹ .*$/gmu) ?? [];
+  return { files: outcomes, failed: elsewhere, report: withoutPassed(ended.output), logs };
 }
 
 function remember(root: string, outcomes: Map<string, FileOutcome>): void {
@@ -122,10 +64,6 @@ function remember(root: string, outcomes: Map<string, FileOutcome>): void {
   );
   mkdirSync(dirname(timesFile(root)), { recursive: true });
   writeFileSync(timesFile(root), JSON.stringify({ ...readTimes(root), ...Object.fromEntries(times) }, null, 1));
-}
-
-function atLeastOne(outcome: FileOutcome): void {
-  outcome.failed = Math.max(1, outcome.failed);
 }
 
 /** A report without the tests that passed: what a developer reads when one did not. */

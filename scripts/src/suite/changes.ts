@@ -2,21 +2,18 @@ import { spawnSync } from 'node:child_process';
 
 /**
  * The paths that differ from what ran before: on a branch from where it left main, on main itself from a day before its last
- * commit, since a push may bring several. Undefined where there is no history to tell.
+ * commit, since a push may bring several. Undefined where git cannot tell.
  */
 export function changedPaths(checkout: string): string[] | undefined {
   const git = (...args: string[]) => {
     const { status, stdout } = spawnSync('git', args, { cwd: checkout, encoding: 'utf8' });
-    return status === 0 ? stdout.trim() : '';
+    return status === 0 ? stdout.trim() : undefined;
   };
-  const head = git('rev-parse', 'HEAD');
-  const main =
-    git('rev-parse', '--verify', '--quiet', 'origin/main') || git('rev-parse', '--verify', '--quiet', 'main');
-  const fork = main && git('merge-base', head, main);
-  const dayBefore = () =>
-    git('rev-list', '-1', `--before=${Number(git('show', '-s', '--format=%ct', head)) - 86_400}`, head);
-  const base = fork && fork !== head ? fork : dayBefore();
+  const fork = git('merge-base', 'HEAD', 'origin/main') ?? git('merge-base', 'HEAD', 'main');
+  const lastCommit = Number(git('show', '-s', '--format=%ct'));
+  const isOnMain = fork === undefined || fork === git('rev-parse', 'HEAD');
+  const base = isOnMain ? git('rev-list', '-1', `--before=${lastCommit - 86_400}`, 'HEAD') : fork;
   if (!base) return undefined;
   const listed = [git('diff', '--name-only', base), git('ls-files', '--others', '--exclude-standard')];
-  return listed.flatMap((text) => text.split('\n').filter(Boolean));
+  return listed.every((text) => text !== undefined) ? listed.join('\n').split('\n').filter(Boolean) : undefined;
 }

@@ -14,7 +14,6 @@ export interface Command {
 
 export interface Ended {
   ok: boolean;
-  stdout: string;
   /** All that it wrote, stdout and stderr in the order of arrival. */
   output: string;
 }
@@ -24,7 +23,7 @@ let isOver = false;
 
 /** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
 export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }: Command): Promise<Ended> {
-  if (isOver) return { ok: false, stdout: '', output: 'it was interrupted' };
+  if (isOver) return { ok: false, output: 'it was interrupted' };
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const child = spawn(command, args, {
     cwd,
@@ -33,17 +32,14 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }
     stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
     serialization: 'advanced',
   });
-  let stdout = '';
   let output = '';
   if (onMessage) child.on('message', onMessage);
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    output += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const end = (ok: boolean, problem = '') => resolve({ ok, stdout, output: output + problem });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const end = (ok: boolean, problem = '') => resolve({ ok, output: output + problem });
 
   child.on('error', ({ message }) => end(false, `${command} did not start: ${message}\n`));
   // A process that it left behind would hold the pipes open, and `close` would never come.

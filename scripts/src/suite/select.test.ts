@@ -128,4 +128,8 @@ test('a file that is about something runs when that has changed, or when it is a
   commit('2026-01-05T00:00:00Z');
   t.deepEqual(changedPaths(folder), ['README.md'], 'since the branch left main');
   t.false(runs());
+
+  write('.git/index', 'damaged');
+  t.is(changedPaths(folder), undefined, 'git cannot tell');
+  t.true(runs());
 });

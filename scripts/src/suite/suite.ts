@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AvaOutcome, type FileOutcome, runAva } from './ava.ts';
+import { runAva } from './ava.ts';
+import type { FileOutcome } from './ava-run.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
 import type { Selection } from './select.ts';
@@ -121,14 +122,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   // A file that fails on a machine with neighbours is run once more, by itself; what it said at first stands above.
   const mayRunAgain = (file: string) => workspaces.some((each) => each.files.includes(file) && !isOnce(each, file));
   for (const file of ci && first.failed === 0 ? failed.filter(mayRunAgain) : []) {
-    const second: AvaOutcome = await runAva({
-      root,
-      files: [file],
-      env: settings,
-      concurrency: 1,
-      timeoutMs,
-      onFile() {},
-    });
+    const second = await runAva({ root, files: [file], env: settings, concurrency: 1, timeoutMs, onFile() {} });
     const outcome = second.files.get(file);
     if (outcome && outcome.failed === 0 && second.failed === 0) {
       totals.unsteady += 1;
@@ -147,8 +141,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     say(
       `${sum.failed > 0 ? '✘' : '✔'} ${name}: ${sum.passed} passed, ${sum.failed} failed${skipped}, ${took.toFixed(1)} s of processes`,
     );
-    if (full) for (const { logs } of of) for (const line of logs) say(`    ${line}`);
   }
+  for (const line of full ? first.logs : []) say(line);
   say(`  tests: ${seconds(performance.now() - begun)}`);
 }
 
