@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util';
-import type { EngineName } from '@parley/servers/engine';
 import { engines } from '@parley/servers/engines';
 import { down, type FleetOptions, type Server, settingsOf, status, up } from '@parley/servers/fleet';
 import { foldersOf } from '@parley/servers/folders';
+import { readOptions } from './read-options.ts';
 
 const names = engines.map(({ name }) => name);
 
@@ -20,6 +19,7 @@ A server that the environment names already (DATABASE_URL, REDIS_URL, KAFKA_BROK
 this machine cannot have is left out with the reason. More stands in deploy/servers/README.md.
 `;
 
+const { only, positionals } = readOptions(usage, { only: { type: 'string' } }, 1);
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stop.abort(new Error(`${signal}: nothing is left half done`)));
@@ -28,47 +28,40 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const print = (text: string) => void process.stdout.write(text);
 
-// parseArgs throws a TypeError where it cannot understand, and so does what is below.
-process.exitCode = await main().catch((error: unknown) => {
+process.exitCode = await main(only?.split(',') ?? names).catch((error: unknown) => {
   say(error instanceof Error ? error.message : String(error));
-  if (stop.signal.aborted) return 130;
-  return error instanceof TypeError ? 2 : 1;
+  return stop.signal.aborted ? 130 : 1;
 });
 
-async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { only: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
-  });
-  const command = positionals.join(' ');
-  if (values.help) {
-    print(usage);
-    return 0;
+async function main(wanted: string[]): Promise<number> {
+  const unknown = wanted.find((each) => !names.some((name) => name === each));
+  if (unknown !== undefined) {
+    say(`${unknown}: unknown; there are ${names.join(', ')}`);
+    return 2;
   }
-  const only = values.only === undefined ? names : namesIn(values.only);
-  const options: FleetOptions = { folders: foldersOf(process.env), env: process.env, only, signal: stop.signal, say };
-  switch (command) {
+  const chosen = names.filter((name) => wanted.includes(name));
+  const options: FleetOptions = {
+    folders: foldersOf(process.env),
+    env: process.env,
+    only: chosen,
+    signal: stop.signal,
+    say,
+  };
+  switch (positionals[0]) {
     case 'up':
       return reportUp(await up(options));
     case 'down':
     case 'reset':
-      if ((await down(options, { clear: command === 'reset' })).length === 0) say('none of them ran');
+      if ((await down(options, { clear: positionals[0] === 'reset' })).length === 0) say('none of them ran');
       return 0;
     case 'status':
       return reportStatus(await status(options));
     case 'env':
       return reportEnv(await status(options));
     default:
-      throw new TypeError(usage);
+      say(usage);
+      return 2;
   }
-}
-
-function namesIn(text: string): EngineName[] {
-  return text.split(',').map((given) => {
-    const name = names.find((each) => each === given);
-    if (name === undefined) throw new TypeError(`${given}: unknown; there are ${names.join(', ')}`);
-    return name;
-  });
 }
 
 function isServed({ state }: Server): boolean {

@@ -18,12 +18,10 @@ export interface Engine {
   name: EngineName;
   title: string;
   version: string;
-  /** The folder of its scripts `install.sh` and `start.sh`, which those beside it in `engines` run. */
-  scripts: string;
+  /** The folder of its scripts `install.sh` and `start.sh`, which those in `engines` run. Default: there, by its name. */
+  scripts?: string;
   /** The folder of its program. Its last part is raised when `install.sh` puts something else there. */
   folder: string;
-  /** How long an install takes, where one would wonder. */
-  patience?: string;
   /** Ends it in good order. */
   stopSignal: NodeJS.Signals;
   /** The setting that says where a server is; when it is set already, none of ours is started. */

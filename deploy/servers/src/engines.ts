@@ -1,11 +1,8 @@
-import { join } from 'node:path';
 import { Client } from 'pg';
 import type { Engine, Place } from './engine.ts';
 import { exec } from './exec.ts';
-import { scriptFolder } from './install.ts';
 
 const timeoutMs = 2_000;
-const scriptsOf = (name: string) => join(scriptFolder, name);
 const addressOf = ({ ports }: Place) => `127.0.0.1:${ports.main}`;
 
 /** The application's login owns the database and may make roles; it is no superuser, so row-level security holds for it. */
@@ -13,7 +10,6 @@ const postgres: Engine = {
   name: 'postgres',
   title: 'PostgreSQL',
   version: '18.4',
-  scripts: scriptsOf('postgres'),
   folder: 'postgres-18.4-1',
   stopSignal: 'SIGINT', // the server's "fast shutdown": it waits for no client
   setting: 'DATABASE_URL',
@@ -42,7 +38,6 @@ const redis: Engine = {
   name: 'redis',
   title: 'Redis',
   version: '7',
-  scripts: scriptsOf('redis'),
   folder: 'redis-7-1',
   stopSignal: 'SIGTERM',
   setting: 'REDIS_URL',
@@ -62,7 +57,6 @@ const kafka: Engine = {
   name: 'kafka',
   title: 'Kafka',
   version: '4.3.1',
-  scripts: scriptsOf('kafka'),
   folder: 'kafka-4.3.1-1',
   stopSignal: 'SIGTERM',
   setting: 'KAFKA_BROKERS',
@@ -86,9 +80,7 @@ const s3: Engine = {
   name: 's3',
   title: 'S3 (versitygw)',
   version: '1.8.0',
-  scripts: scriptsOf('s3'),
   folder: 'versitygw-1.8.0',
-  patience: 'about two minutes',
   stopSignal: 'SIGTERM',
   setting: 'S3_ENDPOINT',
   settings: (place) => ({

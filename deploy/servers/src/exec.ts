@@ -1,4 +1,5 @@
-import { type ExecFileOptions, execFile } from 'node:child_process';
+import { type ExecFileException, type ExecFileOptions, execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 
 /** This machine cannot have that server, or cannot run it. */
 export class UnavailableError extends Error {
@@ -17,16 +18,14 @@ export async function exec(
   args: string[],
   options: Pick<ExecFileOptions, 'cwd' | 'env' | 'signal'> = {},
 ): Promise<string> {
-  const { signal } = options;
-  signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const settings = { ...options, encoding: 'utf8', killSignal: 'SIGKILL', maxBuffer: 64 * 2 ** 20 } as const;
-  execFile('setpriv', ['--pdeathsig', 'KILL', command, ...args], settings, (error, stdout, stderr) => {
-    if (!error) resolve(stdout);
-    else if (signal?.aborted) reject(signal.reason);
-    else reject(failure(command, error.signal ?? error.code, stdout + stderr));
-  });
-  return promise;
+  const settings = { ...options, killSignal: 'SIGKILL', maxBuffer: 64 * 2 ** 20 } as const;
+  try {
+    return (await promisify(execFile)('setpriv', ['--pdeathsig', 'KILL', command, ...args], settings)).stdout;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    const { signal, code, stdout = '', stderr = '' } = error as ExecFileException;
+    throw failure(command, signal ?? code, stdout + stderr);
+  }
 }
 
 /** What a command that ended with this code or signal has failed with, by the end of its output. */

@@ -13,6 +13,10 @@ export interface InstallOptions {
 /** The folder of the scripts of all engines. */
 export const scriptFolder = join(import.meta.dirname, '../engines');
 
+export function scriptsOf({ scripts, name }: Engine): string {
+  return scripts ?? join(scriptFolder, name);
+}
+
 export function isInstalled({ folder }: Engine, tools: string): boolean {
   return existsSync(join(tools, folder));
 }
@@ -24,12 +28,12 @@ export function isInstalled({ folder }: Engine, tools: string): boolean {
  */
 export async function ensureInstalled(engine: Engine, { tools, signal, say }: InstallOptions): Promise<void> {
   if (isInstalled(engine, tools)) return;
-  const { folder, scripts, version, patience } = engine;
+  const { folder, version } = engine;
   const start = performance.now();
-  say(`installing version ${version}${patience ? `, ${patience}` : ''}`);
+  say(`installing version ${version}, which may take two minutes`);
   mkdirSync(tools, { recursive: true });
   const target = join(tools, folder);
-  const env = { ...process.env, LC_ALL: 'C.UTF-8', SCRIPTS: scripts };
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', SCRIPTS: scriptsOf(engine) };
   await exec('flock', ['-F', `${target}.lock`, 'sh', join(scriptFolder, 'install.sh'), target], { env, signal });
   say(`installed version ${version} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 }

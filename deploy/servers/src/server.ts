@@ -7,7 +7,7 @@ import { processStart } from '@parley/chassis/process-start';
 import type { Engine, Place } from './engine.ts';
 import { exec, failure } from './exec.ts';
 import { makeDataFolder } from './folders.ts';
-import { scriptFolder } from './install.ts';
+import { scriptFolder, scriptsOf } from './install.ts';
 
 /** Generous, since an install of another engine may keep all processors busy at the same time. */
 const startTimeoutMs = 60_000;
@@ -43,7 +43,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
       JAVA_HOME: process.env.JAVA_HOME,
       LC_ALL: 'C.UTF-8',
       HOME: home,
-      SCRIPTS: engine.scripts,
+      SCRIPTS: scriptsOf(engine),
       INSTALLED: installed,
       PORT: String(ports.main),
       SECOND_PORT: String(ports.second),
@@ -55,26 +55,23 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  const exited = once(child, 'exit');
-  const failed = exited.then(([code, killedBy]: unknown[]) => {
-    throw failure('it', killedBy ?? code, readFileSync(join(home, 'log'), 'utf8'));
-  });
   const over = new AbortController();
+  const exited = once(child, 'exit')
+    .then(([code, by]: unknown[]) => over.abort(failure('it', by ?? code, readFileSync(join(home, 'log'), 'utf8'))))
+    .catch((error: unknown) => over.abort(error)); // there was nothing to run
   try {
-    const deadline = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
-    await Promise.race([untilItAnswers(engine, place, deadline), failed]);
+    await untilItAnswers(engine, place, AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]));
     const pid = findProcess(home) ?? 0;
     if (pid !== child.pid) child.kill('SIGKILL'); // it waits for the lock
     return pid;
   } catch (error) {
+    const reason: unknown = over.signal.aborted ? over.signal.reason : error;
     if (findProcess(home) === child.pid) await stopServer(home, engine.stopSignal);
     child.kill('SIGKILL');
-    await exited.catch(() => undefined);
+    await exited;
     signal.throwIfAborted();
-    throw error;
+    throw reason;
   } finally {
-    over.abort();
-    failed.catch(() => undefined);
     child.unref();
   }
 }
