@@ -9,6 +9,17 @@ import { readSessionConfig } from '@parley/session/config';
 
 export type { ModelDescription } from '@parley/agent/models';
 
+/** What reads the settings of each unit, for `readAll`. */
+export function unitSettings(env: Environment) {
+  return {
+    identity: () => readIdentityConfig(env),
+    agent: () => readAgentConfig(env),
+    session: () => readSessionConfig(env),
+    evaluation: () => readEvaluationConfig(env),
+    gateway: () => readGatewayConfig(env),
+  };
+}
+
 /**
  * Reads the settings of all units, for whoever starts each as a process of its own: what is wrong is told once, and before any
  * starts.
@@ -16,12 +27,6 @@ export type { ModelDescription } from '@parley/agent/models';
  * @throws SettingsError naming all that is missing or wrong.
  */
 export function readMeshSettings(env: Environment): { models: ModelDescription[] } {
-  const { agent } = readAll({
-    identity: () => readIdentityConfig(env),
-    agent: () => readAgentConfig(env),
-    session: () => readSessionConfig(env),
-    evaluation: () => readEvaluationConfig(env),
-    gateway: () => readGatewayConfig(env),
-  });
+  const { agent } = readAll(unitSettings(env));
   return { models: createModels(agent.models, createLogger('mesh')).describe() };
 }

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path';
 import { agent } from '@parley/agent';
-import { readAgentConfig } from '@parley/agent/config';
 import { createModels, type ModelDescription } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
 import { type Environment, port, readAll, readSettings, requireInProduction, secretKey } from '@parley/chassis/config';
@@ -19,17 +18,14 @@ import { readS3Settings } from '@parley/chassis/object-store/s3-settings';
 import { redisEngines, redisUrl } from '@parley/chassis/redis/redis-engines';
 import { secretKeys } from '@parley/chassis/secret-box';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
-import type { Part, Unit } from '@parley/chassis/unit';
+import { type Part, type Unit, unit } from '@parley/chassis/unit';
 import { evaluation } from '@parley/evaluation';
-import { readEvaluationConfig } from '@parley/evaluation/config';
 import { gateway } from '@parley/gateway';
-import { readGatewayConfig } from '@parley/gateway/config';
 import { identity } from '@parley/identity';
-import { readIdentityConfig } from '@parley/identity/config';
 import { session } from '@parley/session';
-import { readSessionConfig } from '@parley/session/config';
 import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
+import { unitSettings } from './mesh-settings.ts';
 import { schemas } from './schemas.ts';
 import { meshStorage } from './storage.ts';
 import { topics } from './topics.ts';
@@ -75,11 +71,7 @@ export async function localMesh(
         REDIS_URL: redisUrl.optional(),
         ...kafkaSettings,
       }),
-    identity: () => readIdentityConfig(env),
-    agent: () => readAgentConfig(env),
-    session: () => readSessionConfig(env),
-    evaluation: () => readEvaluationConfig(env),
-    gateway: () => readGatewayConfig(env),
+    ...unitSettings(env),
     database: () => readDatabase(env),
     engines: () => requireInProduction(env, ['REDIS_URL', 'KAFKA_BROKERS']),
     s3: () => readS3Settings(env),
@@ -138,9 +130,40 @@ export async function localMesh(
     },
   };
 
-  const started: Part[] = [];
+  let units: Unit | undefined;
+  const mesh = unit(
+    'mesh',
+    [
+      redis,
+      engines,
+      storage.server,
+      KAFKA_BROKERS && {
+        name: 'topics',
+        start: async () => void (await makeTopics(topics, { brokers: KAFKA_BROKERS, log })),
+        async stop() {},
+      },
+      {
+        name: 'units',
+        // Made only now: their databases need the embedded one's address.
+        async start() {
+          // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.
+          units = unit('units', [
+            identity(configs.identity, surroundings),
+            agent(configs.agent, surroundings),
+            evaluation(configs.evaluation, surroundings),
+            session(configs.session, surroundings),
+            gateway(configs.gateway, surroundings),
+          ]);
+          await units.start();
+        },
+        stop: async () => units?.stop(),
+        ready: async () => units?.ready(),
+      },
+      folder !== null && tellAddresses(folder, surroundings.addresses),
+    ].filter((part) => typeof part === 'object'),
+  );
   return {
-    name: 'mesh',
+    ...mesh,
     surroundings,
     failed,
     databaseUrl: () => embedded?.url,
@@ -154,43 +177,7 @@ export async function localMesh(
       'event bus': KAFKA_BROKERS ? 'Kafka (KAFKA_BROKERS)' : 'in process, fed by the outboxes',
       'object store': storage.describe(),
     }),
-    async start() {
-      try {
-        if (redis) await startPart(redis);
-        await startPart(engines);
-        if (storage.server) await startPart(storage.server);
-        if (KAFKA_BROKERS) await makeTopics(topics, { brokers: KAFKA_BROKERS, log });
-        // Units are made only now: their databases need the embedded one's address.
-        // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.
-        await startPart(identity(configs.identity, surroundings));
-        await startPart(agent(configs.agent, surroundings));
-        await startPart(evaluation(configs.evaluation, surroundings));
-        await startPart(session(configs.session, surroundings));
-        await startPart(gateway(configs.gateway, surroundings));
-        if (folder !== null) await startPart(tellAddresses(folder, surroundings.addresses));
-      } catch (error) {
-        await stop();
-        throw error;
-      }
-    },
-    stop,
-    async ready() {
-      await Promise.all(started.map(async (part) => part.ready?.()));
-    },
   };
-
-  async function startPart(part: Part): Promise<void> {
-    await part.start();
-    started.push(part);
-  }
-
-  async function stop(): Promise<void> {
-    const errors: unknown[] = [];
-    for (let part = started.pop(); part; part = started.pop()) {
-      await part.stop().catch((error: unknown) => errors.push(error));
-    }
-    if (errors.length > 0) throw new AggregateError(errors, 'The mesh did not stop cleanly');
-  }
 }
 
 /** Whether any service keeps its schema in the embedded database. */
