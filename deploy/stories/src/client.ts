@@ -29,13 +29,7 @@ export interface Tokens {
   refreshExpiresIn: number;
 }
 
-export interface Account {
-  email: string;
-  password: string;
-  fullname: string;
-  phoneCode: string;
-  phoneNumber: string;
-}
+export type Account = ReturnType<typeof newAccount>;
 
 export const tokenFields = 'accessToken expiresIn refreshToken refreshExpiresIn';
 
@@ -82,6 +76,11 @@ export class Client {
     return data;
   }
 
+  /** What the only field of an operation answers, which must succeed. */
+  async value<T>(query: string, variables: object = {}): Promise<T> {
+    return Object.values(await this.query(query, variables))[0] as T;
+  }
+
   /** The one error of an operation that must be refused. */
   async refusal(query: string, variables: object = {}): Promise<GraphError> {
     const { data, errors } = await this.send(query, variables);
@@ -91,31 +90,24 @@ export class Client {
   }
 
   /** Follows a session on a socket of its own. */
-  subscribe(sessionId: number | string, options: Omit<SessionEventsOptions, 'url' | 'headers' | 'credentials'> = {}) {
-    const credentials = this.#credentials();
-    return new SessionEvents(sessionId, { url: this.url, credentials, ...options });
+  subscribe(sessionId: number | string, options: Omit<SessionEventsOptions, 'url' | 'credentials'> = {}) {
+    return new SessionEvents(sessionId, { url: this.url, credentials: this.#credentials(), ...options });
   }
 
   /** Makes an account, and is it from then on. */
   async register(given: Partial<Account> & Record<string, unknown> = {}): Promise<Account> {
     const input = { ...newAccount(), ...given };
-    const { register } = await this.query<{ register: Tokens }>(
-      `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`,
-      { input },
-    );
-    this.tokens = register;
+    const document = `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`;
+    this.tokens = await this.value<Tokens>(document, { input });
     this.account = input;
     return input;
   }
 
   /** Signs in and is that person from then on. */
   async login(input: { email?: string; phoneNumber?: string; password: string }): Promise<Tokens> {
-    const { login } = await this.query<{ login: Tokens }>(
-      `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`,
-      { input },
-    );
-    this.tokens = login;
-    return login;
+    const document = `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`;
+    this.tokens = await this.value<Tokens>(document, { input });
+    return this.tokens;
   }
 
   /** The same person on another device: a sign-in of its own. */
@@ -129,10 +121,8 @@ export class Client {
 
   /** A program of the same tenant, which shows a new API key and nothing else. The one before it fails from then on. */
   async withApiKey(): Promise<Client> {
-    const { generateApiKey } = await this.query<{ generateApiKey: { key: string } }>(
-      'mutation { generateApiKey { key } }',
-    );
-    return Object.assign(new Client(this.url), { apiKey: generateApiKey.key });
+    const { key } = await this.value<{ key: string }>('mutation { generateApiKey { key } }');
+    return Object.assign(new Client(this.url), { apiKey: key });
   }
 
   /** The same person with the same sign-in at another gateway, and from another address. */
@@ -152,7 +142,7 @@ export class Client {
 }
 
 /** An account that nobody has yet. */
-export function newAccount(): Account {
+export function newAccount() {
   const name = randomUUID();
   return {
     email: `${name}@example.com`,

@@ -47,11 +47,7 @@ export const sessionFields = `id agentId status clientExternalId metadata interr
   lastEventAt agent { id name }
   messages { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }`;
 
-interface AgentInput {
-  personaPrompt?: string;
-  evaluationPromptTemplate?: string;
-  [field: string]: unknown;
-}
+type AgentInput = Record<string, unknown> & { personaPrompt?: string; evaluationPromptTemplate?: string };
 
 const persona = {
   name: 'Maya',
@@ -61,32 +57,24 @@ const persona = {
   useCase: 'INTERVIEW',
 };
 
-/** Where prompts of an agent name the model server that is to answer. `forwarder.ts` reads it. */
-export const modelTag = (port: number | undefined): string => (port === undefined ? '' : `\n[model 127.0.0.1:${port}]`);
-
 /** Makes an agent. Everything that a model is asked for it, replies and judgements, leads to the client's model. */
 export async function createAgent(client: Client, given: AgentInput = {}): Promise<number> {
   const { personaPrompt, evaluationPromptTemplate: template, ...others } = { ...persona, ...given };
-  const tag = modelTag(client.modelPort);
+  // `forwarder.ts` reads which model server is to answer.
+  const tag = client.modelPort === undefined ? '' : `\n[model 127.0.0.1:${client.modelPort}]`;
   const prompts = {
     personaPrompt: `${personaPrompt}${tag}`,
     ...(template !== undefined && { evaluationPromptTemplate: `${template}${tag}` }),
   };
-  const { createAgent } = await client.query<{ createAgent: { id: number } }>(
-    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }',
-    { input: { ...others, ...prompts } },
-  );
-  return createAgent.id;
+  const document = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }';
+  const { id } = await client.value<{ id: number }>(document, { input: { ...others, ...prompts } });
+  return id;
 }
 
-export async function startSession(client: Client, agentId: number): Promise<Session> {
-  const { startSession } = await client.query<{ startSession: Session }>(
-    `mutation ($agentId: Int!) {
-      startSession(input: { agentId: $agentId, clientExternalId: "customer-1", metadata: { from: "test" } }) { ${sessionFields} }
-    }`,
-    { agentId },
-  );
-  return startSession;
+export function startSession(client: Client, agentId: number): Promise<Session> {
+  const input = '{ agentId: $agentId, clientExternalId: "customer-1", metadata: { from: "test" } }';
+  const document = `mutation ($agentId: Int!) { startSession(input: ${input}) { ${sessionFields} } }`;
+  return client.value(document, { agentId });
 }
 
 /** A session of a new agent, followed from its first event. */
@@ -116,41 +104,25 @@ export async function sendMessage(
   });
 }
 
-export async function interruptSession(client: Client, sessionId: number): Promise<boolean> {
-  const { interruptSession } = await client.query<{ interruptSession: boolean }>(
-    'mutation ($sessionId: ID!) { interruptSession(sessionId: $sessionId) }',
-    { sessionId },
-  );
-  return interruptSession;
+export function interruptSession(client: Client, sessionId: number): Promise<boolean> {
+  return client.value('mutation ($sessionId: ID!) { interruptSession(sessionId: $sessionId) }', { sessionId });
 }
 
-export async function endSession(client: Client, sessionId: number): Promise<Session> {
-  const { endSession } = await client.query<{ endSession: Session }>(
-    `mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { ${sessionFields} } }`,
-    { sessionId },
-  );
-  return endSession;
+export function endSession(client: Client, sessionId: number): Promise<Session> {
+  const document = `mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { ${sessionFields} } }`;
+  return client.value(document, { sessionId });
 }
 
 export async function readSession(client: Client, id: number): Promise<Session> {
-  const { session } = await client.query<{ session: Session | null }>(
-    `query ($id: ID!) { session(id: $id) { ${sessionFields} } }`,
-    { id },
-  );
+  const document = `query ($id: ID!) { session(id: $id) { ${sessionFields} } }`;
+  const session = await client.value<Session | null>(document, { id });
   if (!session) throw new Error(`Session ${id} is not there`);
   return session;
 }
 
-export async function findEvaluation(client: Client, sessionId: number): Promise<Evaluation | null> {
-  const { evaluation } = await client.query<{ evaluation: Evaluation | null }>(
-    `query ($sessionId: Int!) {
-      evaluation(sessionId: $sessionId) {
-        id sessionId score summary strengths weaknesses recommendation transcript generatedAt
-      }
-    }`,
-    { sessionId },
-  );
-  return evaluation;
+export function findEvaluation(client: Client, sessionId: number): Promise<Evaluation | null> {
+  const fields = 'id sessionId score summary strengths weaknesses recommendation transcript generatedAt';
+  return client.value(`query ($id: Int!) { evaluation(sessionId: $id) { ${fields} } }`, { id: sessionId });
 }
 
 /** Waits for the evaluation of an ended session. */

@@ -3,30 +3,21 @@ import { createWriteStream } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import type { Environment } from '@parley/chassis/config';
 import { startScriptedModel } from './scripted-model.ts';
 
 /** The key by which meshes ask their model: a secret that no test sends. */
 export const modelKey = 'canary-model-key';
 
-/** What a mesh that several test files share talks to: its model, and a collector of its spans. */
-export interface Forwarder {
-  /** The settings of a mesh that talks to it. */
-  env: Environment;
-  stop(): Promise<void>;
-}
-
 /** What `createAgent` adds to the prompts of an agent. */
 const tagged = /\[model 127\.0\.0\.1:(\d+)\]/u;
 
 /**
- * Starts an HTTP server on loopback that passes each request for a model on to the server that its messages name. An ordinary
+ * What a mesh that several test files share talks to: an HTTP server on loopback that passes each request for a model on to the server that its messages name. An ordinary
  * answer comes where they name none, or one that has ended with its test file. The spans that it gets are appended to a file, one
  * OTLP request a line.
  */
-export async function startForwarder(spansFile: string): Promise<Forwarder> {
+export async function startForwarder(spansFile: string) {
   const others = await startScriptedModel();
-  const ordinaryPort = Number(new URL(others.server.url).port);
   const spans = createWriteStream(spansFile, { flags: 'a', mode: 0o600 });
 
   const http = createServer(async (asked, answer) => {
@@ -36,13 +27,14 @@ export async function startForwarder(spansFile: string): Promise<Forwarder> {
       spans.write(`${body.toString('utf8')}\n`);
       return answer.setHeader('content-type', 'application/json').end('{}');
     }
-    const port = Number(tagged.exec(body.toString('utf8'))?.[1] ?? ordinaryPort);
-    pass(asked, body, answer, port, () => pass(asked, body, answer, ordinaryPort, () => answer.destroy()));
+    const port = Number(tagged.exec(body.toString('utf8'))?.[1] ?? others.port);
+    pass(asked, body, answer, port, () => pass(asked, body, answer, others.port, () => answer.destroy()));
   });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   return {
+    /** The settings of a mesh that talks to it. */
     env: {
       ...others.env,
       HOSTED_SMALL_MODEL_URL: `${url}/v1`,
@@ -54,7 +46,7 @@ export async function startForwarder(spansFile: string): Promise<Forwarder> {
       OTEL_LOGS_EXPORTER: 'none',
       OTEL_BSP_SCHEDULE_DELAY: '100',
     },
-    async stop() {
+    async stop(): Promise<void> {
       http.closeAllConnections();
       await http[Symbol.asyncDispose]();
       await others.server.stop();

@@ -4,43 +4,22 @@ import { serviceDatabase } from '@parley/chassis/connect';
 import type { Database } from '@parley/chassis/database/types';
 import type { ModelServer } from '@parley/chassis/testing/model-server';
 import { schemas } from '@parley/local/schemas';
-import {
-  deadLettersArePoison,
-  everyEndIsToldOnce,
-  everyEventTookEffect,
-  nothingIsLeftToDo,
-  nothingIsUnread,
-} from './invariants/event-invariants.ts';
+import * as eventInvariants from './invariants/event-invariants.ts';
 import type { Facts, Invariant } from './invariants/facts.ts';
 import { readRows, readTasks } from './invariants/read-rows.ts';
 import { readLag, readTopics } from './invariants/read-topics.ts';
-import {
-  everyEndIsJudgedOnce,
-  everyMessageHasOneEnd,
-  messagesAreCounted,
-  nothingCrossesTenants,
-  nothingIsAbandoned,
-} from './invariants/row-invariants.ts';
-import { judgesAreAskedOnce, modelsAreAskedOnce, whatWasToldIsTrue } from './invariants/told-invariants.ts';
+import * as rowInvariants from './invariants/row-invariants.ts';
+import * as toldInvariants from './invariants/told-invariants.ts';
 import type { Ledger } from './ledger.ts';
 import { messageOf } from './scripted-model.ts';
 
-/** What must hold of a mesh that rests. Whoever keeps something new adds a fact (`invariants/facts.ts`) and an invariant. */
-export const invariants: readonly Invariant[] = [
-  everyMessageHasOneEnd,
-  messagesAreCounted,
-  everyEndIsJudgedOnce,
-  nothingIsLeftToDo,
-  nothingIsAbandoned,
-  nothingCrossesTenants,
-  nothingIsUnread,
-  everyEventTookEffect,
-  everyEndIsToldOnce,
-  deadLettersArePoison,
-  whatWasToldIsTrue,
-  modelsAreAskedOnce,
-  judgesAreAskedOnce,
-];
+/**
+ * What must hold of a mesh that rests: every function that these files export. Whoever keeps something new adds a fact
+ * (`invariants/facts.ts`) and an invariant.
+ */
+const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, toldInvariants].flatMap((file) =>
+  Object.values<Invariant>(file),
+);
 
 /** What is known of a mesh beside its rows. */
 export interface Witnesses {
@@ -55,48 +34,44 @@ export interface Witnesses {
 }
 
 /** A look at one mesh, as often as one likes. */
-export interface Checker {
-  /** What is still to be done: empty once the mesh rests. */
-  left(): Promise<string[]>;
-  /** Resolves once nothing is left to do, or after a minute. */
-  rest(): Promise<void>;
-  /** What is wrong with a mesh that rests, one sentence each. */
-  broken(witnesses?: Witnesses): Promise<string[]>;
-  database(name: string): Database;
-  close(): Promise<void>;
-}
+export type Checker = ReturnType<typeof openChecker>;
 
 /** How long all that is under way may take, and how long to wait before looking again. */
 const restsWithinMs = 60_000;
 const pauseMs = 200;
 
-const nothing = { agents: [], sessions: [], messages: [], turns: [], evaluations: [] };
-
 /** Looks at a mesh on PostgreSQL and, where `KAFKA_BROKERS` says so, at its topics. It may run meanwhile. */
-export function openChecker(env: Environment): Checker {
+export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1)]));
   const database = (name: string) => databases.get(name) as Database;
+  /** What is still to be done: empty once the mesh rests. */
   async function left(): Promise<string[]> {
     const tasks = await readTasks(database);
-    const lag = env.KAFKA_BROKERS ? await readLag(env) : [];
-    const topics = { groups: lag, events: [], letters: [], poison: [] };
-    return [nothingIsLeftToDo, nothingIsUnread].flatMap((look) => look({ ...nothing, ...tasks, topics }));
+    const groups = env.KAFKA_BROKERS ? await readLag(env) : [];
+    return [...eventInvariants.nothingIsLeftToDo(tasks), ...eventInvariants.nothingIsUnread({ topics: { groups } })];
   }
   return {
     database,
     left,
-    async rest() {
+    /** Resolves once nothing is left to do, or after a minute. */
+    async rest(): Promise<void> {
       for (const end = performance.now() + restsWithinMs; performance.now() < end; await delay(pauseMs)) {
         if ((await left()).length === 0) return;
       }
     },
-    async broken(witnesses = {}) {
+    /** What is wrong with a mesh that rests, one sentence each. */
+    async broken({ ledger, model, repeats = 0, poison = [] }: Witnesses = {}): Promise<string[]> {
       const rows = await readRows(database);
-      const topics = env.KAFKA_BROKERS ? await readTopics(env, witnesses.poison ?? []) : undefined;
-      return problemsOf({ ...rows, topics, ...testimonyOf(witnesses) });
+      const topics = env.KAFKA_BROKERS ? await readTopics(env, poison) : undefined;
+      const bodies = model?.requests.map(({ body }) => body);
+      const asked = bodies && {
+        replies: bodies.filter((body) => !body.response_format).map(messageOf),
+        judgements: bodies.filter((body) => body.response_format).map(({ messages }) => JSON.stringify(messages)),
+        repeats,
+      };
+      return problemsOf({ ...rows, topics, told: ledger, asked });
     },
-
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...databases.values()].map((each) => each.close()));
     },
   };
@@ -105,16 +80,4 @@ export function openChecker(env: Environment): Checker {
 /** Every sentence of every invariant, none twice. */
 export function problemsOf(facts: Facts): string[] {
   return [...new Set(invariants.flatMap((holds) => holds(facts)))];
-}
-
-function testimonyOf({ ledger, model, repeats = 0 }: Witnesses): Pick<Facts, 'told' | 'asked'> {
-  const bodies = model?.requests.map(({ body }) => body);
-  return {
-    told: ledger,
-    asked: bodies && {
-      replies: bodies.filter((body) => !body.response_format).map(messageOf),
-      judgements: bodies.filter((body) => body.response_format).map(({ messages }) => JSON.stringify(messages)),
-      repeats,
-    },
-  };
 }

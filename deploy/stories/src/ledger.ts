@@ -16,18 +16,7 @@ export interface Sender {
 }
 
 /** What clients were told has happened: the data must agree with it in the end, whatever broke meanwhile. */
-export interface Ledger {
-  readonly messages: readonly SentMessage[];
-  /** Sessions whose end was acknowledged. */
-  readonly endedSessions: readonly number[];
-  /**
-   * Sends a message until it is acknowledged, and answers the text that was. A try whose fate is unknown is never repeated as
-   * it was: the next one has a number after its text. @throws Error when it is refused for good, or not taken within 60 s.
-   */
-  send(client: Sender, sessionId: number, text: string): Promise<string>;
-  /** Ends a session; that may be asked for as often as one likes. */
-  end(client: Sender, sessionId: number): Promise<void>;
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
 /** What leaves open whether a request was done. Any other refusal comes before anything is. */
 const unknowns = new Set(['no answer', 'UNAVAILABLE', 'INTERNAL']);
@@ -35,7 +24,7 @@ const worthAnotherTry = new Set(['CONFLICT', 'TOO_MANY_REQUESTS', 'UNAVAILABLE',
 const patienceMs = 60_000;
 const pauseMs = 100;
 
-export function createLedger(): Ledger {
+export function createLedger() {
   const messages: SentMessage[] = [];
   const ended = new Set<number>();
 
@@ -59,17 +48,20 @@ export function createLedger(): Ledger {
   const numbered = (text: string, nth: number) => (nth === 1 ? text : `${text} (${nth})`);
 
   return {
-    messages,
-    get endedSessions() {
+    messages: messages as readonly SentMessage[],
+    /** Sessions whose end was acknowledged. */
+    get endedSessions(): readonly number[] {
       return [...ended];
     },
-    async send(client, sessionId, text) {
+    /**
+     * Sends a message until it is acknowledged, and answers the text that was. A try whose fate is unknown is never repeated as
+     * it was: the next one has a number after its text. @throws Error when it is refused for good, or not taken within 60 s.
+     */
+    async send(client: Sender, sessionId: number, text: string): Promise<string> {
+      const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
       const nth = await insist(
         `"${text}" in session ${sessionId}`,
-        (n) =>
-          client.send('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }', {
-            input: { sessionId, text: numbered(text, n) },
-          }),
+        (n) => client.send(document, { input: { sessionId, text: numbered(text, n) } }),
         (n, code) => {
           const outcome = code === undefined ? 'acknowledged' : unknowns.has(code) ? 'unknown' : 'refused';
           messages.push({ sessionId, text: numbered(text, n), outcome, code });
@@ -77,7 +69,8 @@ export function createLedger(): Ledger {
       );
       return numbered(text, nth);
     },
-    async end(client, sessionId) {
+    /** Ends a session; that may be asked for as often as one likes. */
+    async end(client: Sender, sessionId: number): Promise<void> {
       const end = 'mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }';
       await insist(`the end of session ${sessionId}`, () => client.send(end, { sessionId }));
       ended.add(sessionId);

@@ -4,9 +4,9 @@ import { openDatabase } from '@parley/chassis/database/open';
 import type { Database, SchemaDeclaration } from '@parley/chassis/database/types';
 import type { Door } from '@parley/chassis/surroundings';
 import { Client } from './client.ts';
-import { type ScriptedModel, startScriptedModel } from './scripted-model.ts';
+import { startScriptedModel } from './scripted-model.ts';
 
-/** Where the processes of a mesh listen, by their names. */
+/** Where the processes of a mesh listen, by their names: `host:port`, or a base URL. */
 export type UnitAddresses = Record<string, Partial<Record<Door, string>>>;
 
 /** A mesh that runs, as a file that TEST_MESHES names tells of it. */
@@ -22,74 +22,60 @@ export interface RunningMesh {
   spans: string;
 }
 
-/** The ways to come to a mesh. */
-export interface Reachable {
-  /** The public GraphQL address, for HTTP and WebSocket, of the first gateway. */
-  url: string;
-  /** That of every gateway. */
-  gateways: string[];
-  /** Somebody new, not signed in, with an address of their own. People take the gateways in turn, and each stays with theirs. */
-  visitor(): Client;
-  /** Somebody with a fresh account and tenant. */
-  person(): Promise<Client>;
-}
-
 /** A mesh as a story has it. */
-export interface TestMesh extends Reachable, Omit<RunningMesh, 'units'> {
-  /** What answers for the agents that its people make with `createAgent`. This file's alone. */
-  model: ScriptedModel;
-  /** `host:port`, or a base URL, of every replica of a unit. */
-  addresses(unit: string, door: Door): string[];
-  /** The rows of one service, for what no operation shows or puts there. */
-  database(schema: SchemaDeclaration): Database;
-  /** Leaves it: it runs on. */
-  leave(): Promise<void>;
-}
+export type TestMesh = Awaited<ReturnType<typeof openMesh>>;
 
 /** Opens the way to a mesh that runs, with a scripted model for whoever comes by it. */
-export async function openMesh(running: RunningMesh): Promise<TestMesh> {
-  const { units, ...told } = running;
+export async function openMesh({ units, ...told }: RunningMesh) {
   const model = await startScriptedModel();
   const databases = new Map<string, Database>();
-  const { DATABASE_URL: url = '' } = running.settings;
-  const addresses = (unit: string, door: Door): string[] => {
-    // `session` and `session-2` are two of a kind.
-    const ofUnit = Object.entries(units).filter(([name]) => name.replace(/-\d+$/u, '') === unit);
-    return ofUnit.flatMap(([, doors]) => doors[door] ?? []);
-  };
-  const gateways = addresses('gateway', 'public').map((address) => `${address}/graphql`);
+  const { DATABASE_URL: url = '' } = told.settings;
   return {
     ...told,
-    ...reachable(gateways, Number(new URL(model.server.url).port)),
+    ...reachable(gatewaysIn(units), model.port),
+    /** What answers for the agents that its people make with `createAgent`. This file's alone. */
     model,
-    addresses,
-    database(schema) {
+    /** Of every replica of a unit. */
+    addresses: (unit: string, door: Door) => addressesIn(units, unit, door),
+    /** The rows of one service, for what no operation shows or puts there. */
+    database(schema: SchemaDeclaration): Database {
       const database = databases.get(schema.name) ?? openDatabase({ url, schema, poolSize: 2 });
       databases.set(schema.name, database);
       return database;
     },
-    async leave() {
+    /** Leaves it: it runs on. */
+    async leave(): Promise<void> {
       await Promise.all([...databases.values()].map((database) => database.close()));
       await model.server.stop();
     },
   };
 }
 
-/** The ways to come to a mesh, by the public GraphQL addresses of its gateways. */
-export function reachable(addresses: string | readonly string[], modelPort?: number): Reachable {
+function addressesIn(units: UnitAddresses, unit: string, door: Door): string[] {
+  // `session` and `session-2` are two of a kind.
+  const ofUnit = Object.entries(units).filter(([name]) => name.replace(/-\d+$/u, '') === unit);
+  return ofUnit.flatMap(([, doors]) => doors[door] ?? []);
+}
+
+/** The public GraphQL address of every gateway. */
+export function gatewaysIn(units: UnitAddresses): string[] {
+  return addressesIn(units, 'gateway', 'public').map((address) => `${address}/graphql`);
+}
+
+/** The ways to come to a mesh, by the public GraphQL addresses of its gateways, for HTTP and WebSocket. */
+export function reachable(addresses: string | readonly string[], modelPort?: number) {
   const gateways = [addresses].flat();
   const [url = ''] = gateways;
   let visitors = 0;
-  const visitor = () => {
-    const client = new Client(gateways[visitors++ % gateways.length] ?? url);
-    client.modelPort = modelPort;
-    return client;
-  };
+  /** Somebody new, not signed in, with an address of their own. People take the gateways in turn, and each stays with theirs. */
+  const visitor = (): Client => Object.assign(new Client(gateways[visitors++ % gateways.length] ?? url), { modelPort });
   return {
+    /** That of the first gateway. */
     url,
     gateways,
     visitor,
-    async person() {
+    /** Somebody with a fresh account and tenant. */
+    async person(): Promise<Client> {
       const client = visitor();
       await client.register();
       return client;

@@ -1,79 +1,61 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Environment } from '@parley/chassis/config';
-import { addressesFile } from '@parley/local/addresses-file';
-import { root } from '@parley/servers/root';
+import { makeTopics } from '@parley/chassis/events/kafka-topics';
+import { schemas } from '@parley/local/schemas';
+import { topics } from '@parley/local/topics';
+import { Logs } from '@parley/mesh/logs';
+import { type ProcessMeshOptions, startProcessMesh } from '@parley/mesh/process-mesh';
+import { openChecker } from './invariants.ts';
 import type { UnitAddresses } from './mesh.ts';
 
-/** `scripts/up --mesh` as stories want it. */
-export interface Processes {
-  units: UnitAddresses;
-  /** The files with the log of each process, as a pattern. */
-  logs: string;
-  /** Resolves when all of it is gone. @returns what it did that no mesh should: processes that ended by themselves, a bad end. */
-  stop(): Promise<string[]>;
-}
-
-export interface ProcessesOptions {
-  /** Empty, and its own. */
-  folder: string;
+export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire' | 'tap' | 'plan' | 'backoffMs'>> {
   /** Its engines, its keys, and whatever else it is to be configured with. */
   settings: Environment;
+  logFolder: string;
   /** Cuts a start short. */
   signal: AbortSignal;
-  /** What is run instead of `scripts/up`, in tests. */
-  program?: string;
 }
 
-const startTimeoutMs = 180_000;
-
 /**
- * Starts it, and resolves when it is up. It ends with this process, however that ends.
- * @throws Error with what it said where it does not come up; then nothing of it is left.
+ * Starts every unit as processes of their own on engines that are empty yet. They end with this process, however that ends.
+ * @throws Error that names who failed where they do not come up; then nothing of them is left.
  */
-export async function startProcesses(options: ProcessesOptions): Promise<Processes> {
-  const { folder, settings, signal, program = join(root, 'scripts/src/up.ts') } = options;
-  const data = join(folder, 'data');
-  mkdirSync(data, { mode: 0o700 });
+export async function startProcesses({ settings, logFolder, signal, ...more }: ProcessesOptions) {
+  await using closers = new AsyncDisposableStack();
+  const checker = openChecker(settings);
+  closers.defer(() => checker.close());
+  const migrate = async () => {
+    for (const { name } of schemas) await checker.database(name).migrate();
+  };
+  const { KAFKA_BROKERS: brokers } = settings;
+  await Promise.all([migrate(), brokers && makeTopics(topics, { brokers: brokers.split(',') })]);
+  const logs = new Logs({ folder: logFolder });
+  closers.defer(() => logs.close());
+  const said: string[] = [];
+  const say = (text: string) => {
+    said.push(text);
+    logs.tell(text);
+  };
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
-  const endWithParent = join(root, 'deploy/mesh/src/end-with-parent.ts');
-  const child = spawn(process.execPath, ['--import', endWithParent, program, '--mesh'], {
-    cwd: root,
-    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings, PARLEY_DATA_DIR: data },
-    detached: true, // Ctrl-C is for whoever started this to act on
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
-  let said = '';
-  const up = Promise.withResolvers<void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-      if (said.includes('Stop with Ctrl-C')) up.resolve();
-    });
+  const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings };
+  const mesh = await startProcessMesh({ ...more, env, publicPort: 0, logs, say, signal });
+  closers.defer(mesh.stop);
+  const units: UnitAddresses = {};
+  for (const { name, ports } of mesh.replicas) {
+    const addresses = Object.entries(ports).map(([door, port]) => [door, `127.0.0.1:${port}`] as const);
+    units[name] = Object.fromEntries(addresses.map(([door, at]) => [door, door === 'rpc' ? at : `http://${at}`]));
   }
-  const ended = once(child, 'close').then(([code, by]: unknown[]) => by ?? code);
-  void ended.then(() => up.reject(new Error('It has ended')));
-  const cut = AbortSignal.any([signal, AbortSignal.timeout(startTimeoutMs)]);
-  cut.addEventListener('abort', () => up.reject(cut.reason));
-  if (cut.aborted) up.reject(cut.reason);
-
-  let asked = false;
-  async function stop(): Promise<string[]> {
-    if (!asked) child.kill('SIGTERM'); // a second one would kill what is still at its work
-    asked = true;
-    const how = await ended;
-    const fell = said.split('\n').filter((line) => / has ended /u.test(line));
-    return how === 0 ? fell : [...fell, `scripts/up --mesh ended with ${String(how)}: ${said}`];
-  }
-
-  try {
-    await up.promise;
-  } catch (error) {
-    await stop();
-    throw new Error(`scripts/up --mesh did not come up: ${said.trim()}`, { cause: error });
-  }
-  const units: UnitAddresses = JSON.parse(readFileSync(join(data, addressesFile), 'utf8'));
-  return { units, logs: join(data, 'mesh/logs/*-[0-9].log'), stop };
+  const started = closers.move();
+  return {
+    ...mesh,
+    units,
+    checker,
+    logs,
+    /** What its supervisor says: who has ended, who is back. */
+    said: said as readonly string[],
+    /** Resolves when all of it is gone. @returns which processes ended by themselves, or did not stop in time. */
+    async stop(): Promise<string[]> {
+      await started.disposeAsync();
+      return said.filter((line) => / has ended | did not stop /u.test(line));
+    },
+  };
 }

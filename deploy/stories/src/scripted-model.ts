@@ -1,6 +1,5 @@
-import type { Environment } from '@parley/chassis/config';
 import type { ChatRequestBody, ModelAnswer } from '@parley/chassis/testing/model-answer';
-import { type ModelServer, type ReceivedRequest, startModelServer } from '@parley/chassis/testing/model-server';
+import { startModelServer } from '@parley/chassis/testing/model-server';
 
 /** A judgement as the scripted model gives it. */
 export const judgement = {
@@ -11,23 +10,10 @@ export const judgement = {
   recommendation: 'HIRE',
 };
 
-/** A model server that several tests share: each says how its own messages are answered. */
-export interface ScriptedModel {
-  /** How the turn is answered whose message is exactly `text`. Others get an ordinary short answer. */
-  answer(text: string, answer: ModelAnswer): void;
-  /** How messages are answered that begin like this and have no answer of their own. */
-  answerOthers(beginning: string, answer: (text: string) => ModelAnswer): void;
-  /** How judgements are answered of conversations in which `text` was said. Default: `judgement`. */
-  judge(text: string, answer: ModelAnswer): void;
-  /** The requests for replies to this message, in order. */
-  requestsFor(text: string): ReceivedRequest[];
-  server: ModelServer;
-  /** Settings of a mesh that asks this model. */
-  env: Environment;
-}
+export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
-/** Starts one. Its server stops with `server.stop()`. */
-export async function startScriptedModel(): Promise<ScriptedModel> {
+/** Starts a model server that several tests share: each says how its own messages are answered. It stops with `server.stop()`. */
+export async function startScriptedModel() {
   const turns = new Map<string, ModelAnswer>();
   const others = new Map<string, (text: string) => ModelAnswer>();
   const judgements = new Map<string, ModelAnswer>();
@@ -44,11 +30,9 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
     },
   });
   return {
-    answer: (text, answer) => void turns.set(text, answer),
-    answerOthers: (beginning, answer) => void others.set(beginning, answer),
-    judge: (text, answer) => void judgements.set(text, answer),
-    requestsFor: (text) => server.requests.filter(({ body }) => !body.response_format && messageOf(body) === text),
     server,
+    port: Number(new URL(server.url).port),
+    /** Settings of a mesh that asks this model. */
     env: {
       HOSTED_SMALL_MODEL_URL: server.url,
       HOSTED_SMALL_MODEL_MODEL: 'test-model',
@@ -56,6 +40,15 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
       // Tests hold answers back until something else has happened, which takes as long as the machine needs.
       HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '120000',
     },
+    /** How the turn is answered whose message is exactly `text`. Others get an ordinary short answer. */
+    answer: (text: string, answer: ModelAnswer) => void turns.set(text, answer),
+    /** How messages are answered that begin like this and have no answer of their own. */
+    answerOthers: (beginning: string, answer: (text: string) => ModelAnswer) => void others.set(beginning, answer),
+    /** How judgements are answered of conversations in which `text` was said. Default: `judgement`. */
+    judge: (text: string, answer: ModelAnswer) => void judgements.set(text, answer),
+    /** The requests for replies to this message, in order. */
+    requestsFor: (text: string) =>
+      server.requests.filter(({ body }) => !body.response_format && messageOf(body) === text),
   };
 }
 

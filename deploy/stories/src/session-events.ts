@@ -1,40 +1,22 @@
 import { eventually } from '@parley/chassis/testing/eventually';
-import type { WebSocket } from 'ws';
-import type { GraphError } from './client.ts';
 import type { Message } from './conversation.ts';
-import { openSocket } from './sockets.ts';
+import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
-interface AnyEvent {
+interface AnyEvent<Type> {
+  __typename: Type;
   eventId: string;
   sessionId: number;
   occurredAt: string;
 }
-interface TurnEvent extends AnyEvent {
+interface TurnEvent<Type> extends AnyEvent<Type> {
   clientTurnId: string | null;
   /** Of the USER message that is answered. */
   turnIndex: number;
 }
-export interface Chunk extends TurnEvent {
-  __typename: 'AiResponseChunkEvent';
-  attempt: number;
-  text: string;
-}
-export interface Reply extends TurnEvent {
-  __typename: 'AiResponseEvent';
-  text: string;
-  interrupted: boolean;
-  message: Message;
-}
-export interface TurnFailed extends TurnEvent {
-  __typename: 'TurnFailedEvent';
-  code: string;
-  failure: string;
-}
-export interface StatusChanged extends AnyEvent {
-  __typename: 'SessionStatusEvent';
-  status: string;
-}
-export type SessionEvent = Chunk | Reply | TurnFailed | StatusChanged;
+export type Chunk = TurnEvent<'AiResponseChunkEvent'> & { attempt: number; text: string };
+export type Reply = TurnEvent<'AiResponseEvent'> & { text: string; interrupted: boolean; message: Message };
+export type TurnFailed = TurnEvent<'TurnFailedEvent'> & { code: string; failure: string };
+export type SessionEvent = Chunk | Reply | TurnFailed | (AnyEvent<'SessionStatusEvent'> & { status: string });
 
 /** All that happens in a session, as its followers ask for it. */
 export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
@@ -50,61 +32,27 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
   }
 }`;
 
-export interface SessionEventsOptions {
-  url: string;
-  credentials: Record<string, string>;
+type Following = SubscriptionOptions<{ sessionEvents: SessionEvent }>;
+
+export interface SessionEventsOptions extends Pick<Following, 'url' | 'credentials' | 'connected'> {
   after?: string;
   /** How long `until` waits for each of its conditions, in ms. Default 30,000. */
   timeoutMs?: number;
+  /** Where events are put as they come, behind those that are there. Default: a new list. */
+  all?: SessionEvent[];
 }
 
 /** An open subscription of one session on a socket of its own, with all that arrived on it. */
-export class SessionEvents {
-  /** The gateway that it hangs on. */
-  readonly url: string;
-  readonly all: SessionEvent[] = [];
-  /** Errors that ended the subscription. */
-  errors: GraphError[] | undefined;
-  /** How the server, or a cut, closed the socket. */
-  closed: { code: number; reason: string } | undefined;
+export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }> {
+  readonly all: SessionEvent[];
   readonly #timeoutMs: number;
-  readonly #client: ReturnType<typeof openSocket>;
-  #socket: WebSocket | undefined;
 
-  constructor(sessionId: number | string, { url, credentials, after, timeoutMs = 30_000 }: SessionEventsOptions) {
-    this.url = url;
+  constructor(sessionId: number | string, options: SessionEventsOptions) {
+    const { after, timeoutMs = 30_000, all = [], ...more } = options;
+    const variables = { sessionId: String(sessionId), ...(after !== undefined && { after }) };
+    super({ ...more, query: sessionEventsDocument, variables, next: ({ sessionEvents }) => all.push(sessionEvents) });
+    this.all = all;
     this.#timeoutMs = timeoutMs;
-    this.#client = openSocket({
-      url,
-      credentials,
-      lazy: false, // the socket stays open when the subscription ends, and shows who closes it
-      onSocket: (socket) => {
-        this.#socket = socket;
-      },
-      on: {
-        closed: (event) => {
-          const { code, reason } = event as { code: number; reason: string };
-          this.closed ??= { code, reason };
-        },
-      },
-    });
-    const failed = (errors: unknown) => {
-      if (Array.isArray(errors)) this.errors = errors as GraphError[];
-    };
-    this.#client.subscribe<{ sessionEvents: SessionEvent }>(
-      {
-        query: sessionEventsDocument,
-        variables: { sessionId: String(sessionId), ...(after !== undefined && { after }) },
-      },
-      {
-        next: ({ data, errors }) => {
-          failed(errors);
-          if (data) this.all.push(data.sessionEvents);
-        },
-        error: failed,
-        complete: () => undefined,
-      },
-    );
   }
 
   /** Waits until `check` answers something truthy, and answers that. */
@@ -165,15 +113,6 @@ export class SessionEvents {
       .filter(({ attempt }) => attempt === last)
       .map(({ text }) => text)
       .join('');
-  }
-
-  /** Destroys the socket, as a network does that goes away, without any goodbye. */
-  cut(): void {
-    this.#socket?.terminate();
-  }
-
-  async close(): Promise<void> {
-    await this.#client.dispose();
   }
 }
 

@@ -1,7 +1,12 @@
 // Meshes of its own: they are cut short, killed, and broken.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Environment } from '@parley/chassis/config';
+import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { migratedSnapshot } from '@parley/chassis/testing/test-database';
+import { schemas } from '@parley/local/schemas';
+import { freePorts } from '@parley/servers/ports';
 import { emptyFolder, never } from '@parley/servers/testing/folder';
 import { serverTest } from '@parley/servers/testing/server-test';
 import test, { type ExecutionContext } from 'ava';
@@ -39,11 +44,18 @@ function processesOf(folder: string): { pid: number; command: string }[] {
   );
 }
 
+/** Settings of processes that are started on a database in this process, and want nothing else. */
+async function onEmbedded(t: ExecutionContext, env: Environment = {}): Promise<Environment> {
+  const { url, stop } = await startEmbeddedDatabase({ folder: null, snapshot: await migratedSnapshot(schemas) });
+  t.teardown(stop);
+  return testEnvironment({ DATABASE_URL: url, ...env });
+}
+
 test.serial('processes that cannot come up say why, and leave nothing', async (t) => {
+  const settings = await onEmbedded(t, { SESSION_LEASE_MS: '-1' });
   const folder = ownTemporaryFolder(t);
-  const settings = testEnvironment({ SESSION_LEASE_MS: '-1' });
-  await t.throwsAsync(startProcesses({ folder, settings, signal: never }), {
-    message: /^scripts\/up --mesh did not come up: [^]*SESSION_LEASE_MS: must be above 0/u,
+  await t.throwsAsync(startProcesses({ settings, logFolder: join(folder, 'logs'), signal: never }), {
+    message: /^session-\d: [^]*SESSION_LEASE_MS: must be above 0/u,
   });
   t.deepEqual(processesOf(folder), []);
 });
@@ -66,29 +78,30 @@ test.serial(
   },
 );
 
-test.serial('of many processes each that ended by itself is told at the stop, and a bad end of all', async (t) => {
+test.serial('of many processes each that ended by itself is told at the stop', async (t) => {
   const folder = emptyFolder(t);
-  const program = join(folder, 'up.ts');
+  const main = join(folder, 'main.mjs');
   writeFileSync(
-    program,
-    `import { writeFileSync } from 'node:fs';
-     writeFileSync(process.env.PARLEY_DATA_DIR + '/addresses.json', '{}');
-     process.on('SIGTERM', () => process.exit(3));
-     setInterval(() => undefined, 1_000);
-     console.log('parley: agent-1 has ended (SIGKILL)\\nStop with Ctrl-C');`,
+    main,
+    `import { createServer } from 'node:http';
+     createServer((_, response) => response.end('ready')).listen(Number(process.env.GATEWAY_OPS_PORT), '127.0.0.1');`,
   );
-  const mesh = await startProcesses({ folder, settings: {}, signal: never, program });
+  const [ops = 0, open = 0] = await freePorts(2);
+  const plan = async () => [[], [{ name: 'gateway-1', unit: 'gateway', main, ports: { ops, public: open } }]];
+  const [settings, logFolder] = [await onEmbedded(t), join(folder, 'logs')];
+  const mesh = await startProcesses({ settings, logFolder, signal: never, plan });
+  process.kill(mesh.processes[0]?.pid ?? 0, 'SIGKILL');
+  await eventually('it is seen', () => mesh.said.length > 0);
   const problems = await mesh.stop();
-  t.is(problems.length, 2);
-  t.regex(problems[0] ?? '', /agent-1 has ended \(SIGKILL\)/u);
-  t.regex(problems[1] ?? '', /^scripts\/up --mesh ended with 3: /u);
+  t.is(problems.length, 1);
+  t.regex(problems[0] ?? '', /gateway-1 has ended \(SIGKILL\)/u);
 });
 
 serverTest(['postgres', 'redis', 'kafka'], 'a start that is cut short leaves nothing of either mesh', async (t) => {
   const folder = ownTemporaryFolder(t);
   const interrupted = new AbortController();
   const cut = startSharedMeshes({ signal: interrupted.signal, say, processes: true });
-  await eventually('processes start', () => processesOf(folder).some(({ command }) => command.includes('/up.ts')));
+  await eventually('processes start', () => processesOf(folder).some(({ command }) => command.includes('/main.ts')));
   interrupted.abort(new Error('cut short'));
   await t.throwsAsync(cut, { message: /cut short/u });
   await eventually('nothing is left', () => processesOf(folder).length === 0);

@@ -21,17 +21,7 @@ export interface SharedMeshesOptions {
 }
 
 /** Meshes for all test files that come while they run. This process passes their requests on to the files' models. */
-export interface SharedMeshes {
-  /** What the tests are started with. */
-  env: Record<string, string>;
-  /** What a person may want to know of them. */
-  notes: string[];
-  /**
-   * Waits until nothing is under way any more, looks at what must hold of their data then, and stops them.
-   * @returns what is wrong, one sentence each.
-   */
-  stop(): Promise<string[]>;
-}
+export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 
 /** One of them. */
 interface Started extends Pick<RunningMesh, 'units' | 'logs'> {
@@ -54,11 +44,10 @@ interface Place {
 const shownComplaints = 40;
 
 /** Starts them side by side. They end with this process. @throws Error where one does not come up; then nothing of them is left. */
-export async function startSharedMeshes(options: SharedMeshesOptions): Promise<SharedMeshes> {
-  const { say, processes, offline = false } = options;
+export async function startSharedMeshes({ signal: given, say, processes, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
   const failed = new AbortController();
-  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const signal = AbortSignal.any([given, failed.signal]);
   const begin = async (name: string, start: (place: Place) => Promise<Started>) => {
     const from = performance.now();
     const mesh = await startMesh(name, { folder: join(folder, name.replace(' ', '-')), signal, offline }, start);
@@ -70,6 +59,10 @@ export async function startSharedMeshes(options: SharedMeshesOptions): Promise<S
   const ends = await Promise.allSettled(beginnings);
   const meshes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
 
+  /**
+   * Waits until nothing is under way any more, looks at what must hold of their data then, and stops them.
+   * @returns what is wrong, one sentence each.
+   */
   async function stop(): Promise<string[]> {
     const problems = await Promise.all(meshes.map((mesh) => mesh.stop()));
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -77,11 +70,13 @@ export async function startSharedMeshes(options: SharedMeshesOptions): Promise<S
   }
   if (meshes.length < ends.length) {
     await stop();
-    options.signal.throwIfAborted();
+    given.throwIfAborted();
     throw failed.signal.reason;
   }
   return {
+    /** What the tests are started with. */
     env: { TEST_MESHES: meshes.map(({ file }) => file).join() },
+    /** What a person may want to know of them. */
     notes: meshes.flatMap(({ notes }) => notes),
     stop,
   };
@@ -110,7 +105,7 @@ async function startMesh(
     async stop() {
       // Who is in a hurry has cut off what would come to rest.
       const broken = signal.aborted ? [] : await brokenAtRest(settings);
-      const problems = [...broken, ...(await stop())];
+      const problems = [...broken, ...(await stop().catch((error: unknown) => [String(error)]))];
       await rest.disposeAsync();
       if (problems.length > 0) problems.push(`it logged:\n${complaintsIn(logs)}`);
       return problems.map((problem) => `the mesh of ${name}: ${problem}`);
@@ -127,8 +122,8 @@ async function inOneProcess({ folder, settings, signal }: Place): Promise<Starte
     engines: { DATABASE_URL: mesh.databaseUrl },
     logs,
     async stop() {
-      const code = await mesh.stop().catch(String);
-      return code === 0 && mesh.stderr() === '' ? [] : [`it ended with ${code}: ${mesh.stderr()}`];
+      const how = await mesh.stop();
+      return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
     },
   };
 }
@@ -136,9 +131,15 @@ async function inOneProcess({ folder, settings, signal }: Place): Promise<Starte
 async function inEight({ folder, settings, signal, closers }: Place): Promise<Started> {
   const servers = await startServers({ signal });
   closers.defer(() => servers.stop());
-  const notes = servers.missing.map(({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`);
-  const mesh = await startProcesses({ folder, settings: { ...settings, ...servers.env }, signal });
-  return { ...mesh, engines: servers.env, notes };
+  const logFolder = join(folder, 'logs');
+  const mesh = await startProcesses({ settings: { ...settings, ...servers.env }, logFolder, signal });
+  return {
+    units: mesh.units,
+    engines: servers.env,
+    logs: join(logFolder, '*-[0-9].log'),
+    notes: servers.missing.map(({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`),
+    stop: mesh.stop,
+  };
 }
 
 async function brokenAtRest(settings: Environment): Promise<string[]> {

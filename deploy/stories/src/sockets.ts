@@ -27,35 +27,90 @@ export function openSocket({ url, credentials, onSocket, ...options }: SocketOpt
   });
 }
 
-/**
- * How a subscription is answered, on a socket of its own: `ok` with its first event, the code of its refusal with the reason,
- * or `closed 4403`.
- */
+export interface SubscriptionOptions<Data> extends Pick<SocketOptions, 'url' | 'credentials'> {
+  query: string;
+  variables: Record<string, unknown>;
+  next(data: Data): void;
+  /** Called when the gateway has taken the credentials. */
+  connected?(): void;
+}
+
+/** One subscription on a socket of its own, which stays open when the subscription ends, and so shows who closes it. */
+export class Subscription<Data> {
+  /** The gateway that it hangs on. */
+  readonly url: string;
+  /** Errors that ended the subscription. */
+  errors: GraphError[] | undefined;
+  /** How the server, or a cut, closed the socket. */
+  closed: { code: number; reason: string } | undefined;
+  /** Resolves when it has ended: `closed 4403`, the code of its error with the reason, or `completed`. */
+  readonly end: Promise<string>;
+  readonly #client: ReturnType<typeof openSocket>;
+  #socket: WebSocket | undefined;
+
+  constructor({ url, credentials, query, variables, next, connected }: SubscriptionOptions<Data>) {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.url = url;
+    this.end = promise;
+    this.#client = openSocket({
+      url,
+      credentials,
+      lazy: false,
+      onSocket: (socket) => {
+        this.#socket = socket;
+      },
+      on: {
+        connected: () => connected?.(),
+        closed: (event) => {
+          const { code, reason } = event as { code: number; reason: string };
+          this.closed ??= { code, reason };
+          resolve(`closed ${code}`);
+        },
+      },
+    });
+    const failed = (errors: unknown) => {
+      if (!Array.isArray(errors)) return; // the socket's, which `closed` tells of
+      this.errors = errors as GraphError[];
+      resolve(codeOf(this.errors));
+    };
+    this.#client.subscribe<Data>(
+      { query, variables },
+      {
+        next: ({ data, errors }) => {
+          failed(errors);
+          if (data) next(data);
+        },
+        error: failed,
+        complete: () => resolve('completed'),
+      },
+    );
+  }
+
+  /** Destroys the socket, as a network does that goes away, without any goodbye. */
+  cut(): void {
+    this.#socket?.terminate();
+  }
+
+  async close(): Promise<void> {
+    await this.#client.dispose();
+  }
+}
+
+/** How a subscription is answered, on a socket of its own: `ok` with its first event, or how it ended before. */
 export async function subscribeOutcome(
   url: string,
   credentials: Record<string, string>,
   query: string,
   variables: Record<string, unknown>,
 ): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const closed = (event: unknown) => resolve(`closed ${(event as { code: number }).code}`);
-  const client = openSocket({ url, credentials, on: { closed } });
-  client.subscribe(
-    { query, variables },
-    {
-      next: ({ errors }) => resolve(errors ? codeOf(errors) : 'ok'),
-      error: (error) => {
-        if (Array.isArray(error)) resolve(codeOf(error as GraphError[]));
-      },
-      complete: () => resolve('completed'),
-    },
-  );
-  const answer = await promise;
-  await client.dispose();
-  return answer;
+  const first = Promise.withResolvers<string>();
+  const subscription = new Subscription({ url, credentials, query, variables, next: () => first.resolve('ok') });
+  const outcome = await Promise.race([subscription.end, first.promise]);
+  await subscription.close();
+  return outcome;
 }
 
-function codeOf(errors: readonly { extensions?: unknown }[]): string {
-  const { code, reason } = (errors[0]?.extensions ?? {}) as { code?: string; reason?: string };
-  return [code, reason].filter(Boolean).join(' ');
+/** The code of the first error, with the reason. */
+export function codeOf([error]: readonly GraphError[]): string {
+  return [error?.extensions.code, error?.extensions.reason].filter(Boolean).join(' ');
 }

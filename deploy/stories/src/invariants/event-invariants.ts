@@ -1,10 +1,10 @@
-import type { Invariant } from './facts.ts';
+import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
 /** Stands for as long as a session does: the look at whether it is idle. */
 const expiry = 'session.expiry';
 
 /** Every outbox is empty, and no job is left but those of suspended tenants. */
-export const nothingIsLeftToDo: Invariant = ({ outbox, jobs, tenants }) => {
+export function nothingIsLeftToDo({ outbox, jobs, tenants }: Pick<Rows, 'outbox' | 'jobs' | 'tenants'>): string[] {
   const waits = new Set<number | null>(tenants.filter(({ suspended }) => suspended).map(({ id }) => id));
   return [
     ...outbox.map(({ service, topic, key }) => `${service} has not published ${topic} of ${key}`),
@@ -12,13 +12,13 @@ export const nothingIsLeftToDo: Invariant = ({ outbox, jobs, tenants }) => {
       .filter(({ kind, tenantId }) => kind !== expiry && !waits.has(tenantId))
       .map(({ service, kind, key, state }) => `${service} has a ${state} job ${kind} of ${key}`),
   ];
-};
+}
 
 /** Every consumer has taken all of its topic. */
-export const nothingIsUnread: Invariant = ({ topics }) =>
-  (topics?.groups ?? [])
-    .filter(({ lag }) => lag !== 0)
-    .map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);
+export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'> | undefined }): string[] {
+  const behind = topics?.groups.filter(({ lag }) => lag !== 0) ?? [];
+  return behind.map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);
+}
 
 /** The types that somebody does something at. Others are passed over, whoever publishes them. */
 const heard = new Set(['session.ended.v1', 'tenant.deleted.v1']);

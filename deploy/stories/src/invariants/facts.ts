@@ -1,74 +1,40 @@
 import type { Ledger } from '../ledger.ts';
 
-/**
- * What is there to be judged once a mesh rests: rows of all services, what its topics hold, what its clients were told and what
- * its models were asked. The parts that are optional are there when whoever looks has them.
- */
-export interface Facts {
+/** Rows of all services, as `read-rows.ts` asks for them. */
+export interface Rows {
   tenants: { id: number; suspended: boolean; deleted: boolean }[];
   agents: { tenantId: number; id: number }[];
-  sessions: SessionFact[];
-  messages: MessageFact[];
-  turns: TurnFact[];
-  evaluations: EvaluationFact[];
-  jobs: JobFact[];
+  /** `judged`: whether its end is one that is to be judged. */
+  sessions: { tenantId: number; id: number; agentId: number; status: string; judged: boolean; endedAt: Date | null }[];
+  /** `exchangeIndex`: the `turnIndex` of the message that it is, or answers. */
+  messages: { sessionId: number; role: 'USER' | 'MODEL'; text: string; turnIndex: number; exchangeIndex: number }[];
+  turns: {
+    id: number;
+    sessionId: number;
+    turnIndex: number;
+    state: string;
+    attempt: number;
+    interrupted: boolean;
+    failureCode: string | null;
+  }[];
+  /** `judgedBy`: `OFFLINE` where no model was asked. */
+  evaluations: { tenantId: number; sessionId: number; judgedBy: string; generatedAt: Date }[];
+  jobs: {
+    service: string;
+    tenantId: number | null;
+    kind: string;
+    key: string;
+    state: string;
+    /** For how long it has been due, in ms; below 0, it is not yet. */
+    dueMs: number;
+    /** For how long its lease still holds, in ms; null where it does not run. */
+    leaseMs: number | null;
+    turnId: number | null;
+  }[];
   /** Events that wait for their relay. */
   outbox: { service: string; tenantId: number; topic: string; key: string }[];
   /** Events that a consumer has taken. */
   inbox: { consumer: string; eventId: string }[];
-  topics?: TopicFacts | undefined;
-  told?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
-  asked?: AskedFacts | undefined;
-}
-
-export interface SessionFact {
-  tenantId: number;
-  id: number;
-  agentId: number;
-  status: string;
-  /** Whether its end is one that is to be judged. */
-  judged: boolean;
-  endedAt: Date | null;
-}
-
-export interface MessageFact {
-  sessionId: number;
-  role: 'USER' | 'MODEL';
-  text: string;
-  turnIndex: number;
-  /** The `turnIndex` of the message that it is, or answers. */
-  exchangeIndex: number;
-}
-
-export interface TurnFact {
-  id: number;
-  sessionId: number;
-  turnIndex: number;
-  state: string;
-  attempt: number;
-  interrupted: boolean;
-  failureCode: string | null;
-}
-
-export interface EvaluationFact {
-  tenantId: number;
-  sessionId: number;
-  /** `OFFLINE`: by no model. */
-  judgedBy: string;
-  generatedAt: Date;
-}
-
-export interface JobFact {
-  service: string;
-  tenantId: number | null;
-  kind: string;
-  key: string;
-  state: string;
-  /** For how long it has been due, in ms; below 0, it is not yet. */
-  dueMs: number;
-  /** For how long its lease still holds, in ms; null where it does not run. */
-  leaseMs: number | null;
-  turnId: number | undefined;
 }
 
 export interface TopicFacts {
@@ -82,13 +48,21 @@ export interface TopicFacts {
   poison: readonly string[];
 }
 
-export interface AskedFacts {
-  /** The last message of each request for a reply. */
-  replies: string[];
-  /** The whole of each request for a judgement, as JSON. */
-  judgements: string[];
-  /** How often anybody may have asked once more than its own count says, because the one who answered died. */
-  repeats: number;
+/** What is there to be judged once a mesh rests. The parts that are optional are there when whoever looks has them. */
+export interface Facts extends Rows {
+  topics?: TopicFacts | undefined;
+  /** What its clients were told. */
+  told?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
+  asked?:
+    | {
+        /** The last message of each request for a reply. */
+        replies: string[];
+        /** The whole of each request for a judgement, as JSON. */
+        judgements: string[];
+        /** How often anybody may have asked once more than its own count says, because the one who answered died. */
+        repeats: number;
+      }
+    | undefined;
 }
 
 /** What must hold of the facts: one sentence for each place where it does not. */

@@ -1,20 +1,35 @@
-import type { Database, TenantDb } from '@parley/chassis/database/types';
+import type { Database, Transaction } from '@parley/chassis/database/types';
 import { schemas } from '@parley/local/schemas';
-import type { Facts } from './facts.ts';
+import type { Rows } from './facts.ts';
 
-type Rows = Omit<Facts, 'topics' | 'told' | 'asked'>;
 type Databases = (name: string) => Database;
+
+const statements: Record<keyof Rows, string> = {
+  tenants: `SELECT id, suspended_by_tenant OR suspended_by_operator AS suspended, deleted_at IS NOT NULL AS deleted FROM tenants`,
+  agents: 'SELECT tenant_id, id FROM agents',
+  sessions: 'SELECT tenant_id, id, agent_id, status, judged, ended_at FROM sessions',
+  messages: 'SELECT session_id, role, text, turn_index, exchange_index FROM messages',
+  turns: 'SELECT id, session_id, turn_index, state, attempt, interrupted, failure_code FROM turns',
+  evaluations: 'SELECT tenant_id, session_id, judged_by, generated_at FROM evaluations',
+  jobs: `SELECT tenant_id, kind, key, state, (payload ->> 'turnId')::integer AS turn_id,
+           (extract(epoch FROM parley_now() - run_at) * 1000)::float8 AS due_ms,
+           (extract(epoch FROM lease_until - parley_now()) * 1000)::float8 AS lease_ms
+         FROM jobs`,
+  outbox: 'SELECT tenant_id, topic, key FROM outbox',
+  inbox: 'SELECT consumer, event_id FROM inbox',
+};
 
 /** What services have still to do, or have taken, and for whom: quick, for whoever asks again and again. */
 export async function readTasks(database: Databases): Promise<Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox'>> {
-  const tenants: Rows['tenants'] = await database('identity').transactShared(({ knex }) =>
-    knex('tenants').select(
-      'id',
-      knex.raw('(suspended_by_tenant OR suspended_by_operator) AS suspended'),
-      knex.raw('deleted_at IS NOT NULL AS deleted'),
-    ),
+  const tenants = await database('identity').transactShared((db) => select(db, 'tenants'));
+  const reads = schemas.map(({ name: service }) =>
+    database(service).transactShared(async (db) => ({
+      jobs: (await select(db, 'jobs')).map((job) => ({ ...job, service })),
+      outbox: (await select(db, 'outbox')).map((event) => ({ ...event, service })),
+      inbox: await select(db, 'inbox'),
+    })),
   );
-  const all = await Promise.all(schemas.map(({ name }) => tasksOf(database(name))));
+  const all = await Promise.all(reads);
   return {
     tenants,
     jobs: all.flatMap(({ jobs }) => jobs),
@@ -28,67 +43,29 @@ export async function readRows(database: Databases, only?: readonly number[]): P
   const tasks = await readTasks(database);
   const isWanted = (id: number | null) => !only || (id !== null && only.includes(id));
   const tenants = tasks.tenants.filter(({ id }) => isWanted(id));
-  const ids = tenants.map(({ id }) => id);
-  const tenantId = 'tenant_id';
-  const sessionId = 'session_id';
-  const [sessions, messages, turns, agents, evaluations] = await Promise.all([
-    ofTenants<Rows['sessions']>(database('session'), ids, (knex) =>
-      knex('sessions').select('id', 'status', 'judged', { tenantId, agentId: 'agent_id', endedAt: 'ended_at' }),
-    ),
-    ofTenants<Rows['messages']>(database('session'), ids, (knex) =>
-      knex('messages').select('role', 'text', { sessionId, turnIndex: 'turn_index', exchangeIndex: 'exchange_index' }),
-    ),
-    ofTenants<Rows['turns']>(database('session'), ids, (knex) =>
-      knex('turns')
-        .select('id', 'state', 'attempt', 'interrupted')
-        .select({ sessionId, turnIndex: 'turn_index', failureCode: 'failure_code' }),
-    ),
-    ofTenants<Rows['agents']>(database('agent'), ids, (knex) => knex('agents').select('id', { tenantId })),
-    ofTenants<Rows['evaluations']>(database('evaluation'), ids, (knex) =>
-      knex('evaluations').select({ tenantId, sessionId, judgedBy: 'judged_by', generatedAt: 'generated_at' }),
-    ),
-  ]);
-  return {
-    tenants,
-    sessions,
-    messages,
-    turns,
-    agents,
-    evaluations,
-    inbox: tasks.inbox,
-    jobs: tasks.jobs.filter((job) => isWanted(job.tenantId)),
-    outbox: tasks.outbox.filter((event) => isWanted(event.tenantId)),
-  };
-}
-
-/** What a query finds for each of these tenants, in one transaction: a table shows the rows of one at a time. */
-function ofTenants<T extends unknown[]>(
-  database: Database,
-  tenantIds: number[],
-  query: (knex: TenantDb['knex']) => PromiseLike<T>,
-): Promise<T> {
-  return database.transactShared(async ({ asTenant }) => {
-    const found: unknown[] = [];
-    for (const id of tenantIds) found.push(...(await asTenant(id, async ({ knex }) => query(knex))));
-    return found as T;
-  });
-}
-
-function tasksOf(database: Database): Promise<Pick<Rows, 'jobs' | 'outbox' | 'inbox'>> {
-  const service = database.name;
-  const tenantId = 'tenant_id';
-  return database.transactShared(async ({ knex }) => {
-    const outbox: Omit<Rows['outbox'][number], 'service'>[] = await knex('outbox').select('topic', 'key', { tenantId });
-    const jobs: Omit<Rows['jobs'][number], 'service'>[] = await knex('jobs').select('kind', 'key', 'state', {
-      tenantId,
-      dueMs: knex.raw('(extract(epoch FROM parley_now() - run_at) * 1000)::float8'),
-      leaseMs: knex.raw('(extract(epoch FROM lease_until - parley_now()) * 1000)::float8'),
-      turnId: knex.raw(`(payload ->> 'turnId')::integer`),
+  /** In one transaction: a table shows the rows of one tenant at a time. */
+  const ofTenants = <Name extends keyof Rows>(service: string, name: Name) =>
+    database(service).transactShared(async ({ asTenant }) => {
+      const found: Rows[Name][number][] = [];
+      for (const { id } of tenants) found.push(...(await asTenant(id, (db) => select(db, name))));
+      return found as Rows[Name];
     });
-    return {
-      outbox: outbox.map((event) => ({ service, ...event })),
-      jobs: jobs.map((job) => ({ service, ...job, turnId: job.turnId ?? undefined })),
-      inbox: await knex('inbox').select('consumer', { eventId: 'event_id' }),
-    };
-  });
+  const [agents, sessions, messages, turns, evaluations] = await Promise.all([
+    ofTenants('agent', 'agents'),
+    ofTenants('session', 'sessions'),
+    ofTenants('session', 'messages'),
+    ofTenants('session', 'turns'),
+    ofTenants('evaluation', 'evaluations'),
+  ]);
+  const jobs = tasks.jobs.filter(({ tenantId }) => isWanted(tenantId));
+  const outbox = tasks.outbox.filter(({ tenantId }) => isWanted(tenantId));
+  return { tenants, agents, sessions, messages, turns, evaluations, jobs, outbox, inbox: tasks.inbox };
+}
+
+/** The rows of one table, with their names in camelCase. */
+async function select<Name extends keyof Rows>({ knex }: Transaction, name: Name): Promise<Rows[Name]> {
+  const { rows }: { rows: object[] } = await knex.raw(statements[name]);
+  const camelCase = (column: string) => column.replace(/_(\w)/gu, (_, letter: string) => letter.toUpperCase());
+  const renamed = rows.map((row) => Object.entries(row).map(([column, value]) => [camelCase(column), value] as const));
+  return renamed.map((entries) => Object.fromEntries(entries)) as Rows[Name];
 }

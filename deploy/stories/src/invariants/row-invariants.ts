@@ -1,4 +1,4 @@
-import type { Facts, Invariant, MessageFact, SessionFact, TurnFact } from './facts.ts';
+import type { Facts, Invariant } from './facts.ts';
 
 /** How long a judgement may take from the end of its session; that of a tenant that was suspended meanwhile counts as any. */
 const evaluationDeadlineMs = 10 * 60_000;
@@ -93,10 +93,9 @@ export const nothingCrossesTenants: Invariant = ({ tenants, agents, sessions, ev
   ];
 };
 
-function inSessions(
-  { sessions, messages, turns }: Facts,
-  look: (session: SessionFact, messages: MessageFact[], turns: TurnFact[]) => string[],
-): string[] {
+type InSession = (session: Facts['sessions'][number], messages: Facts['messages'], turns: Facts['turns']) => string[];
+
+function inSessions({ sessions, messages, turns }: Facts, look: InSession): string[] {
   const messagesOf = Map.groupBy(messages, ({ sessionId }) => sessionId);
   const turnsOf = Map.groupBy(turns, ({ sessionId }) => sessionId);
   return sessions.flatMap((session) => look(session, messagesOf.get(session.id) ?? [], turnsOf.get(session.id) ?? []));

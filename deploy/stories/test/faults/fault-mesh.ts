@@ -5,20 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '@parley/chassis/config';
 import { eventually } from '@parley/chassis/testing/eventually';
 import type { ReceivedRequest } from '@parley/chassis/testing/model-server';
-import { schemas } from '@parley/local/schemas';
-import { topics } from '@parley/local/topics';
-import { Logs } from '@parley/mesh/logs';
-import { migrateAll } from '@parley/mesh/migrate-all';
-import { type ProcessMeshOptions, startProcessMesh } from '@parley/mesh/process-mesh';
-import { addressesOf } from '@parley/mesh/replicas';
-import { topicsCommand } from '@parley/mesh/topics-command';
 import type { EngineName } from '@parley/servers/engine';
 import { startServers } from '@parley/servers/start-servers';
+import { never } from '@parley/servers/testing/folder';
 import type { TestFn } from 'ava';
 import { readRows } from '../../src/invariants/read-rows.ts';
-import { openChecker } from '../../src/invariants.ts';
 import { createLedger } from '../../src/ledger.ts';
-import { reachable, testEnvironment } from '../../src/mesh.ts';
+import { gatewaysIn, reachable, testEnvironment } from '../../src/mesh.ts';
+import { type ProcessesOptions, startProcesses } from '../../src/processes.ts';
 import { startScriptedModel } from '../../src/scripted-model.ts';
 import { postgresLine } from './postgres-line.ts';
 
@@ -30,14 +24,18 @@ export const fullLength = process.env.PARLEY_FAULTS === 'full';
 /** For the short form alone: at full length it is the ordinary leases and deadlines that have to run out. */
 const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', KAFKA_STALLED_AFTER_MS: '5000' };
 
+const lookAgainMs = 200;
+
 /** Where logs stay when the mesh has gone. */
 const keptLogs = process.env.PARLEY_FAULT_LOGS;
 
-/** Settings of every unit, over those that the harness gives; and what is put between a unit and what it talks to. */
-export type FaultMeshOptions = Partial<Pick<ProcessMeshOptions, 'env' | 'wire' | 'tap'>>;
+export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
+  /** Settings of every unit, over those that the harness gives. */
+  env?: Environment;
+}
 
 /** Every unit as processes of their own on private servers, with what a fault test does to them. */
-export type FaultMesh = Awaited<ReturnType<typeof start>>;
+export type FaultMesh = Awaited<ReturnType<typeof startFaultMesh>>;
 
 let shared: Promise<FaultMesh> | undefined;
 
@@ -50,63 +48,34 @@ export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): (
   };
 }
 
-/** What has been started ends again when something fails. */
-async function startFaultMesh(options: FaultMeshOptions): Promise<FaultMesh> {
-  const started = new AsyncDisposableStack();
-  try {
-    return await start(started, options);
-  } catch (error) {
-    await started.disposeAsync();
-    throw error;
-  }
-}
-
-/** Starts servers, schemas, topics, a model and all units. */
-async function start(
-  started: AsyncDisposableStack,
-  { env = {}, wire = (_replica, own) => own, ...more }: FaultMeshOptions,
-) {
+/** Starts servers, schemas, topics, a model and all units. What has been started ends again when something fails. */
+async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: FaultMeshOptions) {
+  await using closers = new AsyncDisposableStack();
   const servers = await startServers({ only: meshEngines });
-  started.defer(() => servers.stop());
+  closers.defer(() => servers.stop());
   if (servers.missing.length > 0) throw new Error(`missing: ${JSON.stringify(servers.missing)}`);
   const model = await startScriptedModel();
-  started.defer(() => model.server.stop());
-  const {
-    GATEWAY_PORT: _port,
-    STORAGE_PORT: _storage,
-    ...settings
-  }: Environment = {
+  closers.defer(() => model.server.stop());
+  const settings: Environment = {
     ...testEnvironment(model.env),
     ...servers.env,
     ...(!fullLength && shortSettings),
     LOG_LEVEL: process.env.LOG_LEVEL ?? (keptLogs ? 'info' : 'warn'),
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     ...env,
   };
-  await Promise.all([migrateAll(schemas, settings, strict), topicsCommand(topics, undefined, settings, strict)]);
   /** The line of session and evaluation to their database. */
   const toPostgres = await postgresLine(servers.env.DATABASE_URL ?? '');
-  started.defer(() => toPostgres.close());
+  closers.defer(() => toPostgres.close());
 
   mkdirSync(keptLogs ?? tmpdir(), { recursive: true });
   const logFolder = mkdtempSync(join(keptLogs ?? tmpdir(), 'parley-faults-'));
-  const logs = new Logs({ folder: logFolder });
-  started.defer(async () => {
-    await logs.close();
-    if (!keptLogs) rmSync(logFolder, { recursive: true, force: true });
-  });
-  const said: string[] = [];
+  if (!keptLogs) closers.defer(() => rmSync(logFolder, { recursive: true, force: true }));
   const environments = new Map<string, Environment>();
-  const { replicas, processes, publicPort, stop } = await startProcessMesh({
-    ...more,
-    env: settings,
-    publicPort: 0,
-    logs,
-    say(text) {
-      said.push(text);
-      logs.tell(text);
-    },
-    signal: new AbortController().signal,
+  const { replicas, processes, publicPort, units, checker, logs, said, stop } = await startProcesses({
+    settings,
+    logFolder,
+    signal: never,
+    ...(tap && { tap }),
     wire(replica, own) {
       const viaLine = replica.unit === 'session' || replica.unit === 'evaluation';
       const wired = wire(replica, { ...own, ...(viaLine && { DATABASE_URL: toPostgres.url }) });
@@ -115,9 +84,7 @@ async function start(
     },
     backoffMs: { first: 500, longest: 1_000 }, // one replica is killed again and again
   });
-  started.defer(stop);
-  const checker = openChecker(settings);
-  started.defer(() => checker.close());
+  closers.defer(async () => void (await stop()));
 
   const url = `http://127.0.0.1:${publicPort}/graphql`;
   const ledger = createLedger();
@@ -151,11 +118,12 @@ async function start(
     return [];
   }
 
+  const started = closers.move();
   return {
     /** The public GraphQL address in front of both gateways. */
     url,
     /** The GraphQL address of each gateway alone. */
-    gateways: addressesOf(replicas, 'gateway', 'public').map((address) => `http://${address}/graphql`),
+    gateways: gatewaysIn(units),
     /** Somebody with a fresh account and tenant. */
     person: reachable(url).person,
     model,
@@ -225,15 +193,3 @@ async function start(
     stop: () => started.disposeAsync(),
   };
 }
-
-const lookAgainMs = 200;
-
-/** Fails with what a command complains of. */
-const strict: Parameters<typeof migrateAll>[2] = {
-  stdout: { write: () => undefined },
-  stderr: {
-    write(text) {
-      throw new Error(text.trim());
-    },
-  },
-};

@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from 'graphql-ws';
-import { WebSocket } from 'ws';
 import type { Client } from '../../src/client.ts';
-import { type SessionEvent, sessionEventsDocument } from '../../src/session-events.ts';
+import type { SessionEvent, SessionEvents } from '../../src/session-events.ts';
 
 export type LastingFollower = ReturnType<typeof followLastingly>;
 
@@ -15,57 +13,25 @@ const standsAfterMs = 1_000;
  * Somebody who follows a session on a socket of their own: from the first event on, and after an end from the last event that
  * has arrived, as any client would.
  */
-export function followLastingly(client: Client, url: string, sessionId: number) {
+export function followLastingly(client: Client, sessionId: number) {
   /** Everything that has arrived, in that order. */
   const events: SessionEvent[] = [];
   /** Times without a subscription, and why: `closed 1001`, or the code of the error that ended it. One that lasts has no end. */
   const outages: { reason: string; fromMs: number; untilMs: number | undefined }[] = [];
   const leaving = new AbortController();
-  let close: (() => unknown) | undefined;
-
-  /** One subscription, to its end. Answers why it ended. */
-  async function subscribeOnce(): Promise<string> {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const socketClient = createClient({
-      url: url.replace(/^http/u, 'ws'),
-      retryAttempts: 0,
-      connectionParams: { 'x-app-platform': 'customer', authorization: `Bearer ${client.tokens?.accessToken}` },
-      webSocketImpl: class extends WebSocket {
-        constructor(address: string, protocols: string[]) {
-          super(address, protocols, { headers: { 'x-forwarded-for': client.ip } });
-        }
-      },
-      on: {
-        connected: () => {
-          const last = outages.at(-1);
-          if (last) last.untilMs ??= performance.now();
-        },
-        closed: (event) => resolve(`closed ${(event as { code: number }).code}`),
-      },
-    });
-    close = () => socketClient.dispose();
-    const after = events.at(-1)?.eventId ?? '0';
-    socketClient.subscribe<{ sessionEvents: SessionEvent }>(
-      { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after } },
-      {
-        next: ({ data, errors }) => {
-          if (errors) resolve(String(errors[0]?.extensions?.['code']));
-          if (data) events.push(data.sessionEvents);
-        },
-        error: (error) => {
-          if (Array.isArray(error)) resolve(String(error[0]?.extensions?.code));
-        },
-        complete: () => resolve('completed'),
-      },
-    );
-    return promise.finally(() => socketClient.dispose());
-  }
+  let subscription: SessionEvents | undefined;
+  const connected = () => {
+    const last = outages.at(-1);
+    if (last) last.untilMs ??= performance.now();
+  };
 
   async function follow(): Promise<void> {
     let pauseMs = firstPauseMs;
     while (!leaving.signal.aborted) {
       const seen = events.length;
-      const reason = await subscribeOnce();
+      subscription = client.subscribe(sessionId, { after: events.at(-1)?.eventId ?? '0', all: events, connected });
+      const reason = await subscription.end;
+      await subscription.close();
       if (leaving.signal.aborted) return;
       const last = outages.at(-1);
       const stoodMs = performance.now() - (last?.untilMs ?? performance.now());
@@ -84,7 +50,7 @@ export function followLastingly(client: Client, url: string, sessionId: number) 
     /** Ends it for good. */
     async leave(): Promise<void> {
       leaving.abort();
-      await close?.();
+      await subscription?.close();
       await following;
     },
   };

@@ -28,7 +28,7 @@ async function crowd() {
     const [client, agentId] = [people[n % tenants], agents[n % tenants]];
     if (!client || agentId === undefined) throw new Error('fewer people than tenants');
     const { id } = await startSession(client, agentId);
-    const followers = Array.from({ length: followersPerSession }, () => followLastingly(client, mesh.url, id));
+    const followers = Array.from({ length: followersPerSession }, () => followLastingly(client, id));
     talks.push({ client, sessionId: id, followers, sent: 0 });
     await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
   }
