@@ -6,6 +6,7 @@ import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { migratedSnapshot } from '@parley/chassis/testing/test-database';
 import { schemas } from '@parley/local/schemas';
+import { planReplicas } from '@parley/mesh/replicas';
 import { freePorts } from '@parley/servers/ports';
 import { emptyFolder, never } from '@parley/servers/testing/folder';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -54,8 +55,9 @@ async function onEmbedded(t: ExecutionContext, env: Environment = {}): Promise<E
 test.serial('processes that cannot come up say why, and leave nothing', async (t) => {
   const settings = await onEmbedded(t, { SESSION_LEASE_MS: '-1' });
   const folder = ownTemporaryFolder(t);
-  await t.throwsAsync(startProcesses({ settings, logFolder: join(folder, 'logs'), signal: never }), {
-    message: /^session-\d: [^]*SESSION_LEASE_MS: must be above 0/u,
+  const plan = async () => (await planReplicas()).map((wave) => wave.filter(({ name }) => name === 'session-1'));
+  await t.throwsAsync(startProcesses({ settings, logFolder: join(folder, 'logs'), signal: never, plan }), {
+    message: /^session-1: [^]*SESSION_LEASE_MS: must be above 0/u,
   });
   t.deepEqual(processesOf(folder), []);
 });
