@@ -1,30 +1,29 @@
 /** Where `scripts/up` listens when nothing says otherwise. */
 export const defaultUrl = 'http://localhost:4000/graphql';
 
-/** A pair of tokens, as the API hands them out. */
-export interface Tokens {
-  accessToken: string;
-  refreshToken: string;
+/** Fields of all mutations that sign in. */
+export const tokenFields = 'accessToken refreshToken';
+export type Tokens = Record<'accessToken' | 'refreshToken', string>;
+
+/** Whatever the API answers in place of data, or a socket ends with. */
+export interface Failure {
+  message?: string;
+  extensions?: { code?: unknown } | undefined;
+  code?: unknown;
 }
 
-/** An error that the API answered, with the contract's code, e.g. `BAD_REQUEST`. */
+/** Its `code` is the contract's, e.g. `BAD_REQUEST`, or the one that a socket was closed with. */
 export class ApiError extends Error {
-  readonly code: string;
+  readonly code: unknown;
 
-  constructor(message: string, code: unknown = 'UNKNOWN') {
-    super(message);
-    this.code = String(code);
+  constructor({ message, extensions, code = extensions?.code }: Failure) {
+    super(message || `closed with ${code ?? 'an error'}`);
+    this.code = code;
   }
 }
 
-/** An error as it answers it. */
-export interface GraphError {
-  message: string;
-  extensions?: { code?: string };
-}
-
 const refresh = `mutation ($refreshToken: String!) {
-  refreshToken(input: { refreshToken: $refreshToken }) { accessToken refreshToken }
+  refreshToken(input: { refreshToken: $refreshToken }) { ${tokenFields} }
 }`;
 
 export type Api = ReturnType<typeof publicApi>;
@@ -44,28 +43,25 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
       headers: { ...headers, ...credentials(), 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables }),
     }).catch(() => {
-      throw new ApiError(`Nothing answers at ${url}. Is it up? Start it with scripts/up.`, 'UNREACHABLE');
+      throw new ApiError({ message: `Nothing answers at ${url}. Is it up? Start it with scripts/up.` });
     });
-    const answer = (await response.json().catch(() => ({}))) as { data?: Data; errors?: GraphError[] };
-    const [error] = answer.errors ?? [];
-    if (error) throw new ApiError(error.message, error.extensions?.code);
-    if (!answer.data) throw new ApiError(`${url} answered ${response.status} without data`);
+    const answer = (await response.json().catch(() => ({}))) as { data?: Data; errors?: Failure[] };
+    if (answer.errors?.[0]) throw new ApiError(answer.errors[0]);
+    if (!answer.data) throw new ApiError({ message: `${url} answered ${response.status} without data` });
     return answer.data;
   }
 
   /** One refresh at a time: a refresh token is spent by its first use. */
-  async function renew(): Promise<void> {
+  function renew(): Promise<void> {
     refreshing ??= post<{ refreshToken: Tokens }>(refresh, { refreshToken: tokens?.refreshToken })
       .then((data) => void (tokens = data.refreshToken))
       .finally(() => (refreshing = undefined));
-    await refreshing;
+    return refreshing;
   }
 
   return {
     url,
-    signIn(given: Tokens): void {
-      tokens = given;
-    },
+    signIn: (given: Tokens) => void (tokens = given),
     /** Runs a query or mutation and answers its data. A token that has ended is refreshed once. @throws ApiError */
     async call<Data>(query: string, variables: object = {}): Promise<Data> {
       try {

@@ -1,15 +1,36 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from './api.ts';
-import { followSession } from './session-events.ts';
+import { createClient } from 'graphql-ws';
+import { type Api, ApiError, type Failure } from './api.ts';
 import type { Terminal } from './terminal.ts';
 
 const start = 'mutation ($input: StartSessionInput!) { startSession(input: $input) { id messages { id } } }';
 const send = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
 const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
 const end = 'mutation ($id: ID!) { endSession(sessionId: $id) { status } }';
-const evaluation =
+const evaluate =
   'query ($id: Int!) { evaluation(sessionId: $id) { score recommendation summary strengths weaknesses } }';
+const follow = `subscription ($sessionId: ID!, $after: String) {
+  sessionEvents(sessionId: $sessionId, after: $after) {
+    __typename
+    eventId
+    ... on AiResponseChunkEvent { clientTurnId attempt text }
+    ... on AiResponseEvent { clientTurnId text interrupted }
+    ... on TurnFailedEvent { clientTurnId code failure: message }
+  }
+}`;
+
+/** An event, with what a person sees of it. */
+interface SessionEvent {
+  __typename: string;
+  eventId: string;
+  clientTurnId?: string | null;
+  attempt?: number;
+  text?: string;
+  interrupted?: boolean;
+  code?: string;
+  failure?: string;
+}
 
 export interface Evaluation {
   score: number;
@@ -17,6 +38,49 @@ export interface Evaluation {
   summary: string;
   strengths: string[];
   weaknesses: string[];
+}
+
+const mostFailures = 60; // about two minutes
+/** No later attempt will do better. */
+const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
+/** What a socket is closed with whose token has ended, as every token does: nothing to tell anybody. */
+const forbiddenCloseCode = 4403;
+
+/**
+ * All events of a session from its beginning. A lost socket is opened again, with a fresh token, after the last event seen, so
+ * nothing is missed and nothing comes twice.
+ * @throws Error when the subscription is refused, or the connection does not come back.
+ */
+async function* followSession(api: Api, sessionId: number, onLost: (reason: string) => void) {
+  let after = '0';
+  for (let failures = 0; failures < mostFailures; failures += 1) {
+    const client = createClient({
+      url: api.url.replace(/^http/u, 'ws'),
+      retryAttempts: 0, // it would send the first variables again, and so the same events
+      connectionParams: () => api.connectionParams(failures > 0),
+    });
+    try {
+      const variables = { sessionId, after };
+      for await (const { data, errors } of client.iterate<{ sessionEvents: SessionEvent }>({
+        query: follow,
+        variables,
+      })) {
+        if (errors?.[0]) throw new ApiError(errors[0]);
+        if (!data) continue;
+        failures = 0;
+        after = data.sessionEvents.eventId;
+        yield data.sessionEvents;
+      }
+    } catch (thrown) {
+      const { message, code } = new ApiError([thrown as Failure | Failure[]].flat()[0] ?? {});
+      if (finalCodes.includes(String(code))) throw new Error(message, { cause: thrown });
+      if (failures === 0 && code !== forbiddenCloseCode) onLost(message);
+    } finally {
+      void client.dispose();
+    }
+    await delay(Math.min(50 * 2 ** failures, 2_000));
+  }
+  throw new Error('The connection was lost and did not come back.');
 }
 
 export type Conversation = Awaited<ReturnType<typeof converse>>;
@@ -37,13 +101,12 @@ export async function converse(api: Api, agentId: number, screen: Pick<Terminal,
         if (shown !== undefined && attempt > shown) screen.note('[the reply begins anew]');
         shown = attempt;
         screen.say(text);
-      }
-      if (type === 'AiResponseEvent') {
+      } else if (type === 'AiResponseEvent') {
         screen.say(`${shown === undefined ? text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
-      }
-      if (type === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
-      const isOver = type === 'AiResponseEvent' || type === 'TurnFailedEvent';
-      if (isOver && (event.clientTurnId ?? undefined) === clientTurnId) return;
+      } else if (type === 'TurnFailedEvent') {
+        screen.note(`[no reply: ${event.failure} (${event.code})]`);
+      } else continue;
+      if (type !== 'AiResponseChunkEvent' && (event.clientTurnId ?? undefined) === clientTurnId) return;
     }
   }
 
@@ -65,8 +128,8 @@ export async function converse(api: Api, agentId: number, screen: Pick<Terminal,
       await events.return();
       await api.call(end, { id });
       for (let attempt = 0; attempt < 120; attempt += 1) {
-        const found = await api.call<{ evaluation?: Evaluation }>(evaluation, { id });
-        if (found.evaluation) return found.evaluation;
+        const { evaluation } = await api.call<{ evaluation?: Evaluation }>(evaluate, { id });
+        if (evaluation) return evaluation;
         await delay(250); // there is no subscription for it
       }
       return undefined;

@@ -1,7 +1,6 @@
-import { enter } from './account.ts';
 import { type Api, ApiError } from './api.ts';
-import { chooseAgent } from './choose-agent.ts';
 import { type Conversation, converse, type Evaluation } from './conversation.ts';
+import { chooseAgent, enter } from './participants.ts';
 import { openTerminal, type Streams } from './terminal.ts';
 
 export interface TalkOptions {

@@ -38,21 +38,17 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
     /** What the person types, a line at a time; asks for each. Read once only. */
     async *lines(): AsyncGenerator<string> {
       // Made only now: lines that come before somebody reads them would be lost.
-      const reader = createInterface({ input: stdin, output: stdout, terminal: stdin.isTTY === true, prompt });
+      using reader = createInterface({ input: stdin, output: stdout, terminal: stdin.isTTY === true, prompt });
       reader.on('SIGINT', onInterrupt);
-      try {
-        ask(reader);
-        for await (const line of reader) {
-          if (!stdin.isTTY && line.trim() !== '') write(`${prompt}${line}\n`);
-          asking = undefined;
-          midLine = false;
-          yield line;
-          ask(reader);
-        }
-      } finally {
+      ask(reader);
+      for await (const line of reader) {
+        if (!stdin.isTTY && line.trim() !== '') write(`${prompt}${line}\n`);
         asking = undefined;
-        reader.close(); // or it keeps the process alive
+        midLine = false;
+        yield line;
+        ask(reader);
       }
+      asking = undefined;
     },
   };
 }

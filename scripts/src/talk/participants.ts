@@ -1,8 +1,22 @@
-import type { Api } from './api.ts';
+import { randomBytes, randomInt } from 'node:crypto';
+import { type Api, type Tokens, tokenFields } from './api.ts';
 
-interface Agent {
-  id: number;
-  name: string;
+const login = `mutation ($input: SignInInput!) { tokens: login(input: $input) { ${tokenFields} } }`;
+const register = `mutation ($input: RegisterInput!) { tokens: register(input: $input) { ${tokenFields} } }`;
+
+/** Signs in with the credentials given, else registers a throw-away account, whose password it answers. */
+export async function enter(api: Api, { email, password }: Partial<Record<'email' | 'password', string | undefined>>) {
+  if (Boolean(email) !== Boolean(password)) throw new Error('An email address and a password go together');
+  const guest = {
+    email: `guest-${randomBytes(6).toString('hex')}@example.com`,
+    password: randomBytes(12).toString('base64url'),
+    fullname: 'Guest',
+    phoneCode: '+44',
+    phoneNumber: `7700${randomInt(0, 1_000_000).toString().padStart(6, '0')}`, // possible, and nobody's
+  };
+  const [document, input] = email ? [login, { email, password }] : [register, guest];
+  api.signIn((await api.call<{ tokens: Tokens }>(document, { input })).tokens);
+  return email ? { email } : guest;
 }
 
 const example = {
@@ -20,6 +34,11 @@ Spend is metered and capped per month and tenant. No tenant ever sees the data o
 Teams deploy Parley on Kubernetes with Helm and scale each service on its own.
 Answer briefly, and ask what the person wants to build.`,
 };
+
+interface Agent {
+  id: number;
+  name: string;
+}
 
 /** The agent asked for, else the newest active one, else an example that is made now. */
 export async function chooseAgent(api: Api, id: string | undefined): Promise<Agent> {
