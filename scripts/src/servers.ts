@@ -1,5 +1,5 @@
 import { engines } from '@parley/servers/engines';
-import { down, type FleetOptions, type Server, settingsOf, status, up } from '@parley/servers/fleet';
+import { down, type FleetOptions, isServed, type Server, settingsOf, status, up } from '@parley/servers/fleet';
 import { foldersOf } from '@parley/servers/folders';
 import { readOptions } from './read-options.ts';
 
@@ -40,13 +40,8 @@ async function main(wanted: string[]): Promise<number> {
     return 2;
   }
   const chosen = names.filter((name) => wanted.includes(name));
-  const options: FleetOptions = {
-    folders: foldersOf(process.env),
-    env: process.env,
-    only: chosen,
-    signal: stop.signal,
-    say,
-  };
+  const given = { folders: foldersOf(process.env), env: process.env, signal: stop.signal };
+  const options: FleetOptions = { ...given, only: chosen, say };
   switch (positionals[0]) {
     case 'up':
       return reportUp(await up(options));
@@ -64,10 +59,6 @@ async function main(wanted: string[]): Promise<number> {
   }
 }
 
-function isServed({ state }: Server): boolean {
-  return state === 'up' || state === 'configured';
-}
-
 function reportUp(servers: Server[]): number {
   const count = servers.filter(isServed).length;
   print(`${count} of ${servers.length} are up. eval "$(scripts/servers env)" configures this shell.\n`);
@@ -75,16 +66,7 @@ function reportUp(servers: Server[]): number {
 }
 
 function reportStatus(servers: Server[]): number {
-  for (const server of servers) {
-    const { title, version, setting } = server.engine;
-    const words =
-      server.state === 'up'
-        ? `up, version ${version} on 127.0.0.1:${server.place.ports.main}, process ${server.pid}, in ${server.place.home}`
-        : server.state === 'configured'
-          ? `${setting} is set, that one is used`
-          : server.reason;
-    print(`${title.padEnd(16)}${words}\n`);
-  }
+  for (const { engine, note } of servers) print(`${engine.title.padEnd(16)}${note}\n`);
   return servers.every(isServed) ? 0 : 1;
 }
 

@@ -1,5 +1,5 @@
 import type { EngineName } from '@parley/servers/engine';
-import { down, type FleetOptions, settingsOf, status, up } from '@parley/servers/fleet';
+import { down, type FleetOptions, isServed, settingsOf, status, up } from '@parley/servers/fleet';
 
 /** Without S3 nobody can keep a file, and all else works. */
 const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
@@ -16,18 +16,16 @@ export async function startMeshServers(options: FleetOptions) {
   const stop = async () => void (await down({ ...options, only: ours, signal: new AbortController().signal }));
   try {
     const servers = await up({ ...options, endWithParent: true });
-    const absent = servers.flatMap((server) =>
-      'reason' in server && needed.includes(server.engine.name) ? [`${server.engine.title}: ${server.reason}`] : [],
-    );
-    if (absent.length > 0) throw new Error(`The mesh needs these servers:\n  ${absent.join('\n  ')}`);
+    const absent = servers.filter((server) => !isServed(server) && needed.includes(server.engine.name));
+    if (absent.length > 0) {
+      const reasons = absent.map(({ engine, note }) => `\n  ${engine.title}: ${note}`);
+      throw new Error(`The mesh needs these servers:${reasons.join('')}`);
+    }
     /** Which server does what, for the banner. */
     const shown = servers.map((server): [string, string] => {
-      const { title, setting, name } = server.engine;
-      if (server.state !== 'up') return [title, 'reason' in server ? `left out, ${server.reason}` : setting];
-      return [
-        title,
-        `127.0.0.1:${server.place.ports.main}${running.includes(name) ? ', was up before and stays' : ''}`,
-      ];
+      const { engine, note } = server;
+      const lasts = running.includes(engine.name) ? '; was up before and stays' : '';
+      return [engine.title, isServed(server) ? `${note}${lasts}` : `left out, ${note}`];
     });
     return { env: settingsOf(servers, options.env), shown, stop };
   } catch (error) {

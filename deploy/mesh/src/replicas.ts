@@ -14,29 +14,33 @@ export interface Replica {
 
 type Door = keyof Replica['ports'];
 
-/** Units, how many of each, and where they listen, in the order in which they stop, last first: who asks others goes before them. */
+/**
+ * Units, how many of each, and where they listen beside the port for operators. They stop in this order, last first: who asks
+ * others goes before them.
+ */
 const plan: [unit: string, count: number, ...doors: Door[]][][] = [
   [
-    ['identity', 1, 'ops', 'rpc', 'graph'],
-    ['agent', 2, 'ops', 'rpc', 'graph'],
+    ['identity', 1, 'rpc', 'graph'],
+    ['agent', 2, 'rpc', 'graph'],
   ],
   [
-    ['evaluation', 1, 'ops', 'rpc'],
-    ['session', 2, 'ops', 'rpc', 'graph'],
+    ['evaluation', 1, 'rpc'],
+    ['session', 2, 'rpc', 'graph'],
   ],
-  [['gateway', 2, 'ops', 'public']],
+  [['gateway', 2, 'public']],
 ];
 
 /** All processes of the mesh with a free port for each of their doors, in waves: those of a later one ask those before it. */
 export async function planReplicas(): Promise<Replica[][]> {
-  const ports = await freePorts(plan.flat().reduce((sum, [, count, ...doors]) => sum + count * doors.length, 0));
+  const ports = await freePorts(plan.flat().reduce((sum, [, count, ...doors]) => sum + count * (1 + doors.length), 0));
+  const next = () => ports.pop() ?? 0;
   return plan.map((wave) =>
     wave.flatMap(([unit, count, ...doors]) =>
       Array.from({ length: count }, (_, index) => ({
         name: `${unit}-${index + 1}`,
         unit,
         main: join(root, unit === 'gateway' ? unit : `services/${unit}`, 'src/main.ts'),
-        ports: Object.fromEntries(doors.map((door) => [door, ports.pop()])) as unknown as Replica['ports'],
+        ports: { ops: next(), ...Object.fromEntries(doors.map((door) => [door, next()])) },
       })),
     ),
   );

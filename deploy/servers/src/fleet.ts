@@ -11,12 +11,17 @@ import { findProcess, startServer, stopServer, untilItAnswers } from './server.t
 const patienceMs = 15_000;
 
 /** One of these for each engine that was asked for. */
-export type Server = { engine: Engine } & (
+export type Server = {
+  engine: Engine;
+  /** For a person: where it is, or why it is not there. */
+  note: string;
+} & (
   | { state: 'up'; place: Place; pid: number }
-  /** The environment names another server; ours is not wanted. */
-  | { state: 'configured' }
-  /** It was not started, does not answer, cannot be had on this machine, or did not start. */
-  | { state: 'down' | 'unavailable' | 'failed'; reason: string }
+  /**
+   * The environment names another server, so that ours is not wanted; it was not started or does not answer; it cannot be had
+   * on this machine; it did not start.
+   */
+  | { state: 'configured' | 'down' | 'unavailable' | 'failed' }
 );
 
 export interface FleetOptions {
@@ -45,9 +50,10 @@ export async function up(options: FleetOptions): Promise<Server[]> {
 async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
   const { folders, signal, endWithParent = false } = options;
   const say = (line: string) => options.say(`${engine.title}: ${line}`);
-  if (isConfigured(engine, options)) {
-    say(`${engine.setting} is set, that one is used`);
-    return { engine, state: 'configured' };
+  const other = configured(engine, options);
+  if (other) {
+    say(other.note);
+    return other;
   }
   try {
     if ((options.platform ?? process.platform) !== 'linux') throw new UnavailableError('this system is not Linux');
@@ -60,12 +66,12 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
     const pid = await startServer(engine, place, { signal, endWithParent });
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     say(`version ${engine.version} answers on 127.0.0.1:${place.ports.main}, started in ${seconds} s`);
-    return { engine, state: 'up', place, pid };
+    return running(engine, place, pid);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const note = error instanceof Error ? error.message : String(error);
     const state = error instanceof UnavailableError ? 'unavailable' : 'failed';
-    if (!signal.aborted) say(state === 'unavailable' ? `left out, ${reason}` : reason);
-    return { engine, state, reason };
+    if (!signal.aborted) say(state === 'unavailable' ? `left out, ${note}` : note);
+    return { engine, state, note };
   }
 }
 
@@ -90,24 +96,30 @@ export async function down(options: FleetOptions, { clear = false } = {}): Promi
 
 /** How the servers are right now. */
 export async function status(options: FleetOptions): Promise<Server[]> {
-  return Promise.all(
-    chosen(options).map(async (engine): Promise<Server> => {
-      return isConfigured(engine, options) ? { engine, state: 'configured' } : look(engine, options);
-    }),
-  );
+  return Promise.all(chosen(options).map(async (engine) => configured(engine, options) ?? look(engine, options)));
 }
 
 async function look(engine: Engine, { folders }: FleetOptions, answerWithinMs = 0): Promise<Server> {
   const place = findPlace(engine, folders);
   const pid = place && findProcess(place.home);
   if (place === undefined || pid === undefined) {
-    return { engine, state: 'down', reason: isInstalled(engine, folders.tools) ? 'down' : 'not installed' };
+    return { engine, state: 'down', note: isInstalled(engine, folders.tools) ? 'down' : 'not installed' };
   }
   const deadline = answerWithinMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(answerWithinMs);
   return untilItAnswers(engine, place, deadline).then(
-    () => ({ engine, state: 'up', place, pid }),
-    () => ({ engine, state: 'down', reason: `process ${pid} runs and does not answer` }),
+    () => running(engine, place, pid),
+    () => ({ engine, state: 'down', note: `process ${pid} runs and does not answer` }),
   );
+}
+
+function running(engine: Engine, place: Place, pid: number): Server {
+  const note = `up, version ${engine.version} on 127.0.0.1:${place.ports.main}, process ${pid}, in ${place.home}`;
+  return { engine, state: 'up', place, pid, note };
+}
+
+/** Whether clients find one, ours or another. */
+export function isServed({ state }: Server): boolean {
+  return state === 'up' || state === 'configured';
 }
 
 /** What clients are configured with: of ours those that are up, of others what the environment says. */
@@ -123,12 +135,12 @@ function settings(server: Server, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isIts(name)));
 }
 
-/** A setting that names our own server, as after `eval "$(scripts/servers env)"`, speaks of no other. */
-function isConfigured(engine: Engine, { env, folders }: FleetOptions): boolean {
+/** The server that the environment names. Our own, as after `eval "$(scripts/servers env)"`, is no other. */
+function configured(engine: Engine, { env, folders }: FleetOptions): Server | undefined {
   const value = env[engine.setting];
-  if (!value) return false;
   const place = findPlace(engine, folders);
-  return place === undefined || engine.settings(place)[engine.setting] !== value;
+  if (!value || (place && engine.settings(place)[engine.setting] === value)) return undefined;
+  return { engine, state: 'configured', note: `${engine.setting} is set, that one is used` };
 }
 
 function chosen({ only }: FleetOptions): Engine[] {

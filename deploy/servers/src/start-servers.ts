@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EngineName, Place } from './engine.ts';
 import { engines, superuserUrl } from './engines.ts';
-import { down, settingsOf, up } from './fleet.ts';
+import { down, isServed, settingsOf, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
 import { findProcess, startServer, stopServer } from './server.ts';
 
@@ -72,7 +72,7 @@ export async function startServers(options: StartServersOptions = {}): Promise<R
   return {
     env: settingsOf(servers, {}),
     superuserUrl: database && superuserUrl(database.place),
-    missing: servers.flatMap((each) => ('reason' in each ? [{ engine: each.engine.name, reason: each.reason }] : [])),
+    missing: servers.flatMap((each) => (isServed(each) ? [] : [{ engine: each.engine.name, reason: each.note }])),
     server(name) {
       const found = running.get(name);
       if (!found) throw new Error(`${name} was not started`);
