@@ -2,21 +2,15 @@
 // (node_modules/.package-lock.json). Runs on the machine's Node, before ours is there: hence plain JavaScript.
 import { readFileSync } from 'node:fs';
 
-function packagesIn(file) {
-  return JSON.parse(readFileSync(file, 'utf8')).packages;
-}
-
-function isInstalled() {
-  const present = packagesIn('node_modules/.package-lock.json');
-  const isPresent = ([path, { version, integrity }]) =>
-    present[path] && present[path].version === version && present[path].integrity === integrity;
-  return Object.entries(packagesIn('package-lock.json'))
-    .filter(([path, { optional }]) => path.includes('node_modules/') && !optional)
-    .every(isPresent);
-}
+const packagesIn = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
 
 try {
-  process.exitCode = isInstalled() ? 0 : 1;
+  const present = packagesIn('node_modules/.package-lock.json');
+  const isPresent = ([path, { version, integrity, optional }]) =>
+    optional ||
+    !path.includes('node_modules/') ||
+    (present[path]?.version === version && present[path].integrity === integrity);
+  process.exitCode = Object.entries(packagesIn('package-lock.json')).every(isPresent) ? 0 : 1;
 } catch {
   process.exitCode = 1; // No record: nothing was installed yet, or an install was cut off.
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '@parley/chassis/config';
 
@@ -22,43 +23,27 @@ export async function withKeys(env: Environment, dataFolder: string): Promise<En
 
 async function keptKeys(dataFolder: string): Promise<Keys> {
   const file = join(dataFolder, keysFile);
-  const found = await read(file);
-  if (found) return found;
-  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  // Written beside and linked, so that the file is whole or absent, and of two first starts one wins.
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
-  await chmod(draft, 0o600);
-  try {
-    await link(draft, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (!existsSync(file)) {
+    await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+    // Written beside and linked, so that the file is whole or absent, and of two first starts one wins.
+    const draft = `${file}.${process.pid}`;
+    await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
+    await link(draft, file).catch((error: unknown) => {
+      if (!existsSync(file)) throw error;
+    });
+    await unlink(draft);
   }
-  await unlink(draft);
-  return (await read(file)) ?? keptKeys(dataFolder);
-}
-
-async function read(file: string): Promise<Keys | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  const keys = parse(text);
-  if (!keys) {
-    throw new Error(
-      `${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`,
-    );
-  }
-  return keys;
+  const keys = parse(await readFile(file, 'utf8'));
+  if (keys) return keys;
+  throw new Error(
+    `${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`,
+  );
 }
 
 function parse(text: string): Keys | undefined {
   try {
-    const keys: Partial<Keys> = JSON.parse(text) ?? {};
-    return keyNames.every((name) => typeof keys[name] === 'string') ? (keys as Keys) : undefined;
+    const keys: Keys = JSON.parse(text);
+    return keyNames.every((name) => typeof keys[name] === 'string') ? keys : undefined;
   } catch {
     return undefined;
   }

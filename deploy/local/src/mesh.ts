@@ -14,6 +14,7 @@ import { kafkaBusOf, kafkaSettings } from '@parley/chassis/events/kafka-settings
 import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger, type Logger, logLevel } from '@parley/chassis/log';
+import { s3ObjectStore } from '@parley/chassis/object-store/s3-object-store';
 import { readS3Settings } from '@parley/chassis/object-store/s3-settings';
 import { redisEngines, redisUrl } from '@parley/chassis/redis/redis-engines';
 import { secretKeys } from '@parley/chassis/secret-box';
@@ -27,7 +28,7 @@ import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { unitSettings } from './mesh-settings.ts';
 import { schemas } from './schemas.ts';
-import { meshStorage } from './storage.ts';
+import { localStorage } from './storage.ts';
 import { topics } from './topics.ts';
 
 /** The whole mesh in one process: every unit with its own servers and wire, on engines of this process. */
@@ -93,13 +94,15 @@ export async function localMesh(
       groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
       log,
     });
-  const storage = meshStorage(configs.s3, {
-    folder: folder === null ? null : join(folder, 'objects'),
-    keys: configs.mesh.SECRETS_KEYS,
-    port: configs.mesh.STORAGE_PORT,
-    corsOrigins: configs.gateway.corsOrigins,
-    log,
-  });
+  const storage = configs.s3
+    ? { store: s3ObjectStore(configs.s3), server: undefined, describe: () => 'S3 (S3_ENDPOINT)' }
+    : localStorage({
+        folder: folder === null ? null : join(folder, 'objects'),
+        keys: configs.mesh.SECRETS_KEYS,
+        port: configs.mesh.STORAGE_PORT,
+        corsOrigins: configs.gateway.corsOrigins,
+        log,
+      });
   const surroundings: Surroundings = {
     database: (schema) => serviceDatabase(env, schema, configs.mesh.DATABASE_POOL_SIZE, embedded?.url),
     keyValue,

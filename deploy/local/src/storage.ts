@@ -1,35 +1,16 @@
-import type { Logger } from '@parley/chassis/log';
 import { fileObjectStore } from '@parley/chassis/object-store/file-object-store';
-import type { ObjectStore } from '@parley/chassis/object-store/object-store';
-import { type S3Options, s3ObjectStore } from '@parley/chassis/object-store/s3-object-store';
 import { urlSigner } from '@parley/chassis/object-store/signed-urls';
-import { storageServer } from '@parley/chassis/object-store/storage-server';
-import type { Part } from '@parley/chassis/unit';
+import { type StorageServerOptions, storageServer } from '@parley/chassis/object-store/storage-server';
 
-/** Where the mesh keeps files. */
-export interface MeshStorage {
-  store: ObjectStore;
-  /** Serves the signed URLs, where the store does not do so itself. */
-  server?: Part;
-  /** For the banner, once all has started. */
-  describe(): string;
-}
-
-export interface LocalStorageOptions {
+export interface LocalStorageOptions extends Pick<StorageServerOptions, 'port' | 'corsOrigins' | 'log'> {
   /** Made when the first file comes. `null`: a temporary one. */
   folder: string | null;
   /** The ring that URLs are signed under. */
   keys: Uint8Array[];
-  /** 0 takes any free one. */
-  port: number;
-  corsOrigins: string[];
-  log: Logger;
 }
 
-/** The bucket that is given, or else files of this machine. */
-export function meshStorage(s3: S3Options | undefined, local: LocalStorageOptions): MeshStorage {
-  if (s3) return { store: s3ObjectStore(s3), describe: () => 'S3 (S3_ENDPOINT)' };
-  const { folder, keys, port, corsOrigins, log } = local;
+/** An object store of files on this machine, and the server of the URLs that it signs. */
+export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   let url: string | undefined;
   const signer = urlSigner(keys);
   const store = fileObjectStore({ folder, signer, publicUrl: () => url });
@@ -38,7 +19,8 @@ export function meshStorage(s3: S3Options | undefined, local: LocalStorageOption
   };
   return {
     store,
-    server: storageServer({ store, signer, port, corsOrigins, onListening, log }),
+    server: storageServer({ ...rest, store, signer, onListening }),
+    /** Once the server has started. */
     describe: () => `files in ${folder ?? 'a temporary folder'}, signed URLs on ${url}`,
   };
 }
