@@ -6,7 +6,7 @@ import type { FileOutcome } from './ava-run.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
 import type { Selection } from './select.ts';
-import { isOnce, type Workspace } from './workspaces.ts';
+import { isOnce } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
@@ -23,47 +23,48 @@ export interface SuiteOptions {
 const mostUnsteady = 2;
 const minute = 60_000;
 
-interface Totals {
-  passed: number;
-  failed: number;
-  skipped: number;
-  unsteady: number;
+/** What is counted while a run goes on. */
+type Totals = ReturnType<typeof newTotals>;
+
+function newTotals(say: SuiteOptions['say']) {
+  return {
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+    unsteady: 0,
+    fail(what: string, output: string) {
+      this.failed += 1;
+      say(`✘ ${what}\n${indented(output)}`);
+    },
+  };
 }
 
 /** Runs the checks while engines start, then the tests, and tells how it went. @returns whether nothing failed. */
 export async function runSuite(selection: Selection, options: SuiteOptions): Promise<boolean> {
   const { say, signal, ci } = options;
-  const totals: Totals = { passed: 0, failed: 0, skipped: 0, unsteady: 0 };
-  const fail = (what: string, output: string) => {
-    totals.failed += 1;
-    say(`✘ ${what}\n${indented(output)}`);
-  };
-
-  const starting = engineStart(selection, options, totals, fail);
+  const totals = newTotals(say);
+  const starting = engineStart(selection, options, totals);
   try {
     await runChecks(selection.checks, options, totals);
     const engines = await starting;
     if (selection.files.length > 0 && engines && !signal.aborted) await runTests(selection, engines, options, totals);
   } finally {
-    for (const problem of (await (await starting)?.stop()) ?? []) fail('meshes', problem);
+    for (const problem of (await (await starting)?.stop()) ?? []) totals.fail('meshes', problem);
   }
   if (signal.aborted) return false;
 
   if (totals.unsteady > mostUnsteady)
-    fail('unsteady tests', `more than ${mostUnsteady} files passed only when run again`);
+    totals.fail('unsteady tests', `more than ${mostUnsteady} files passed only when run again`);
   if (totals.skipped > 0) say(`${totals.skipped} skipped`);
   if (ci) say(`${totals.unsteady} unsteady`);
   say(`${totals.passed} passed, ${totals.failed} failed`);
   return totals.failed === 0 && totals.passed > 0;
 }
 
-type Fail = (what: string, output: string) => void;
-
 async function engineStart(
   { needs }: Selection,
   { ci, signal, say, start = startEngines }: SuiteOptions,
   totals: Totals,
-  fail: Fail,
 ): Promise<Engines | undefined> {
   const begun = performance.now();
   try {
@@ -74,12 +75,12 @@ async function engineStart(
     }
     for (const note of engines.notes) say(`    ${note}`);
     for (const reason of engines.missing) {
-      if (ci) fail('engines', `CI has every engine, and this machine cannot have ${reason}`);
+      if (ci) totals.fail('engines', `CI has every engine, and this machine cannot have ${reason}`);
       else say(`- what needs it is left out: ${reason}`);
     }
     return engines;
   } catch (error) {
-    if (!signal.aborted) fail('engines', error instanceof Error ? error.message : String(error));
+    if (!signal.aborted) totals.fail('engines', error instanceof Error ? error.message : String(error));
     return undefined;
   }
 }
@@ -112,8 +113,15 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const settings = { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) };
   const concurrency = full ? 1 : availableParallelism();
   const timeoutMs = full ? 90 * minute : 40 * minute;
-  const progress = reporter(workspaces, say);
-  const first = await runAva({ root, files, env: settings, concurrency, timeoutMs, onFile: progress.onFile });
+  // Says now and then how far it is, so that a person sees it go on.
+  const every = Math.max(1, Math.ceil(files.length / 10));
+  let done = 0;
+  const onFile = (file: string, { failed }: FileOutcome) => {
+    done += 1;
+    if (failed > 0) say(`✘ ${file}`);
+    if (done % every === 0 || done === files.length) say(`  ${done} of ${files.length} test files`);
+  };
+  const first = await runAva({ root, files, env: settings, concurrency, timeoutMs, onFile });
   const outcomes = new Map(first.files);
   const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
@@ -144,20 +152,6 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   }
   for (const line of full ? first.logs : []) say(line);
   say(`  tests: ${seconds(performance.now() - begun)}`);
-}
-
-/** Says now and then how far a run is, so that a person sees it go on. */
-function reporter(workspaces: Workspace[], say: (line: string) => void) {
-  const all = workspaces.reduce((sum, { files }) => sum + files.length, 0);
-  const every = Math.max(1, Math.ceil(all / 10));
-  let done = 0;
-  return {
-    onFile(file: string, { failed }: FileOutcome) {
-      done += 1;
-      if (failed > 0) say(`✘ ${file}`);
-      if (done % every === 0 || done === all) say(`  ${done} of ${all} test files`);
-    },
-  };
 }
 
 type Counts = Pick<Totals, 'passed' | 'failed' | 'skipped'>;
