@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { root } from '@parley/servers/root';
+import { untilItAnswers } from '@parley/servers/server';
 import type { Logs } from './logs.ts';
 
 export interface ReplicaProcessOptions {
@@ -20,7 +21,7 @@ export interface ReplicaProcessOptions {
 }
 
 const readyTimeoutMs = 60_000;
-const askAgainMs = 100;
+const askTimeoutMs = 5_000;
 /** Who has run for so long has recovered: its next crash is a new one. */
 const settledAfterMs = 60_000;
 const shownLines = 12;
@@ -45,12 +46,11 @@ export class ReplicaProcess {
 
   /** Resolves once it is ready. @throws Error with its last words where it ends before, or is not ready in time. */
   async start(): Promise<void> {
-    const ended = this.#run();
+    const { ready, ended } = this.#run();
     this.#gone = ended;
-    if (!(await this.#isReady())) {
-      const { how, lastWords } = await ended;
-      throw new Error(`${this.name}${lastWords ? `: ${lastWords}` : ` ended with ${how} before it was ready`}`);
-    }
+    await ready.catch((error: Error) => {
+      throw new Error(`${this.name}: ${error.message}`);
+    });
     this.#gone = this.#keep(ended);
   }
 
@@ -66,9 +66,9 @@ export class ReplicaProcess {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Runs it once, to its end. */
-  async #run() {
-    const { main, env, logs } = this.#options;
+  /** Runs it once. `ended` says how it has, `ready` rejects with its last words where that comes first. */
+  #run() {
+    const { main, env, logs, readyUrl } = this.#options;
     const child = spawn(process.execPath, ['--import', join(import.meta.dirname, 'end-with-parent.ts'), main], {
       cwd: root,
       env,
@@ -81,41 +81,39 @@ export class ReplicaProcess {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       words = `${words}${text}`.split('\n').slice(-shownLines).join('\n');
     });
-    const [code, signal]: unknown[] = await once(child, 'close');
-    this.#child = undefined;
-    return { how: String(signal ?? `exit code ${String(code)}`), lastWords: words.trim() };
-  }
-
-  /** Resolves when it can do its work, or has ended before. @throws Error when neither happens in time. */
-  async #isReady(): Promise<boolean> {
-    const child = this.#child;
-    for (const deadline = performance.now() + readyTimeoutMs; performance.now() < deadline; await delay(askAgainMs)) {
-      if (this.#child !== child) return false;
-      const signal = AbortSignal.timeout(5_000);
-      const answer = await fetch(this.#options.readyUrl, { signal }).catch(() => undefined);
-      await answer?.body?.cancel();
-      if (answer?.ok) return true;
-    }
-    throw new Error(`${this.name} was not ready within ${readyTimeoutMs / 1000} s; its log tells more`);
+    const over = new AbortController();
+    const ended = once(child, 'close').then(([code, signal]: unknown[]) => {
+      this.#child = undefined;
+      const how = String(signal ?? `exit code ${String(code)}`);
+      over.abort(new Error(words.trim() || `it ended with ${how}`));
+      return how;
+    });
+    const ask = async () => {
+      const answer = await fetch(readyUrl, { signal: AbortSignal.timeout(askTimeoutMs) });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Error(`it answers ${answer.status}`);
+    };
+    const deadline = AbortSignal.any([over.signal, AbortSignal.timeout(readyTimeoutMs)]);
+    return { ended, ready: untilItAnswers(ask, deadline) };
   }
 
   /** Starts it again whenever it has ended, until it is to stop. */
-  async #keep(running: Promise<{ how: string }>): Promise<void> {
-    const { say, backoffMs: { first, longest } = { first: 500, longest: 30_000 } } = this.#options;
+  async #keep(first: Promise<string>): Promise<void> {
+    const { say, backoffMs = { first: 500, longest: 30_000 } } = this.#options;
     const { signal } = this.#stopping;
-    for (let pauseMs = 0; ; running = this.#run()) {
+    let ended = first;
+    for (let pauseMs = 0; ; ) {
       const began = performance.now();
-      if (pauseMs > 0) {
-        const back = (isReady: boolean) => isReady && say(`${this.name} is back`);
-        this.#isReady().then(back, () => undefined);
-      }
-      const { how } = await running;
+      const how = await ended;
       if (signal.aborted) return;
       const isNew = performance.now() - began > settledAfterMs;
-      pauseMs = isNew ? first : Math.max(first, Math.min(2 * pauseMs, longest));
+      pauseMs = isNew ? backoffMs.first : Math.max(backoffMs.first, Math.min(2 * pauseMs, backoffMs.longest));
       say(`${this.name} has ended (${how}) and is started again in ${pauseMs / 1000} s`);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
+      const next = this.#run();
+      void next.ready.then(() => say(`${this.name} is back`)).catch(() => undefined);
+      ended = next.ended;
     }
   }
 }

@@ -106,7 +106,7 @@ async function look(engine: Engine, { folders }: FleetOptions, answerWithinMs = 
     return { engine, state: 'down', note: isInstalled(engine, folders.tools) ? 'down' : 'not installed' };
   }
   const deadline = answerWithinMs === 0 ? AbortSignal.abort() : AbortSignal.timeout(answerWithinMs);
-  return untilItAnswers(engine, place, deadline).then(
+  return untilItAnswers(() => engine.ask(place), deadline).then(
     () => running(engine, place, pid),
     () => ({ engine, state: 'down', note: `process ${pid} runs and does not answer` }),
   );

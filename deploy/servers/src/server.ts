@@ -60,30 +60,30 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
     .then(([code, by]: unknown[]) => over.abort(failure('it', by ?? code, readFileSync(join(home, 'log'), 'utf8'))))
     .catch((error: unknown) => over.abort(error)); // there was nothing to run
   try {
-    await untilItAnswers(engine, place, AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]));
+    const deadline = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
+    await untilItAnswers(() => engine.ask(place), deadline);
     const pid = findProcess(home) ?? 0;
     if (pid !== child.pid) child.kill('SIGKILL'); // it waits for the lock
     return pid;
   } catch (error) {
-    const reason: unknown = over.signal.aborted ? over.signal.reason : error;
     if (findProcess(home) === child.pid) await stopServer(home, engine.stopSignal);
     child.kill('SIGKILL');
     await exited;
-    signal.throwIfAborted();
-    throw reason;
+    throw error;
   } finally {
     child.unref();
   }
 }
 
-/** @throws Error where it has not answered when `deadline` is aborted; it is asked once at least. */
-export async function untilItAnswers(engine: Engine, place: Place, deadline: AbortSignal): Promise<void> {
+/** Asks until there is an answer, once at least. @throws the reason of `deadline` once that is aborted. */
+export async function untilItAnswers(ask: () => Promise<unknown>, deadline: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      await engine.ask(place);
+      await ask();
       return;
-    } catch (error) {
-      if (deadline.aborted) throw new Error('it did not answer in time', { cause: error });
+    } catch (cause) {
+      if (deadline.reason instanceof DOMException) throw new Error('it did not answer in time', { cause });
+      deadline.throwIfAborted();
     }
     await delay(askAgainMs);
   }
