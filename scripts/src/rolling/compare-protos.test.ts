@@ -39,42 +39,42 @@ function checkoutOf(t: ExecutionContext, proto = first) {
   return { folder, git, write, commit, compare };
 }
 
-test('the first protos have nothing before them, and it is said', async (t) => {
+test('the first protos have nothing before them, and it is said', (t) => {
   const { compare } = checkoutOf(t);
 
-  t.deepEqual(await compare(), { outcome: 'leftOut', said: 'these are the first' });
+  t.deepEqual(compare(), { outcome: 'leftOut', said: 'these are the first' });
 });
 
-test('what is not committed yet is compared with the last commit', async (t) => {
+test('what is not committed yet is compared with the last commit', (t) => {
   const { write, compare } = checkoutOf(t);
   write(withField);
-  t.like(await compare(), { outcome: 'passed' });
+  t.like(compare(), { outcome: 'passed' });
 
   write(first.replace('string name = 1;', 'int32 name = 1;'));
-  const { outcome, said } = await compare();
+  const { outcome, said } = compare();
   t.is(outcome, 'failed');
   t.regex(said, /pets\.proto:\d+.*"GetPetResponse" changed type/u);
 });
 
-test('what is committed is compared with the state before the last change, whatever was committed since', async (t) => {
+test('what is committed is compared with the state before the last change, whatever was committed since', (t) => {
   const { folder, commit, git, compare } = checkoutOf(t, withField);
   commit(first);
   writeFileSync(join(folder, 'README.md'), 'later');
   git('add', '.');
   git('commit', '--quiet', '-m', 'something else');
 
-  const { outcome, said } = await compare();
+  const { outcome, said } = compare();
   t.is(outcome, 'failed');
   t.regex(said, /"2".*GetPetResponse/u);
 });
 
-test('a branch is compared with where it left main, over all of its commits', async (t) => {
+test('a branch is compared with where it left main, over all of its commits', (t) => {
   const { commit, git, compare } = checkoutOf(t, withField);
   git('checkout', '--quiet', '-b', 'feature');
   commit(first);
   commit(`${first}message Later { int32 id = 1; }\n`);
 
-  t.like(await compare(), { outcome: 'failed' });
+  t.like(compare(), { outcome: 'failed' });
 });
 
 for (const [what, changed] of [
@@ -83,44 +83,44 @@ for (const [what, changed] of [
   ['a service', first.replace(/service[^}]*\}\n/u, '')],
   ['a field', first.replace('string name = 1;', 'reserved 1; reserved "name";')],
 ] as const) {
-  test(`${what} that is taken away is found`, async (t) => {
+  test(`${what} that is taken away is found`, (t) => {
     const { write, compare } = checkoutOf(t);
     write(changed);
 
-    t.like(await compare(), { outcome: 'failed' });
+    t.like(compare(), { outcome: 'failed' });
   });
 }
 
-test('a folder without history is told apart from one that passes', async (t) => {
+test('a folder without history is told apart from one that passes', (t) => {
   const { folder, compare } = checkoutOf(t);
   rmSync(join(folder, '.git'), { recursive: true });
 
-  const { outcome, said } = await compare();
+  const { outcome, said } = compare();
   t.is(outcome, 'leftOut');
   t.regex(said, /no git checkout/u);
 });
 
-test('a shallow clone says how to get the history', async (t) => {
+test('a shallow clone says how to get the history', (t) => {
   const { folder, commit } = checkoutOf(t);
   commit(withField);
   const shallow = `${folder}-shallow`;
   t.teardown(() => rmSync(shallow, { recursive: true }));
   execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(folder).href, shallow], { stdio: 'pipe' });
 
-  const here = await compareProtos({ checkout: shallow });
+  const here = compareProtos({ checkout: shallow });
   t.is(here.outcome, 'leftOut');
   t.regex(here.said, /--unshallow/u);
-  t.is((await compareProtos({ checkout: shallow, mustCompare: true })).outcome, 'failed');
+  t.is(compareProtos({ checkout: shallow, mustCompare: true }).outcome, 'failed');
 });
 
-test('any commit can be named, and one that is not there is a failure that says so', async (t) => {
+test('any commit can be named, and one that is not there is a failure that says so', (t) => {
   const { folder, commit } = checkoutOf(t, withField);
   commit(first);
   commit(`${first}message Later { int32 id = 1; }\n`);
 
-  t.like(await compareProtos({ checkout: folder, against: 'HEAD' }), { outcome: 'passed' });
-  t.like(await compareProtos({ checkout: folder, against: 'HEAD~2' }), { outcome: 'failed' });
-  const { outcome, said } = await compareProtos({ checkout: folder, against: 'v0' });
+  t.like(compareProtos({ checkout: folder, against: 'HEAD' }), { outcome: 'passed' });
+  t.like(compareProtos({ checkout: folder, against: 'HEAD~2' }), { outcome: 'failed' });
+  const { outcome, said } = compareProtos({ checkout: folder, against: 'v0' });
   t.is(outcome, 'failed');
   t.regex(said, /^v0 cannot be read: .*not a valid object name/u);
 });
