@@ -9,14 +9,6 @@ export interface Check {
   command: string;
 }
 
-export interface CheckOutcome {
-  name: string;
-  outcome: 'passed' | 'failed' | 'skipped';
-  /** What a developer needs to see. */
-  output: string;
-  seconds: number;
-}
-
 /** How the output of a check begins that had nothing to look at, before it says why. */
 const leftOut = 'left out: ';
 const timeoutMs = 300_000;
@@ -29,10 +21,11 @@ export function declaredChecks(root: string): Check[] {
   return Object.entries(nx.targets).map(([name, { command }]) => ({ name, command }));
 }
 
-export async function runCheck(root: string, { name, command }: Check): Promise<CheckOutcome> {
+/** @returns what became of it, and what a developer needs to see of its output. */
+export async function runCheck(root: string, { name, command }: Check) {
   const begun = performance.now();
   const { ok, output } = await run({ command: 'sh', args: ['-c', command], cwd: root, timeoutMs });
   const seconds = (performance.now() - begun) / 1000;
-  const outcome = !ok ? 'failed' : output.startsWith(leftOut) ? 'skipped' : 'passed';
+  const outcome: 'passed' | 'failed' | 'skipped' = !ok ? 'failed' : output.startsWith(leftOut) ? 'skipped' : 'passed';
   return { name, outcome, output, seconds };
 }
