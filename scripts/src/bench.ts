@@ -1,7 +1,7 @@
 import { availableParallelism, cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { bench, benchParts } from '@parley/bench/bench';
 import { table } from '@parley/bench/figures';
+import { readOptions } from './read-options.ts';
 
 const usage = `Measures what a person waits for, on this machine, beside the goals; deploy/bench/README.md says how.
 
@@ -16,36 +16,29 @@ const usage = `Measures what a person waits for, on this machine, beside the goa
 All parties share this machine's cores, so run nothing beside it.
 `;
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string', multiple: true, default: benchParts },
-    short: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    'cpu-prof': { type: 'string' },
-    help: { type: 'boolean', short: 'h', default: false },
-  },
+const { only, short, json, ...given } = readOptions(usage, {
+  rounds: { type: 'string', default: '5' },
+  only: { type: 'string', multiple: true, default: benchParts },
+  short: { type: 'boolean', default: false },
+  json: { type: 'boolean' },
+  'cpu-prof': { type: 'string' },
 });
-const { short, json, 'cpu-prof': profileFolder } = values;
-const rounds = Number(values.rounds);
-const parts = benchParts.filter((part) => values.only.includes(part));
+const rounds = Number(given.rounds);
+const parts = benchParts.filter((part) => only.includes(part));
 const wrong =
   ((!Number.isInteger(rounds) || rounds < 1) && '--rounds is a whole number above 0\n') ||
-  (parts.length < new Set(values.only).size && `--only is one of ${benchParts.join(', ')}\n`);
-
-if (values.help) {
-  process.stdout.write(usage);
-} else if (wrong) {
+  (parts.length < new Set(only).size && `--only is one of ${benchParts.join(', ')}\n`);
+if (wrong) {
   process.stderr.write(wrong);
-  process.exitCode = 2;
-} else {
-  // What was started ends, and what was written is removed, as the process ends.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-  const say = (text: string) => void process.stderr.write(`${text}\n`);
-  const { figures, leftOut } = await bench(parts, { rounds, short, profileFolder, say });
-  const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version };
-  const lines = leftOut.map((what) => `left out: ${what}\n`).join('');
-  process.stdout.write(
-    json ? `${JSON.stringify({ machine, rounds, figures, leftOut }, null, 2)}\n` : table(figures) + lines,
-  );
+  process.exit(2);
 }
+
+// What was started ends, and what was written is removed, as the process ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const { figures, leftOut } = await bench(parts, { rounds, short, profileFolder: given['cpu-prof'], say });
+const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version };
+const lines = leftOut.map((what) => `left out: ${what}\n`).join('');
+process.stdout.write(
+  json ? `${JSON.stringify({ machine, rounds, figures, leftOut }, null, 2)}\n` : table(figures) + lines,
+);

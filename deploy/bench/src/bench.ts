@@ -1,10 +1,9 @@
-import { closeConnections } from './client.ts';
 import type { Figure } from './figures.ts';
 import { gatewayFigures } from './gateway.ts';
 import { localFigures } from './local.ts';
 import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
-import type { BenchOptions } from './options.ts';
+import type { BenchOptions } from './processes.ts';
 
 /** A part answers its figures, or the reason why this machine cannot measure it. */
 const measure = { local: localFigures, logins: loginsFigures, gateway: gatewayFigures, mesh: meshFigures };
@@ -17,7 +16,6 @@ export async function bench(parts: readonly BenchPart[], options: BenchOptions) 
   const leftOut: string[] = [];
   for (const part of benchParts.filter((each) => parts.includes(each))) {
     const measured = await measure[part](options);
-    closeConnections();
     if (typeof measured === 'string') leftOut.push(`${part}: ${measured}`);
     else figures.push(...measured);
   }

@@ -10,21 +10,18 @@ import { atOnce } from './figures.ts';
 
 const agent = new Agent({ keepAlive: true });
 
+/** Closes the connections that are kept. */
+export const closeConnections = () => agent.destroy();
+
 /** Posts JSON over a kept connection and answers as soon as the headers are there: as little of the client as can be. */
-function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<IncomingMessage> {
-  const bytes = Buffer.from(JSON.stringify(body));
-  return new Promise((resolve, reject) => {
-    const length = { 'content-type': 'application/json', 'content-length': bytes.length };
-    const sent = request(url, { method: 'POST', agent, headers: { ...length, ...headers } }, resolve);
-    sent.on('error', reject);
-    sent.end(bytes);
-  });
+async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json', ...headers } });
+  sent.end(JSON.stringify(body));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return response;
 }
 
-/** Closes the connections that are kept. */
-export function closeConnections(): void {
-  agent.destroy();
-}
+const credentialsOf = (token: string) => ({ 'x-app-platform': 'customer', authorization: `Bearer ${token}` });
 
 /** Sends one operation; answers the body and how long it took. */
 export async function ask(url: string, token: string, query: string, variables: object) {
@@ -38,25 +35,17 @@ export async function modelFirstChunkMs(modelUrl: string, content: string): Prom
   const before = performance.now();
   const body = { model: 'bench', stream: true, messages: [{ role: 'user', content }] };
   const response = await post(`${modelUrl}/chat/completions`, body);
-  let firstMs = Number.NaN;
+  let firstMs = 0;
   let head = '';
+  // All is read, so that the connection can be used again.
   for await (const piece of response.setEncoding('utf8')) {
-    if (!Number.isNaN(firstMs)) continue; // the rest is read, so that the connection can be used again
-    head += piece as string;
-    if (/"content":"[^"]/u.test(head)) firstMs = performance.now() - before;
+    if (firstMs === 0 && /"content":"[^"]/u.test((head += piece))) firstMs = performance.now() - before;
   }
-  return firstMs;
+  return firstMs || Number.NaN;
 }
 
-const credentialsOf = (token: string) => ({ 'x-app-platform': 'customer', authorization: `Bearer ${token}` });
-
 /** A socket that is acknowledged, with its subscription on the way where there is one. */
-async function openSocket(
-  url: string,
-  token: string,
-  subscription: object | undefined,
-  hear: (message: Buffer) => void,
-) {
+async function openSocket(url: string, token: string, hear: (message: Buffer) => void, subscription?: object) {
   const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'connection_init', payload: credentialsOf(token) }));
@@ -66,10 +55,10 @@ async function openSocket(
   return socket;
 }
 
-async function closeSocket(socket: WebSocket): Promise<void> {
-  const closed = once(socket, 'close');
-  socket.close();
-  await closed;
+async function closeAll(sockets: WebSocket[]): Promise<void> {
+  const closed = sockets.map((socket) => once(socket, 'close'));
+  for (const socket of sockets) socket.close();
+  await Promise.all(closed);
 }
 
 /** What readers ask for. */
@@ -85,33 +74,20 @@ export type Readers = Awaited<ReturnType<typeof openReaders>>;
 /** Many open sockets, which count what they get and read nothing of it. Without a session they subscribe to nothing. */
 export async function openReaders(url: string, token: string, count: number, sessionId?: number) {
   let received = 0;
-  let wanted: { at: number; resolve: () => void } | undefined;
-  const subscription = sessionId
-    ? { query: chunkSubscription, variables: { sessionId: String(sessionId) } }
-    : undefined;
-  const hear = () => {
-    received += 1;
-    if (wanted && received >= wanted.at) wanted.resolve();
-  };
+  const variables = { sessionId: String(sessionId) };
+  const subscription = sessionId === undefined ? undefined : { query: chunkSubscription, variables };
+  const hear = () => void (received += 1);
   const open: WebSocket[] = [];
   while (open.length < count) {
     const next = Math.min(25, count - open.length);
-    open.push(...(await atOnce(next, () => openSocket(url, token, subscription, hear))));
+    open.push(...(await atOnce(next, () => openSocket(url, token, hear, subscription))));
   }
   return {
     /** How many events have come over all of them together. */
     count: () => received,
-    /** Resolves when so many more have come. */
-    async received(events: number): Promise<void> {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      wanted = { at: received + events, resolve };
-      await promise;
-    },
-    close: () => Promise.all(open.map(closeSocket)),
+    [Symbol.asyncDispose]: () => closeAll(open),
   };
 }
-
-export type Talker = Awaited<ReturnType<typeof openTalker>>;
 
 /** Somebody with a session and an open socket. */
 export async function openTalker(person: Client, agentId: number) {
@@ -119,14 +95,15 @@ export async function openTalker(person: Client, agentId: number) {
   const { url } = person;
   const token = person.tokens?.accessToken ?? '';
   let turn: { id: string; firstAt: number; end: PromiseWithResolvers<void> } | undefined;
-  const subscription = { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } };
-  const socket = await openSocket(url, token, subscription, (message) => {
+  function hear(message: Buffer): void {
     const text = message.toString();
     if (!turn || !text.includes(turn.id)) return;
     if (text.includes('"AiResponseChunkEvent"')) turn.firstAt ||= performance.now();
     else if (text.includes('"AiResponseEvent"')) turn.end.resolve();
     else turn.end.reject(new Error(`A turn failed: ${text}`));
-  });
+  }
+  const subscription = { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } };
+  const socket = await openSocket(url, token, hear, subscription);
   socket.on('close', () => turn?.end.reject(new Error('The socket was closed')));
   const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
   return {
@@ -141,9 +118,6 @@ export async function openTalker(person: Client, agentId: number) {
       if (answer.includes('"errors"')) throw new Error(`sendMessage failed: ${answer}`);
       return turn.firstAt - before;
     },
-    async close() {
-      turn = undefined;
-      await closeSocket(socket);
-    },
+    [Symbol.asyncDispose]: () => closeAll([socket]),
   };
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { openDatabase } from '@parley/chassis/database/open';
 import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
 import { makeTopics } from '@parley/chassis/events/kafka-topics';
@@ -5,8 +6,7 @@ import { outbox } from '@parley/chassis/events/outbox';
 import { outboxRelay } from '@parley/chassis/events/relay';
 import { createLogger } from '@parley/chassis/log';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
-import type { BenchOptions } from './options.ts';
-import { startChild } from './processes.ts';
+import { type BenchOptions, startChild } from './processes.ts';
 
 /** As many partitions as the mesh's own topics have. */
 export const topic = { name: 'bench-happened', partitions: 12, retentionMs: 3_600_000 };
@@ -38,13 +38,12 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
   await database.migrate();
   const bus = kafkaEventBus({ brokers, log });
   const relay = outboxRelay({ database, bus, log });
-  const consumer = await startChild('event-consumer.ts', { env: { DATABASE_URL: url, KAFKA_BROKERS: brokerList } });
-  const taken = { numbers: new Set<number>(), lastAt: 0, more: Promise.withResolvers<void>() };
+  const consumer = await startChild('event-consumer.ts', { DATABASE_URL: url, KAFKA_BROKERS: brokerList });
+  const taken = new Set<number>();
+  let lastAt = 0;
   consumer.child.on('message', ({ numbers, atMs }: { numbers: number[]; atMs: number }) => {
-    for (const number of numbers) taken.numbers.add(number);
-    taken.lastAt = atMs;
-    taken.more.resolve();
-    taken.more = Promise.withResolvers();
+    for (const number of numbers) taken.add(number);
+    lastAt = atMs;
   });
   let next = 0;
 
@@ -60,8 +59,8 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
 
   /** Resolves when all that were committed are done with, with the time of the last one. */
   async function allTaken(): Promise<number> {
-    while (taken.numbers.size < next) await taken.more.promise;
-    return taken.lastAt;
+    while (taken.size < next) await once(consumer.child, 'message');
+    return lastAt;
   }
 
   async function latency(): Promise<number> {
@@ -85,20 +84,13 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
     await round(); // warm-up
     const rounds = await oneByOne(options.rounds, round);
     const at = (q: number) => medianOf(rounds, ({ times }) => quantile(times, q));
+    const received = medianOf(rounds, (each) => each.received);
+    const done = medianOf(rounds, (each) => each.done);
     return [
-      figure('mesh: commit of an event until its effect, p50', at(0.5), 'ms', { goal: 25 }),
-      figure('mesh: commit of an event until its effect, p99', at(0.99), 'ms'),
-      figure(
-        'mesh: events from outbox to consumer',
-        medianOf(rounds, (each) => each.received),
-        '/s',
-        { atLeast: 3_000 },
-      ),
-      figure(
-        'mesh: the same with an effect committed for each',
-        medianOf(rounds, (each) => each.done),
-        '/s',
-      ),
+      figure('commit of an event until its effect, p50', at(0.5), 'ms', { goal: 25 }),
+      figure('commit of an event until its effect, p99', at(0.99), 'ms'),
+      figure('events from outbox to consumer', received, '/s', { atLeast: 3_000 }),
+      figure('the same with an effect committed for each', done, '/s'),
     ];
   } finally {
     for (const part of [relay, consumer]) await part.stop();

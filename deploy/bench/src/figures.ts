@@ -1,28 +1,20 @@
-/** One measured figure beside its goal. */
-export interface Figure {
-  name: string;
-  value: number;
-  /** `×`: how many times another figure of the same run. */
-  unit: 'ms' | 's' | 'MB' | 'KB' | '×' | '/s';
-  /** Where it should stay below; none where it is only told. */
-  goal?: number;
-  /** Where it should stay above. */
-  atLeast?: number;
-}
+/** Units, and with how many decimals they are shown. `×`: how many times another figure of the same run. */
+const decimals = { ms: 1, s: 1, MB: 0, KB: 0, '×': 2, '/s': 0 };
+type Unit = keyof typeof decimals;
 
-export function figure(
-  name: string,
-  value: number,
-  unit: Figure['unit'],
-  bound: Pick<Figure, 'goal' | 'atLeast'> = {},
-): Figure {
+/** `goal`: where a figure should stay below; `atLeast`: above. None where it is only told. */
+type Bound = { goal?: number; atLeast?: number };
+
+/** One measured figure beside its goal. */
+export type Figure = { name: string; value: number; unit: Unit } & Bound;
+
+export function figure(name: string, value: number, unit: Unit, bound: Bound = {}): Figure {
   return { name, value, unit, ...bound };
 }
 
 /** The value below which the share `q` (0 to 1) of all lies, by nearest rank. @throws RangeError for no values. */
 export function quantile(values: readonly number[], q: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const value = sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)];
+  const value = values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(q * values.length) - 1)];
   if (value === undefined) throw new RangeError('A quantile of no values');
   return value;
 }
@@ -51,21 +43,13 @@ export function atOnce<T>(count: number, measure: (index: number) => Promise<T>)
 export function table(figures: readonly Figure[]): string {
   const rows = [['', 'measured', 'goal', 'within'], ...figures.map(rowOf)];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map(([name = '', ...rest]) =>
-    [name.padEnd(widths[0] ?? 0), ...rest.map((cell, index) => cell.padStart(widths[index + 1] ?? 0))].join('  '),
-  );
-  return `${lines.map((line) => line.trimEnd()).join('\n')}\n`;
+  const pad = (cell: string, column: number) => cell[column === 0 ? 'padEnd' : 'padStart'](widths[column] ?? 0);
+  return rows.map((row) => `${row.map(pad).join('  ')}\n`).join('');
 }
 
 function rowOf({ name, value, unit, goal, atLeast }: Figure): string[] {
-  const shown = `${value.toFixed(decimalsOf(value, unit))} ${unit}`;
+  const shown = `${value.toFixed(unit === 'ms' && value < 1 ? 3 : decimals[unit])} ${unit}`;
   if (goal !== undefined) return [name, shown, `${goal} ${unit}`, value <= goal ? 'yes' : 'NO'];
   if (atLeast !== undefined) return [name, shown, `≥ ${atLeast} ${unit}`, value >= atLeast ? 'yes' : 'NO'];
   return [name, shown];
-}
-
-function decimalsOf(value: number, unit: Figure['unit']): number {
-  if (unit === 'MB' || unit === 'KB' || unit === '/s') return 0;
-  if (unit === '×') return 2;
-  return unit === 'ms' && value < 1 ? 3 : 1;
 }

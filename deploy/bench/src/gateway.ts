@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { redisEngines } from '@parley/chassis/redis/redis-engines';
@@ -6,45 +7,55 @@ import { readSupergraph } from '../../../gateway/src/graph/supergraph.ts';
 import { createThrottle } from '../../../gateway/src/limits/throttle.ts';
 import { ask, openReaders, type Readers } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
-import { type BenchOptions, settled } from './options.ts';
-import { type Child, collectedKb, perCpuSecond, startChild } from './processes.ts';
+import { type BenchOptions, type Child, collectedKb, limits, perCpuSecond, settled, startChild } from './processes.ts';
 
 const sessionId = 1;
 
 /** The gateway alone, in front of services that answer at once, beside what it is made of. Each in a process of its own. */
 export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
-  const standIns = await startChild<{ env: Record<string, string>; token: string }>('stand-ins.ts');
-  const { env, token } = standIns.hello;
-  const ours = await startChild('our-gateway.ts', { env });
-  const bare = await startChild('bare-gateway.ts', { env });
-  const bareSockets = await startChild('bare-sockets.ts');
-  try {
-    say(`query of two subgraphs, ${rounds} rounds`);
-    const federated = await federatedFigures(ours, bare, token, options);
-    say('throttle');
-    const throttle = await throttleFigures();
-    say('idle sockets');
-    const fresh = await startChild('our-gateway.ts', { env }); // one that nothing else has grown before
-    const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
-    await fresh.stop();
-    say(`chunks to many readers, ${rounds} rounds`);
-    const [readers, events, waves, warmUp] = short ? [5, 100, 2, 1] : [50, 100, 10, 3];
-    const own = await openReaders(ours.hello, token, readers, sessionId);
-    const other = await openReaders(bareSockets.hello, token, readers, sessionId);
-    await settled(options);
-    const times = async (count: number) => ({
-      ours: await delivered(ours, own, standIns, [readers, events, count]),
-      bare: await delivered(bareSockets, other, bareSockets, [readers, events, count]),
-    });
-    await times(warmUp);
-    const rates = await oneByOne(rounds, () => times(waves));
-    await Promise.all([own.close(), other.close()]);
-    return [...federated, ...throttle, ...idle, ...deliveryFigures(rates, 'the gateway', 'chunks')];
-  } finally {
-    await Promise.all([ours, bare, bareSockets].map((child) => child.stop()));
-    await standIns.stop();
-  }
+  await using standIns = await startChild<{ env: Record<string, string>; token: string }>('stand-ins.ts');
+  const { token } = standIns.hello;
+  const env = { ...standIns.hello.env, ...limits, GATEWAY_PORT: '0' };
+  await using ours = await startChild('our-gateway.ts', env);
+  await using bare = await startChild('bare-gateway.ts', env);
+  await using bareSockets = await startChild('bare-sockets.ts');
+  say(`query of two subgraphs, ${rounds} rounds`);
+  const federated = await federatedFigures(ours, bare, token, options);
+  say('throttle');
+  const throttle = await throttleFigures();
+  say('idle sockets');
+  const fresh = await startChild('our-gateway.ts', env); // one that nothing else has grown before
+  const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
+  await fresh.stop();
+  say(`chunks to many readers, ${rounds} rounds`);
+  const [readers, events, waves, warmUp] = short ? [5, 100, 2, 1] : [50, 100, 10, 3];
+  await using own = await openReaders(ours.hello, token, readers, sessionId);
+  await using other = await openReaders(bareSockets.hello, token, readers, sessionId);
+  await settled(options);
+  const times = async (count: number) => ({
+    ours: await delivered(ours, own, standIns, [readers, events, count]),
+    bare: await delivered(bareSockets, other, bareSockets, [readers, events, count]),
+  });
+  await times(warmUp);
+  const rates = await oneByOne(rounds, () => times(waves));
+  return [...federated, ...throttle, ...idle, ...deliveryFigures(rates, 'the gateway', 'chunks')];
+}
+
+let chunks = 0;
+
+/** The next chunks of a reply, as readers get them. */
+export function chunkEvents(count: number) {
+  return Array.from({ length: count }, () => ({
+    __typename: 'AiResponseChunkEvent',
+    eventId: `1700000000000-${++chunks}`,
+    sessionId,
+    occurredAt: '2030-01-01T00:00:00.000Z',
+    clientTurnId: 'turn-1',
+    turnIndex: 4,
+    attempt: 1,
+    text: 'some more words of it ',
+  }));
 }
 
 /** How many events a server delivers for a second of its CPU, when `source` sends so many to each reader, wave after wave. */
@@ -55,66 +66,68 @@ export function delivered(
   [count, events, waves]: [number, number, number],
 ) {
   return perCpuSecond(server.pid, count * events * waves, () =>
-    oneByOne(waves, () => {
-      const all = readers.received(count * events);
-      source.child.send(events);
-      return all;
+    oneByOne(waves, async () => {
+      const all = readers.count() + count * events;
+      source.child.send(chunkEvents(events));
+      while (readers.count() < all) await delay(1);
     }),
   );
 }
 
 /** @param rates things delivered per second of CPU. */
-export function deliveryFigures(
-  rates: { ours: number; bare: number }[],
-  who: string,
-  what: string,
-  prefix = '',
-): Figure[] {
+export function deliveryFigures(rates: { ours: number; bare: number }[], who: string, what: string): Figure[] {
   const cost = 1_000_000 / medianOf(rates, (rate) => rate.ours);
   const ratio = medianOf(rates, (rate) => rate.ours / rate.bare);
   return [
-    figure(`${prefix}CPU of ${who} for 1,000 ${what} delivered`, cost, 'ms'),
-    figure(`${prefix}${what} per CPU-second over a bare graphql-ws server`, ratio, '×', { atLeast: 0.9 }),
+    figure(`CPU of ${who} for 1,000 ${what} delivered`, cost, 'ms'),
+    figure(`${what} per CPU-second over a bare graphql-ws server`, ratio, '×', { atLeast: 0.9 }),
   ];
 }
 
 /** What an open socket takes of a gateway's memory, and what one more with a subscription takes of it, and of the others. */
 export async function idleFigures(
   [url, token, id]: [url: string, token: string, sessionId: number],
-  [gateway, ...others]: [gateway: number, ...sessions: number[]],
+  pids: [gateway: number, ...sessions: number[]],
   options: BenchOptions,
   [few, many]: [few: number, many: number],
-  prefix = '',
 ): Promise<Figure[]> {
   const count = options.short ? few : many;
-  const settle = () => settled(options);
+  await using sockets = new AsyncDisposableStack();
+  const open = async (readers: number, of?: number) => sockets.use(await openReaders(url, token, readers, of));
   // What the first bring in for good is no socket's own.
-  const first = [await openReaders(url, token, 25), await openReaders(url, token, 5, id)];
-  const empty = await collectedKb([gateway], settle);
-  const idle = await openReaders(url, token, count);
-  const between = { gateway: await collectedKb([gateway], settle), others: await collectedKb(others, settle) };
-  const subscribers = await openReaders(url, token, count, id);
-  const after = { gateway: await collectedKb([gateway], settle), others: await collectedKb(others, settle) };
-  await Promise.all([...first, idle, subscribers].map((readers) => readers.close()));
-  const elsewhere = Math.max(0, after.others - between.others) / count;
+  await open(25);
+  await open(5, id);
+  const empty = await collectedKb(pids, options);
+  await open(count);
+  const idle = await collectedKb(pids, options);
+  await open(count, id);
+  const subscribed = await collectedKb(pids, options);
+  const grown = (from: number[], to: number[]) => to.map((kb, index) => (kb - (from[index] ?? 0)) / count);
+  const [ofIdle = 0] = grown(empty, idle);
+  const [ofSubscriber = 0, ...elsewhere] = grown(idle, subscribed);
+  const atSession = Math.max(
+    0,
+    elsewhere.reduce((sum, kb) => sum + kb, 0),
+  );
   return [
-    figure(`${prefix}memory of an idle socket, of ${count}`, (between.gateway - empty) / count, 'KB', { goal: 60 }),
-    figure(`${prefix}memory of one with a subscription`, (after.gateway - between.gateway) / count, 'KB'),
-    ...(others.length > 0 ? [figure(`${prefix}the same at session`, elsewhere, 'KB')] : []),
+    figure(`memory of an idle socket, of ${count}`, ofIdle, 'KB', { goal: 60 }),
+    figure('memory of one with a subscription', ofSubscriber, 'KB'),
+    ...(elsewhere.length > 0 ? [figure('the same at session', atSession, 'KB')] : []),
   ];
 }
 
-const query = 'query ($id: ID!) { session(id: $id) { agent { name } } }';
-const answer = '{"data":{"session":{"agent":{"name":"Maya"}}}}';
 const side = 16;
 
 /** The query of two subgraphs through our gateway, beside the same through a bare one, in turn. */
 async function federatedFigures(ours: Child, bare: Child, token: string, options: BenchOptions): Promise<Figure[]> {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
-  const send = async ({ hello: url }: Child, document = query, expected = answer) => {
-    const answered = await ask(url, token, document, { id: '3' });
-    if (answered.answer.trim() !== expected) throw new Error(`${url} answered ${answered.answer}`);
-    return answered.tookMs;
+  /** Under another alias it is an operation of its own. */
+  const send = async ({ hello: url }: Child, alias = 'session') => {
+    const field = alias === 'session' ? alias : `${alias}: session`;
+    const query = `query ($id: ID!) { ${field}(id: $id) { agent { name } } }`;
+    const { answer, tookMs } = await ask(url, token, query, { id: '3' });
+    if (answer.trim() !== `{"data":{"${alias}":{"agent":{"name":"Maya"}}}}`) throw new Error(`${url}: ${answer}`);
+    return tookMs;
   };
   const flooded = (server: Child) => atOnce(side, () => oneByOne(flood / side, () => send(server)));
 
@@ -135,9 +148,7 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
   const ratio = (which: Which) => medianOf(rounds, (each) => each.ours[which] / each.bare[which]);
   const fresh = await oneByOne(neverSeen, async (n) => {
     const alias = `s${n}_${Date.now()}`;
-    const document = `query ($id: ID!) { ${alias}: session(id: $id) { agent { name } } }`;
-    const expected = answer.replace('session', alias);
-    return { ours: await send(ours, document, expected), bare: await send(bare, document, expected) };
+    return { ours: await send(ours, alias), bare: await send(bare, alias) };
   });
   const freshTimes = fresh.map((each) => each.ours);
   const freshAt = (q: number) => quantile(freshTimes, q);
@@ -158,7 +169,7 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
 }
 
 /** What the throttle of a request takes: counted in this process, or in Redis where `redisUrl` names one. */
-export async function throttleFigures(redisUrl?: string, prefix = ''): Promise<Figure[]> {
+export async function throttleFigures(redisUrl?: string): Promise<Figure[]> {
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());
   const redis = redisUrl ? redisEngines(redisUrl, log) : undefined;
@@ -176,7 +187,7 @@ export async function throttleFigures(redisUrl?: string, prefix = ''): Promise<F
   await keyValue.close();
   await redis?.stop();
   const warm = times.slice(500);
-  const name = `${prefix}throttle of a request, counted in ${redis ? 'Redis' : 'memory'}`;
+  const name = `throttle of a request, counted in ${redis ? 'Redis' : 'memory'}`;
   return [
     figure(`${name}, p50`, quantile(warm, 0.5), 'ms', { goal: 0.3 }),
     figure(`${name}, p99`, quantile(warm, 0.99), 'ms'),

@@ -4,8 +4,7 @@ import { Client } from '@parley/stories/client';
 import { createAgent, startSession } from '@parley/stories/conversation';
 import { createPasswords } from '../../../services/identity/src/passwords.ts';
 import { type Figure, figure, median, medianOf, oneByOne, quantile } from './figures.ts';
-import type { BenchOptions } from './options.ts';
-import { atPlace } from './processes.ts';
+import { type BenchOptions, openPlace } from './processes.ts';
 
 /** So many that none of them gets enough wrong passwords to be locked out. */
 const peopleCount = 20;
@@ -30,24 +29,20 @@ function logIn({ url, account }: Client, wrong?: { email?: string; password?: st
 }
 
 /** Logins of a mesh in one process: by themselves, and what they do to others. */
-export function loginsFigures(options: BenchOptions): Promise<Figure[]> {
-  return atPlace(options, async ({ start }) => {
-    // The bench is a proxy that says where its clients come from, so that no throttle and no lock has a say.
-    const mesh = await start({ TRUSTED_PROXIES: '127.0.0.1/32' });
-    try {
-      const people = await oneByOne(peopleCount, async () => {
-        const person = new Client(mesh.urls[0] ?? '');
-        await person.register();
-        return person;
-      });
-      options.say('logins one at a time');
-      const alone = await loginTimes(people, options.short ? 1 : 20, options.short ? 5 : 200);
-      options.say(`others beside 20 logins a second, ${options.rounds} rounds`);
-      return [...alone, ...(await besideLogins(people, options))];
-    } finally {
-      await mesh.stop();
-    }
+export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
+  const { rounds, short, say } = options;
+  await using place = await openPlace(options);
+  // The bench is a proxy that says where its clients come from, so that no throttle and no lock has a say.
+  await using mesh = await place.start({ TRUSTED_PROXIES: '127.0.0.1/32' });
+  const people = await oneByOne(peopleCount, async () => {
+    const person = new Client(mesh.urls[0] ?? '');
+    await person.register();
+    return person;
   });
+  say('logins one at a time');
+  const alone = await loginTimes(people, short ? 1 : 20, short ? 5 : 200);
+  say(`others beside 20 logins a second, ${rounds} rounds`);
+  return [...alone, ...(await besideLogins(people, options))];
 }
 
 /** With the right password, with a wrong one, of an account that is not there, and a comparison of a password alone; in turn. */
@@ -79,8 +74,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
   const agentId = await createAgent(ada);
   const sessionIds = await oneByOne(10, async () => (await startSession(ada, agentId)).id);
   const failures: unknown[] = [];
-  const asAda = (document: string, variables?: object) =>
-    timed(Object.assign(new Client(ada.url), { tokens: ada.tokens }), document, variables);
+  const asAda = (document: string, variables?: object) => timed(ada.at(ada.url), document, variables);
 
   /** Calls each when it is due, however long those before it take: people do not wait for each other. A failure is endless. */
   async function go(rate: number, work: (index: number) => Promise<number>): Promise<number[]> {

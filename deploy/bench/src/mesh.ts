@@ -6,10 +6,7 @@ import { eventFigures } from './events.ts';
 import { type Figure, oneByOne } from './figures.ts';
 import { delivered, deliveryFigures, idleFigures, throttleFigures } from './gateway.ts';
 import { firstChunkFigures } from './local.ts';
-import { type BenchOptions, settled } from './options.ts';
-import { atPlace, childrenOf, type Place, perCpuSecond, startChild } from './processes.ts';
-
-const prefix = 'mesh: ';
+import { type BenchOptions, childrenOf, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 
 /**
  * Every unit a process of its own, on real servers that are the bench's and gone afterwards. Answers why, where this machine
@@ -24,65 +21,59 @@ export async function meshFigures(options: BenchOptions): Promise<Figure[] | str
     if (absent) return `without ${absent.engine}: ${absent.reason}`;
     const { DATABASE_URL = '', REDIS_URL, KAFKA_BROKERS = '' } = servers.env;
     say('throttle');
-    const throttle = await throttleFigures(REDIS_URL, prefix);
+    const throttle = await throttleFigures(REDIS_URL);
     say(`events, ${rounds} rounds`);
     const events = await eventFigures(DATABASE_URL, KAFKA_BROKERS, options);
-    const ofProcesses = await atPlace(options, (place) => processFigures(options, place, servers.env));
-    return [...throttle, ...events, ...ofProcesses];
+    const figures = [...throttle, ...events, ...(await processFigures(options, servers.env))];
+    return figures.map(({ name, ...measured }) => ({ name: `mesh: ${name}`, ...measured }));
   } finally {
     await servers.stop();
   }
 }
 
-async function processFigures(options: BenchOptions, place: Place, engines: Record<string, string>): Promise<Figure[]> {
+async function processFigures(options: BenchOptions, engines: Record<string, string>): Promise<Figure[]> {
   const { rounds, short, say } = options;
   say('processes');
-  // All sockets come from this machine.
-  const limits = { GATEWAY_CONNECTIONS_PER_CLIENT: '20000', GATEWAY_SOCKETS_PER_CLIENT: '20000' };
-  const mesh = await place.start({ ...engines, ...limits }, ['--mesh']);
-  try {
-    const [url = '', otherUrl = ''] = mesh.urls;
-    const [gateway = 0] = childrenOf(mesh.pid, '/gateway/src/main.ts', `GATEWAY_PORT=${new URL(url).port}`);
-    const person = new Client(otherUrl);
-    await person.register();
-    const token = person.tokens?.accessToken ?? '';
-    // At another gateway than the one that is measured, which delivers.
-    const talker = await openTalker(person, await createAgent(person));
-    const { sessionId } = talker;
-    await talker.firstChunkMs('Hello.');
+  await using place = await openPlace(options);
+  await using mesh = await place.start({ ...engines, ...limits }, '--mesh');
+  const [url = '', otherUrl = ''] = mesh.urls;
+  const [gateway = 0] = childrenOf(mesh.pid, '/gateway/src/main.ts', `GATEWAY_PORT=${new URL(url).port}`);
+  const person = new Client(otherUrl);
+  await person.register();
+  const token = person.tokens?.accessToken ?? '';
+  // At another gateway than the one that is measured, which delivers.
+  await using talker = await openTalker(person, await createAgent(person));
+  const { sessionId } = talker;
+  await talker.firstChunkMs('Hello.');
 
-    say('idle sockets');
-    const sessions = childrenOf(mesh.pid, '/session/src/main.ts');
-    const idle = await idleFigures([url, token, sessionId], [gateway, ...sessions], options, [20, 2_000], prefix);
-    say(`first chunks over both gateways, ${rounds} rounds`);
-    const chunks = await firstChunkFigures(options, [url, otherUrl], place.model.url, prefix);
+  say('idle sockets');
+  const sessions = childrenOf(mesh.pid, '/session/src/main.ts');
+  const idle = await idleFigures([url, token, sessionId], [gateway, ...sessions], options, [20, 2_000]);
+  say(`first chunks over both gateways, ${rounds} rounds`);
+  const chunks = await firstChunkFigures(options, [url, otherUrl], place.model.url);
 
-    say(`events to many readers, ${rounds} rounds`);
-    const [words, waves, readers] = short ? [30, 2, 50] : [100, 8, 50];
-    // At the pace of a model: what comes together becomes one event.
-    const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
-    place.model.answerWith({ text, deltaDelayMs: 5 });
-    const bare = await startChild('bare-sockets.ts');
-    const own = await openReaders(url, token, readers, sessionId);
-    const other = await openReaders(bare.hello, token, readers, 1);
-    await settled(options);
-    /** Whole turns. */
-    async function ofOurs(): Promise<number> {
-      const before = own.count();
-      const perSecond = await perCpuSecond(gateway, 1, async () => {
-        await oneByOne(waves, () => talker.firstChunkMs('Tell me more.'));
-        await settled(options); // for the last frames
-      });
-      return perSecond * (own.count() - before);
-    }
-    /** One event after the other, as the chunks of a reply come. */
-    const ofBare = () => delivered(bare, other, bare, [readers, 1, waves * words]);
-    await ofOurs();
-    await ofBare();
-    const rates = await oneByOne(rounds, async () => ({ ours: await ofOurs(), bare: await ofBare() }));
-    await Promise.all([own.close(), other.close(), bare.stop(), talker.close()]);
-    return [...chunks, ...idle, ...deliveryFigures(rates, 'a gateway', 'events', prefix)];
-  } finally {
-    await mesh.stop();
+  say(`events to many readers, ${rounds} rounds`);
+  const [words, waves, readers] = short ? [30, 2, 50] : [100, 8, 50];
+  // At the pace of a model: what comes together becomes one event.
+  const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
+  place.model.answerWith({ text, deltaDelayMs: 5 });
+  await using bare = await startChild('bare-sockets.ts');
+  await using own = await openReaders(url, token, readers, sessionId);
+  await using other = await openReaders(bare.hello, token, readers, 1);
+  await settled(options);
+  /** Whole turns. */
+  async function ofOurs(): Promise<number> {
+    const before = own.count();
+    const perSecond = await perCpuSecond(gateway, 1, async () => {
+      await oneByOne(waves, () => talker.firstChunkMs('Tell me more.'));
+      await settled(options); // for the last frames
+    });
+    return perSecond * (own.count() - before);
   }
+  /** One event after the other, as the chunks of a reply come. */
+  const ofBare = () => delivered(bare, other, bare, [readers, 1, waves * words]);
+  const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
+  await round(); // warm-up
+  const rates = await oneByOne(rounds, round);
+  return [...chunks, ...idle, ...deliveryFigures(rates, 'a gateway', 'events')];
 }

@@ -1,3 +1,4 @@
+// A mesh of its own for each part, since the bench starts and configures what it measures.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

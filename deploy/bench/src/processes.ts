@@ -1,74 +1,78 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startModelServer } from '@parley/chassis/testing/model-server';
 import { addressesFile } from '@parley/local/addresses-file';
 import { root } from '@parley/servers/root';
 import type { UnitAddresses } from '@parley/stories/mesh';
 import { closeConnections } from './client.ts';
-import type { BenchOptions } from './options.ts';
 
-/** A process that is measured. It ends with this one. */
-export interface Child<Hello = string> {
-  child: ChildProcess;
-  pid: number;
-  /** What it said once it was up. */
-  hello: Hello;
-  /** From its start until then. */
-  startMs: number;
-  /** Answers how long that took. */
-  stop(): Promise<number>;
+export interface BenchOptions {
+  /** How often what is compared is measured in turn. */
+  rounds: number;
+  /** Counts so small that the figures mean nothing; all of it runs. */
+  short: boolean;
+  profileFolder?: string | undefined;
+  /** Told what is measured next. */
+  say: (text: string) => void;
 }
 
-/** Flags by which `collectedKb` can have a process collect what is garbage. */
-const collectingFlags = ['--expose-gc', '--import', join(import.meta.dirname, 'beside/collect-on-signal.ts')];
+/** Waits until what was opened or closed is done with. */
+export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 
-interface ChildOptions {
-  args?: string[];
-  env?: Record<string, string>;
-  /** Of Node itself. */
-  flags?: string[];
-  /** What it writes when it is up. */
-  says?: string;
-}
+/** Has a process collect its garbage at a signal, so that `collectedKb` does not count it. */
+const collecting = ['--expose-gc', "--import=data:text/javascript,process.on('SIGUSR2',()=>gc())"];
 
-/** Starts a script in `beside/`, which calls `serve`, or one that writes `says` when it is up. */
+/** So that all sockets may come from this machine. */
+export const limits = { GATEWAY_CONNECTIONS_PER_CLIENT: '20000', GATEWAY_SOCKETS_PER_CLIENT: '20000' };
+
+/** A process that is measured. It ends with this one, or when it is disposed of. */
+export type Child<Hello = string> = Awaited<ReturnType<typeof startChild<Hello>>>;
+
+/** Starts a script in `beside/`, which calls `serve`, or one that shows the banner of `scripts/up`. `flags` are Node's. */
 export async function startChild<Hello = string>(
   script: string,
-  { args = [], env = {}, flags = [], says = '' }: ChildOptions = {},
-): Promise<Child<Hello>> {
+  env: Record<string, string> = {},
+  { args = [], flags = [] }: { args?: string[]; flags?: string[] } = {},
+) {
   const begunAt = performance.now();
   const child = fork(resolve(import.meta.dirname, 'beside', script), args, {
     env: { ...process.env, LOG_LEVEL: 'fatal', ...env },
-    execArgv: [...collectingFlags, ...flags],
-    stdio: ['ignore', says ? 'pipe' : 'inherit', 'inherit', 'ipc'],
+    execArgv: [...collecting, ...flags],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const kill = () => void child.kill('SIGKILL');
   process.once('exit', kill);
-  const ended = once(child, 'exit');
   const up = Promise.withResolvers<unknown>();
-  let said = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-    if (said.includes(says)) up.resolve(said);
-  });
-  if (!says) child.once('message', up.resolve);
-  void ended.then(([code]) => up.reject(new Error(`${script} ended with ${code} before it was up`)));
+  child.once('message', up.resolve);
+  const output = createInterface(child.stdout as NonNullable<typeof child.stdout>);
+  output.on('line', (line) => line.startsWith('Stop with Ctrl-C') && up.resolve(line));
+  const ended = once(child, 'exit')
+    .then(([code]) => up.reject(new Error(`${script} ended with ${code} before it was up`)))
+    .finally(() => process.off('exit', kill));
   const hello = (await up.promise) as Hello;
+  const startMs = performance.now() - begunAt;
+
+  /** Answers how long that took. */
+  async function stop(): Promise<number> {
+    const before = performance.now();
+    child.kill('SIGTERM');
+    await ended;
+    return performance.now() - before;
+  }
   return {
     child,
     pid: child.pid ?? 0,
+    /** What it said once it was up. */
     hello,
-    startMs: performance.now() - begunAt,
-    async stop() {
-      const before = performance.now();
-      child.kill('SIGTERM');
-      await ended;
-      process.off('exit', kill);
-      return performance.now() - before;
-    },
+    /** From its start until then. */
+    startMs,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
   };
 }
 
@@ -94,12 +98,12 @@ export function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** What is resident of all these together, after a collection. */
-export async function collectedKb(pids: number[], settle: () => Promise<unknown>): Promise<number> {
-  await settle();
+/** What is resident of each of these after a collection. */
+export async function collectedKb(pids: number[], options: BenchOptions): Promise<number[]> {
+  await settled(options);
   for (const pid of pids) process.kill(pid, 'SIGUSR2');
-  await settle();
-  return pids.reduce((sum, pid) => sum + residentKb(pid), 0);
+  await settled(options);
+  return pids.map(residentKb);
 }
 
 /** The processes that this one has started, whose command line and environment have these texts. */
@@ -109,39 +113,34 @@ export function childrenOf(parent: number, command: string, setting = ''): numbe
   return pids.filter((pid) => has(pid, 'cmdline', command) && has(pid, 'environ', setting));
 }
 
-/** A data folder and a model of the bench's own. */
-export interface Place {
-  model: ModelServer;
-  /** Starts a mesh that uses both, as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways. */
-  start(env?: Record<string, string>, args?: string[]): Promise<Child & { urls: string[] }>;
-}
-
-/** Runs `work` at a place that is gone afterwards. */
-export async function atPlace<T>({ profileFolder }: BenchOptions, work: (place: Place) => Promise<T>): Promise<T> {
+/** A data folder and a model of the bench's own, and meshes that use both. Gone when it is disposed of. */
+export async function openPlace({ profileFolder }: BenchOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   const text = 'These are the words of a reply that is about as long as one sentence of a friendly agent would be.';
   const model = await startModelServer({ script: { text } });
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-  const NODE_OPTIONS = [...collectingFlags, ...profiling].join(' ');
+  const NODE_OPTIONS = [...collecting, ...profiling].join(' ');
   const nothing = { PARLEY_SERVERS_DIR: '', DATABASE_URL: '', LOG_FILE: '', GATEWAY_PORT: '0', STORAGE_PORT: '0' };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: 'bench', PARLEY_DATA_DIR: folder };
   const common = { ...nothing, ...own, NODE_OPTIONS, LOG_LEVEL: 'info' };
-
-  async function start(env: Record<string, string> = {}, args: string[] = []) {
-    const settings = { args, env: { ...common, ...env }, flags: ['--liftoff-only'], says: 'Stop with Ctrl-C' };
-    const child = await startChild(join(root, 'scripts/src/up.ts'), settings);
-    const units: UnitAddresses = JSON.parse(readFileSync(join(folder, addressesFile), 'utf8'));
-    const gateways = Object.entries(units).flatMap(([name, doors]) => (name.startsWith('gateway') ? doors.public : []));
-    return { ...child, urls: gateways.map((url) => `${url?.replace('localhost', '127.0.0.1')}/graphql`) };
-  }
-  try {
-    return await work({ model, start });
-  } finally {
-    closeConnections(); // the model server waits for them
-    await model.stop();
-    remove();
-    process.off('exit', remove);
-  }
+  return {
+    model,
+    /** Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways. */
+    async start(env: Record<string, string> = {}, ...args: string[]) {
+      const options = { args, flags: ['--liftoff-only'] };
+      const child = await startChild(join(root, 'scripts/src/up.ts'), { ...common, ...env }, options);
+      const units: UnitAddresses = JSON.parse(readFileSync(join(folder, addressesFile), 'utf8'));
+      const gateways = Object.keys(units).filter((name) => name.startsWith('gateway'));
+      const urls = gateways.map((name) => `${units[name]?.public?.replace('localhost', '127.0.0.1')}/graphql`);
+      return { ...child, urls };
+    },
+    async [Symbol.asyncDispose]() {
+      closeConnections(); // the model server waits for them
+      await model.stop();
+      remove();
+      process.off('exit', remove);
+    },
+  };
 }
