@@ -21,7 +21,7 @@ const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
 
 try {
   // Loaded only here: the process that looks after the others needs none of their code.
-  if (mesh) await (await import('./up/up-mesh.ts')).upMesh(process.env, { dataFolder, showLogs });
+  if (mesh) await (await import('./up/up-mesh.ts')).upMesh(process.env, dataFolder, showLogs);
   else await (await import('./up/up-one-process.ts')).upOneProcess(process.env, dataFolder);
 } catch (error) {
   const problems = error instanceof SuppressedError ? [error.suppressed, error.error] : [error];

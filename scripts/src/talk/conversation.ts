@@ -59,12 +59,9 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
       retryAttempts: 0, // it would send the first variables again, and so the same events
       connectionParams: () => api.connectionParams(failures > 0),
     });
+    const answers = client.iterate<{ sessionEvents: SessionEvent }>({ query: follow, variables: { sessionId, after } });
     try {
-      const variables = { sessionId, after };
-      for await (const { data, errors } of client.iterate<{ sessionEvents: SessionEvent }>({
-        query: follow,
-        variables,
-      })) {
+      for await (const { data, errors } of answers) {
         if (errors?.[0]) throw new ApiError(errors[0]);
         if (!data) continue;
         failures = 0;

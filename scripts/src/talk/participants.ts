@@ -4,8 +4,11 @@ import { type Api, type Tokens, tokenFields } from './api.ts';
 const login = `mutation ($input: SignInInput!) { tokens: login(input: $input) { ${tokenFields} } }`;
 const register = `mutation ($input: RegisterInput!) { tokens: register(input: $input) { ${tokenFields} } }`;
 
+/** Who talks to whom: an account's email address and password, both or none, and an agent's id. */
+export type TalkOptions = Partial<Record<'email' | 'password' | 'agent', string | undefined>>;
+
 /** Signs in with the credentials given, else registers a throw-away account, whose password it answers. */
-export async function enter(api: Api, { email, password }: Partial<Record<'email' | 'password', string | undefined>>) {
+export async function enter(api: Api, { email, password }: TalkOptions) {
   if (Boolean(email) !== Boolean(password)) throw new Error('An email address and a password go together');
   const guest = {
     email: `guest-${randomBytes(6).toString('hex')}@example.com`,
@@ -14,9 +17,9 @@ export async function enter(api: Api, { email, password }: Partial<Record<'email
     phoneCode: '+44',
     phoneNumber: `7700${randomInt(0, 1_000_000).toString().padStart(6, '0')}`, // possible, and nobody's
   };
-  const [document, input] = email ? [login, { email, password }] : [register, guest];
-  api.signIn((await api.call<{ tokens: Tokens }>(document, { input })).tokens);
-  return email ? { email } : guest;
+  const input = email ? { email, password } : guest;
+  api.signIn((await api.call<{ tokens: Tokens }>(email ? login : register, { input })).tokens);
+  return input;
 }
 
 const example = {

@@ -12,7 +12,8 @@ import { stories } from '@parley/stories/stories';
 import test from 'ava';
 import { startChild } from '../testing/child.ts';
 import { publicApi } from './api.ts';
-import { type TalkOptions, talk } from './talk.ts';
+import type { TalkOptions } from './participants.ts';
+import { talk } from './talk.ts';
 
 const story = stories(test, { on: 'processes' });
 

@@ -1,14 +1,7 @@
 import { type Api, ApiError } from './api.ts';
 import { type Conversation, converse, type Evaluation } from './conversation.ts';
-import { chooseAgent, enter } from './participants.ts';
+import { chooseAgent, enter, type TalkOptions } from './participants.ts';
 import { openTerminal, type Streams } from './terminal.ts';
-
-export interface TalkOptions {
-  /** Both or none. */
-  email?: string | undefined;
-  password?: string | undefined;
-  agent?: string | undefined;
-}
 
 /**
  * Lets a person talk to an agent until their input ends, and shows the evaluation.

@@ -1,18 +1,12 @@
 import type { ModelDescription } from '@parley/local/mesh-settings';
 import { defaultUrl } from '../talk/api.ts';
 
-export interface BannerFacts {
-  /** What runs, e.g. ` as 8 processes`. */
-  what: string;
-  /** Its address, e.g. `http://localhost:4000`. */
-  url: string;
-  models: ModelDescription[];
-  /** What else there is to know, a name and a value each. */
-  rows: [string, string][];
-}
-
-/** What a person needs to know once everything is up, which it is now. */
-export function banner({ what, url, models, rows }: BannerFacts): string {
+/**
+ * What a person needs to know once everything is up, which it is now.
+ * @param rows what else there is to know, a name and a value each.
+ * @param what what runs, e.g. ` as 8 processes`.
+ */
+export function banner(url: string, models: ModelDescription[], rows: [string, string][], what = ''): string {
   const endpoint = `${url}/graphql`;
   const all = [
     ['GraphQL', `${endpoint}   (header x-app-platform: customer)`],

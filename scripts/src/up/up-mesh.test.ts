@@ -1,3 +1,4 @@
+// A mesh of its own, since starting it, killing it in the middle of a start and what it leaves behind are what is shown.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@parley/chassis/testing/eventually';

@@ -32,7 +32,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
         ['data', shown(dataFolder)],
         ['log', shown(logFile)],
       ];
-      process.stdout.write(banner({ what: '', url, models: mesh.models(), rows }));
+      process.stdout.write(banner(url, mesh.models(), rows));
     },
   });
 }

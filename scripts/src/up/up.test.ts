@@ -1,3 +1,4 @@
+// A mesh of its own, since its first start, its ends and the data that it leaves are what is shown.
 import { once } from 'node:events';
 import {
   existsSync,
@@ -13,7 +14,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from '@parley/stories/client';
 import test, { type ExecutionContext } from 'ava';
-import { type Child, startChild, upFlags } from '../testing/child.ts';
+import { root } from '../root.ts';
+import { type Child, startChild } from '../testing/child.ts';
 import { banner } from './banner.ts';
 import { upOneProcess } from './up-one-process.ts';
 
@@ -31,6 +33,9 @@ function newPlace(t: Pick<ExecutionContext, 'teardown'>): Place {
   mkdirSync(place.temporary);
   return place;
 }
+
+/** The flags of Node that `scripts/up` gives. */
+const upFlags = /^NODE_FLAGS=(.+)$/mu.exec(readFileSync(join(root, 'scripts/up'), 'utf8'))?.[1]?.split(' ') ?? [];
 
 /** `scripts/up` at a place, on any free port. */
 function startUp(t: ExecutionContext, { data, temporary }: Place, env: Record<string, string> = {}): Child {
@@ -139,7 +144,7 @@ test.serial('a port that is taken is named', async (t) => {
 });
 
 test('the banner says no more of scripts/talk than is needed', (t) => {
-  const at = (url: string) => banner({ what: '', url, models: [], rows: [] });
+  const at = (url: string) => banner(url, [], []);
   t.regex(at('http://localhost:4000'), /  scripts\/talk\n/u);
   t.regex(at('http://localhost:4001'), /  scripts\/talk --url http:\/\/localhost:4001\/graphql\n/u);
 });
