@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, symlinkSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { eventually } from '@parley/chassis/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { down, type FleetOptions, settingsOf, status, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
@@ -13,12 +14,13 @@ import { serverTest } from './testing/server-test.ts';
 /** `scripts/servers` on a data folder of its own; what it leaves running is stopped after the test. */
 function command(t: ExecutionContext) {
   const folder = emptyFolder(t);
-  async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
+  async function run(args: string[], env: NodeJS.ProcessEnv = {}, meanwhile?: (child: ChildProcess) => Promise<void>) {
     const program = join(root, 'scripts/src/servers.ts');
     const own = { PATH: process.env.PATH, PARLEY_SERVERS_DIR: folder, ...env };
     const child = spawn(process.execPath, [program, ...args], { env: own, stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    const done = [text(child.stdout), text(child.stderr), ended, meanwhile?.(child)] as const;
+    const [stdout, stderr, code] = await Promise.all(done);
     return { code, stdout, stderr };
   }
   return { folder, run };
@@ -42,6 +44,23 @@ test('an engine that the environment names is used as it is, and nothing is star
   const printed = 'printf "%s %s %s" "$DATABASE_URL" "$S3_ENDPOINT" "$S3_BUCKET"';
   t.is(execFileSync('sh', ['-c', `${stdout}\n${printed}`], { encoding: 'utf8' }), Object.values(env).join(' '));
   t.false(existsSync(join(folder, 'postgres')));
+});
+
+test('Ctrl-C ends a start with exit code 130, and leaves no process', async (t) => {
+  const { run } = command(t);
+  const tools = emptyFolder(t);
+  const file = join(tools, 'pid');
+  // Whatever has to be installed or started goes by flock.
+  const script = `#!/bin/sh\necho $$ >${file}.new\nmv ${file}.new ${file}\nexec sleep 300\n`;
+  writeFileSync(join(tools, 'flock'), script, { mode: 0o755 });
+  let pid = 0;
+  const cut = await run(['up', '--only', 'redis'], { PATH: `${tools}:${process.env.PATH}` }, async (child) => {
+    pid = Number(await eventually('it starts', () => existsSync(file) && readFileSync(file, 'utf8')));
+    child.kill('SIGINT');
+  });
+  t.is(cut.code, 130);
+  t.regex(cut.stderr, /SIGINT: nothing is left half done\n$/u);
+  t.false(existsSync(`/proc/${pid}/exe`));
 });
 
 test('what this machine cannot have is left out with the reason, which is no failure', async (t) => {

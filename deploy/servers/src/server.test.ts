@@ -138,10 +138,10 @@ test('a server that is tied to its starter ends with it, even when that is cut o
     setInterval(() => {}, 1000);
   `;
   const starter = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`));
-  await eventually('a server runs', () => findProcess(home));
+  const pid = await eventually('a server runs', () => findProcess(home));
   await starter.terminate();
   await eventually('it is gone', () => findProcess(home) === undefined);
-  t.pass();
+  t.false(existsSync(`/proc/${pid}/exe`));
 });
 
 test('ports and passwords stay the same, in a file for its owner alone', async (t) => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EngineName, Place } from './engine.ts';
+import type { EngineName } from './engine.ts';
 import { engines, superuserUrl } from './engines.ts';
 import { down, isServed, settingsOf, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
@@ -15,38 +15,13 @@ export interface StartServersOptions {
   signal?: AbortSignal;
 }
 
-/** One server in the hands of a test. Its address and passwords stay the same throughout. */
-export interface ServerControl {
-  readonly place: Place;
-  /** Undefined while it is down. */
-  pid(): number | undefined;
-  /** Resolves when it answers. */
-  start(): Promise<void>;
-  /** In good order. Resolves when its process is gone. */
-  stop(): Promise<void>;
-  /** By SIGKILL. Resolves when its process is gone. */
-  kill(): Promise<void>;
-  /** Deletes all that it kept; it must be down. */
-  clear(): void;
-}
-
-export interface RunningServers {
-  /** What clients are configured with: `DATABASE_URL` and so on. */
-  env: Record<string, string>;
-  /** A login of that PostgreSQL that may do everything; undefined where none runs. */
-  superuserUrl: string | undefined;
-  /** Engines that were asked for and are not there, with the reason. */
-  missing: { engine: EngineName; reason: string }[];
-  /** @throws Error where no server of that kind was started. */
-  server(engine: EngineName): ServerControl;
-  stop(): Promise<void>;
-}
+export type RunningServers = Awaited<ReturnType<typeof startServers>>;
 
 /**
  * Starts real servers in a folder of their own, for tests and benches; both are gone after `stop`. The servers also end by
  * themselves when the thread that started them does. What this machine cannot have stands in `missing`.
  */
-export async function startServers(options: StartServersOptions = {}): Promise<RunningServers> {
+export async function startServers(options: StartServersOptions = {}) {
   const { only = engines.map(({ name }) => name), say = () => undefined } = options;
   const never = new AbortController().signal;
   const data = mkdtempSync(join(tmpdir(), 'parley-servers-'));
@@ -70,21 +45,34 @@ export async function startServers(options: StartServersOptions = {}): Promise<R
   const database = running.get('postgres');
 
   return {
+    /** What clients are configured with: `DATABASE_URL` and so on. */
     env: settingsOf(servers, {}),
+    /** A login of that PostgreSQL that may do everything; undefined where none runs. */
     superuserUrl: database && superuserUrl(database.place),
-    missing: servers.flatMap((each) => (isServed(each) ? [] : [{ engine: each.engine.name, reason: each.note }])),
-    server(name) {
+    /** Engines that were asked for and are not there, with the reason. */
+    missing: servers
+      .filter((each) => !isServed(each))
+      .map(({ engine, note }) => ({ engine: engine.name, reason: note })),
+    /**
+     * One server in the hands of a test. Its address and passwords stay the same throughout.
+     * @throws Error where no server of that kind was started.
+     */
+    server(name: EngineName) {
       const found = running.get(name);
       if (!found) throw new Error(`${name} was not started`);
       const { engine, place } = found;
+      /** Undefined while it is down. */
+      const pid = () => findProcess(place.home);
       return {
         place,
-        pid: () => findProcess(place.home),
-        async start() {
-          if (findProcess(place.home) === undefined) await startServer(engine, place, starting);
-        },
-        stop: () => stopServer(place.home, engine.stopSignal).then(() => undefined),
-        kill: () => stopServer(place.home, 'SIGKILL').then(() => undefined),
+        pid,
+        /** Resolves when it answers. */
+        start: async () => void (pid() ?? (await startServer(engine, place, starting))),
+        /** In good order. Resolves when its process is gone. */
+        stop: async () => void (await stopServer(place.home, engine.stopSignal)),
+        /** By SIGKILL. Resolves when its process is gone. */
+        kill: async () => void (await stopServer(place.home, 'SIGKILL')),
+        /** Deletes all that it kept; it must be down. */
         clear: () => rmSync(place.home, { recursive: true, force: true }),
       };
     },
