@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { agent } from '@parley/agent';
-import { createModels, type ModelDescription } from '@parley/agent/models';
+import { createModels } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
 import { type Environment, port, readAll, readSettings, requireInProduction, secretKey } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
@@ -31,22 +31,6 @@ import { schemas } from './schemas.ts';
 import { localStorage } from './storage.ts';
 import { topics } from './topics.ts';
 
-/** The whole mesh in one process: every unit with its own servers and wire, on engines of this process. */
-export interface LocalMesh extends Unit {
-  /** Where clients reach it. Known once it has started. */
-  publicUrl(): string;
-  /** Which engine serves which port, for the start-up banner. */
-  engines(): Record<string, string>;
-  /** Which models answer. */
-  models(): ModelDescription[];
-  /** Where the units listen. */
-  surroundings: Surroundings;
-  /** Where the embedded database is reached, while it runs. */
-  databaseUrl(): string | undefined;
-  /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
-  failed: Promise<Error>;
-}
-
 export interface LocalMeshOptions {
   /** The data folder; `null` keeps everything in memory. */
   dataFolder: string | null;
@@ -54,11 +38,11 @@ export interface LocalMeshOptions {
   databaseSnapshot?: string;
 }
 
-/** Reads every unit's settings and reports the problems of all at once. @throws SettingsError */
-export async function localMesh(
-  given: Environment,
-  { dataFolder, databaseSnapshot }: LocalMeshOptions,
-): Promise<LocalMesh> {
+/**
+ * The whole mesh in one process: every unit with its own servers and wire, on engines of this process. It reads all settings,
+ * and reports the problems of all units at once. @throws SettingsError
+ */
+export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
   const folder = dataFolder === null ? null : resolve(dataFolder);
   const env = folder === null ? given : await withKeys(given, folder);
   const configs = readAll({
@@ -167,11 +151,17 @@ export async function localMesh(
   );
   return {
     ...mesh,
+    /** Where the units listen. */
     surroundings,
+    /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
     failed,
+    /** Where the embedded database is reached, while it runs. */
     databaseUrl: () => embedded?.url,
+    /** Where clients reach it. Known once it has started. */
     publicUrl: () => surroundings.addresses.of('gateway', 'public'),
+    /** Which models answer. */
     models: () => createModels(configs.agent.models, log).describe(),
+    /** Which engine serves which port, for the start-up banner. */
     engines: () => ({
       database: configs.database.isEmbedded
         ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
