@@ -118,5 +118,5 @@ test('it ends with the process that started it, however that ends', async (t) =>
   child.kill('SIGKILL');
 
   await eventually('the replica is gone', () => !isAlive(Number(pid)));
-  t.pass();
+  t.false(isAlive(Number(pid)));
 });
