@@ -3,25 +3,19 @@ import { join } from 'node:path';
 import { root } from '../root.ts';
 import { previousState } from './previous-state.ts';
 
-/** What came of the comparison, and what a person should read of it. */
-export interface Comparison {
-  outcome: 'passed' | 'failed' | 'leftOut';
-  said: string;
-}
-
-export interface ComparedProtos {
-  /** The folder whose `protos/` is looked at. Default: this checkout. */
-  checkout?: string;
-  /** A commit, tag or branch to compare with. Default: the state before the last change (`previous-state.ts`). */
-  against?: string | undefined;
-  /** Whether history that is out of reach fails, as it must where nobody reads what was left out. Default false. */
-  mustCompare?: boolean;
-}
-
 const maxBuffer = 64 * 2 ** 20;
 
-/** Holds the protos, events included, to the rules of `buf.yaml` about what may change while two versions run together. */
-export function compareProtos({ checkout = root, against, mustCompare = false }: ComparedProtos = {}): Comparison {
+type ComparedProtos = { checkout?: string; against?: string | undefined; mustCompare?: boolean };
+type Comparison = { outcome: 'passed' | 'failed' | 'leftOut'; said: string };
+
+/**
+ * Holds the protos, events included, to the rules of `buf.yaml` about what may change while two versions run together.
+ * @param options.checkout The folder whose `protos/` is looked at. Default: this checkout.
+ * @param options.against A commit, tag or branch to compare with. Default: the state before the last change.
+ * @param options.mustCompare Whether history that is out of reach fails, as it must where nobody reads what was left out.
+ * @returns what came of it, and what a person should read of it.
+ */
+export function compareProtos({ checkout = root, mustCompare = false, against }: ComparedProtos = {}): Comparison {
   const previous = against === undefined ? previousState(checkout, 'protos/*.proto') : { commit: against };
   if ('none' in previous) {
     return { outcome: mustCompare && previous.lacks ? 'failed' : 'leftOut', said: previous.none };

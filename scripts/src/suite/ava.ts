@@ -3,17 +3,6 @@ import { dirname, relative } from 'node:path';
 import { type AvaMessage, type FileOutcome, readTimes, timesFile } from './ava-run.ts';
 import { run } from './command.ts';
 
-export interface AvaOutcome {
-  /** By the path of the file in the checkout. */
-  files: Map<string, FileOutcome>;
-  /** What went wrong outside any file: a crash, a time-out, a report that never came. */
-  failed: number;
-  /** ava's own report without what passed. */
-  report: string;
-  /** What tests said with `t.log`, by ava's report. */
-  logs: string[];
-}
-
 export interface AvaOptions {
   root: string;
   /** Paths in the checkout. */
@@ -27,7 +16,7 @@ export interface AvaOptions {
 }
 
 /** Runs test files by one ava, those that took longest the last time first, and remembers how long each took. */
-export async function runAva({ root, files, env, concurrency, timeoutMs, onFile }: AvaOptions): Promise<AvaOutcome> {
+export async function runAva({ root, files, env, concurrency, timeoutMs, onFile }: AvaOptions) {
   const outcomes = new Map<string, FileOutcome>();
   let elsewhere = 0;
   const ended = await run({
@@ -54,8 +43,16 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
   const isKnown = elsewhere > 0 || [...outcomes.values()].some(({ failed }) => failed > 0);
   if (!ended.ok && !isKnown) elsewhere = 1;
   remember(root, outcomes);
-  const logs = ended.output.match(/^ {4}ℹ .*$/gmu) ?? [];
-  return { files: outcomes, failed: elsewhere, report: withoutPassed(ended.output), logs };
+  return {
+    /** By the path of the file in the checkout. */
+    files: outcomes,
+    /** What went wrong outside any file: a crash, a time-out, a report that never came. */
+    failed: elsewhere,
+    /** ava's own report without what passed. */
+    report: withoutPassed(ended.output),
+    /** What tests said with `t.log`, by ava's report. */
+    logs: ended.output.match(/^ {4}ℹ .*$/gmu) ?? [],
+  };
 }
 
 function remember(root: string, outcomes: Map<string, FileOutcome>): void {

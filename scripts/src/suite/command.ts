@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 
 export interface Command {
   command: string;
@@ -18,13 +19,13 @@ export interface Ended {
   output: string;
 }
 
-const running = new Set<number>();
+/** What kills each command that runs. */
+const running = new Set<() => void>();
 let isOver = false;
 
 /** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
 export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }: Command): Promise<Ended> {
   if (isOver) return { ok: false, output: 'it was interrupted' };
-  const { promise, resolve } = Promise.withResolvers<Ended>();
   const child = spawn(command, args, {
     cwd,
     env: { ...plainEnv(), ...env },
@@ -39,28 +40,30 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }
       output += text;
     });
   }
-  const end = (ok: boolean, problem = '') => resolve({ ok, output: output + problem });
-
-  child.on('error', ({ message }) => end(false, `${command} did not start: ${message}\n`));
+  const kill = () => killGroup(child.pid);
+  running.add(kill);
   // A process that it left behind would hold the pipes open, and `close` would never come.
-  child.on('exit', () => killGroup(child.pid));
-  child.on('close', (code) => end(code === 0));
+  child.on('exit', kill);
   const timer = setTimeout(() => {
-    killGroup(child.pid);
-    end(false, `\n${command} did not end within ${timeoutMs / 1000} s\n`);
+    output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;
+    kill();
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
   }, timeoutMs);
-
-  if (child.pid !== undefined) running.add(child.pid);
-  const ended = await promise;
+  const code = await once(child, 'close').then(
+    ([code]) => code,
+    ({ message }: Error) => {
+      output += `${command} did not start: ${message}\n`;
+    },
+  );
   clearTimeout(timer);
-  if (child.pid !== undefined) running.delete(child.pid);
-  return ended;
+  running.delete(kill);
+  return { ok: code === 0, output };
 }
 
 /** Kills every command that still runs, with all that it started; none runs from then on. */
 export function killAll(): void {
   isOver = true;
-  for (const pid of running) killGroup(pid);
+  for (const kill of running) kill();
 }
 
 // A report is read by a program: no colours, and the same marks on every terminal.

@@ -1,21 +1,9 @@
 import { changedPaths } from './changes.ts';
-import { type Check, declaredChecks } from './checks.ts';
-import { isFault, isUnchanged, type Need, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
+import { declaredChecks } from './checks.ts';
+import { isFault, isUnchanged, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
 
 /** What one run does. */
-export interface Selection {
-  checks: Check[];
-  /** Test files, by their path in the checkout. */
-  files: string[];
-  /** Those that have tests among the files. */
-  workspaces: Workspace[];
-  /** What these tests run on. */
-  needs: Need[];
-  /** Files that are left out, because nothing has changed that they are about or because another one runs their tests. */
-  unchanged: string[];
-  /** Whether fault tests take their full length. */
-  full: boolean;
-}
+export type Selection = ReturnType<typeof select>;
 
 export interface SelectOptions {
   /** Names of checks and workspaces; none: all. */
@@ -26,7 +14,7 @@ export interface SelectOptions {
   faults: boolean;
 }
 
-export function select(root: string, { only, texts, faults }: SelectOptions): Selection {
+export function select(root: string, { only, texts, faults }: SelectOptions) {
   const isChosen = (name: string) => only.length === 0 || only.includes(name);
   const checks = texts.length > 0 || faults ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));
   const isWanted = (workspace: Workspace) => (file: string) =>
@@ -45,11 +33,15 @@ export function select(root: string, { only, texts, faults }: SelectOptions): Se
   const asked = new Set(workspaces.flatMap((each) => each.needs));
   return {
     checks,
+    /** Test files, by their path in the checkout. */
     files: workspaces.flatMap(({ files }) => files),
+    /** Those that have tests among the files. */
     workspaces,
-    // Fault tests start what they break.
+    /** What these tests run on. Fault tests start what they break. */
     needs: needs.filter((need) => asked.has(need) && !(faults && need === 'meshes')),
+    /** Files that are left out, because nothing has changed that they are about or because another one runs their tests. */
     unchanged,
+    /** Whether fault tests take their full length. */
     full: faults,
   };
 }

@@ -1,6 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { eventually } from '@parley/chassis/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 import { readTimes } from './ava-run.ts';
@@ -17,7 +20,7 @@ function checkout(t: ExecutionContext, files: Record<string, string>, { check = 
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   };
-  for (const name of ['.bin', 'ava']) {
+  for (const name of ['.bin', 'ava', '@parley', 'zod']) {
     mkdirSync(join(folder, 'node_modules'), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
   }
@@ -192,6 +195,36 @@ test.serial('engines that do not start, and meshes that were not well at the end
   t.false(unwell.isGreen);
   t.regex(unwell.said, /✘ meshes\n {4}agent-2 has ended/u);
   t.is(unwell.last[1], '2 passed, 1 failed');
+});
+
+test.serial('Ctrl-C ends a run with its processes and files, and exit code 1', async (t) => {
+  const { folder } = checkout(t, {
+    'one/a.test.ts': `
+      import { renameSync, writeFileSync } from 'node:fs';
+      import { tmpdir } from 'node:os';
+      test('waits', () => {
+        const file = import.meta.dirname + '/told';
+        writeFileSync(file + '.new', JSON.stringify({ pid: process.pid, temporary: tmpdir() }));
+        renameSync(file + '.new', file);
+        return new Promise(() => setInterval(() => {}, 1000));
+      });`,
+  });
+  cpSync(join(root, 'scripts/src'), join(folder, 'scripts/src'), { recursive: true });
+  const child = spawn(process.execPath, [join(folder, 'scripts/src/test.ts'), 'one/a'], {
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  const told = join(folder, 'one/told');
+  const { pid, temporary } = JSON.parse(
+    await eventually('the test runs', () => existsSync(told) && readFileSync(told, 'utf8')),
+  );
+  t.true(existsSync(temporary));
+  child.kill('SIGINT');
+  t.deepEqual(await ended, [1, null]);
+  await eventually('its process is gone', () => !existsSync(`/proc/${pid}/exe`));
+  t.false(existsSync(temporary));
 });
 
 test.serial('a run that is cut short stops its engines, and has failed', async (t) => {
