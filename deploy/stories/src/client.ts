@@ -4,12 +4,7 @@ import { SessionEvents, type SessionEventsOptions } from './session-events.ts';
 export interface GraphError {
   message: string;
   path?: (string | number)[];
-  extensions: {
-    code: string;
-    statusCode: number;
-    reason?: string;
-    fields?: { path: string; message: string }[];
-  };
+  extensions: { code: string; statusCode: number; reason?: string; fields?: { path: string; message: string }[] };
 }
 
 /** What the public endpoint answered to one request. */
@@ -44,7 +39,6 @@ export class Client {
   account: Account | undefined;
   /** Where the model listens that answers for the agents it makes; undefined: whatever the mesh asks. */
   modelPort: number | undefined;
-
   /** What the gateway called the requests that it answered. */
   readonly requestIds = new Set<string>();
 

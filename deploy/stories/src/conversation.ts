@@ -31,7 +31,7 @@ export interface Session {
   messages: Message[];
 }
 
-export interface Evaluation {
+interface Evaluation {
   id: number;
   sessionId: number;
   score: number;
@@ -43,7 +43,7 @@ export interface Evaluation {
   generatedAt: string | null;
 }
 
-export const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
+const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
   lastEventAt agent { id name }
   messages { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }`;
 
@@ -93,15 +93,9 @@ export function follow(t: ExecutionContext, client: Client, sessionId: number, a
   return events;
 }
 
-export async function sendMessage(
-  client: Client,
-  sessionId: number,
-  text: string,
-  clientTurnId?: string,
-): Promise<void> {
-  await client.query('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }', {
-    input: { sessionId, text, ...(clientTurnId !== undefined && { clientTurnId }) },
-  });
+export async function sendMessage(client: Client, sessionId: number, text: string, clientTurnId?: string) {
+  const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+  await client.query(document, { input: { sessionId, text, clientTurnId } });
 }
 
 export function interruptSession(client: Client, sessionId: number): Promise<boolean> {

@@ -17,7 +17,7 @@ export function withCredentials(mesh: TestMesh) {
   return {
     ...mesh,
     // People come to the first gateway, unless a story says otherwise.
-    ...reachable(url, model.port),
+    ...reachable([url], model.port),
     secondUrl,
     meshKey: Buffer.from(settings['MESH_KEY'] ?? '', 'base64'),
     /** The same client at the second gateway. */

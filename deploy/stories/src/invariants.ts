@@ -22,7 +22,7 @@ const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, toldIn
 );
 
 /** What is known of a mesh beside its rows. */
-export interface Witnesses {
+interface Witnesses {
   /** What its clients were told. */
   ledger?: Ledger;
   /** The only model that it asks. */
@@ -33,14 +33,11 @@ export interface Witnesses {
   poison?: readonly string[];
 }
 
-/** A look at one mesh, as often as one likes. */
-export type Checker = ReturnType<typeof openChecker>;
-
 /** How long all that is under way may take, and how long to wait before looking again. */
 const restsWithinMs = 60_000;
 const pauseMs = 200;
 
-/** Looks at a mesh on PostgreSQL and, where `KAFKA_BROKERS` says so, at its topics. It may run meanwhile. */
+/** Looks at a mesh on PostgreSQL and, where `KAFKA_BROKERS` says so, at its topics, as often as one likes. It may run meanwhile. */
 export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1)]));
   const database = (name: string) => databases.get(name) as Database;

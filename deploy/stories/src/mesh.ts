@@ -63,8 +63,7 @@ export function gatewaysIn(units: UnitAddresses): string[] {
 }
 
 /** The ways to come to a mesh, by the public GraphQL addresses of its gateways, for HTTP and WebSocket. */
-export function reachable(addresses: string | readonly string[], modelPort?: number) {
-  const gateways = [addresses].flat();
+export function reachable(gateways: string[], modelPort?: number) {
   const [url = ''] = gateways;
   let visitors = 0;
   /** Somebody new, not signed in, with an address of their own. People take the gateways in turn, and each stays with theirs. */

@@ -52,12 +52,11 @@ export async function startOneProcess({ dataFolder, env: given, secondGateway, s
   const failed = ended.then((how) => {
     throw new Error(`The mesh ended with ${how} before it was up:\n${errors}`);
   });
-  const told = once(child, 'message', { ...(signal && { signal }) });
-  const [addresses]: MeshAddresses[] = await Promise.race([told, failed]).catch(async (error: unknown) => {
+  const told = once(child, 'message', signal && { signal });
+  const [addresses] = (await Promise.race([told, failed]).catch(async (error: unknown) => {
     await kill();
     throw error;
-  });
-  if (!addresses) throw new Error('The mesh told nothing');
+  })) as [MeshAddresses];
   return {
     ...reachable(gatewaysIn(addresses.units)),
     ...addresses,

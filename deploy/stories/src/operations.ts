@@ -14,64 +14,42 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  OperationTypeNode,
   parse,
 } from 'graphql';
 
+type Field = GraphQLField<unknown, unknown>;
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
 /** One operation that the gateway serves. */
-export interface Operation {
-  kind: 'query' | 'mutation' | 'subscription';
-  name: string;
-  field: GraphQLField<unknown, unknown>;
-  /** The credentials that it takes; none: it is public. */
-  by: CredentialKind[];
-  throttle: { requests: number; windowSeconds: number } | undefined;
-  /** The service that answers it. */
-  service: string;
-  /** Takes every argument as a variable of its name, and asks for all plain fields of the answer. */
-  document: string;
-  /** The same operation so many times in one document, by aliases, with as small an answer as can be. */
-  repeated(times: number): string;
-  /** Every place in the arguments that takes one value. */
-  places: Place[];
-  /** Variables of the right types: what is required, what `choose` answers for, and what leads there. */
-  variables(choose?: Choose): Record<string, unknown>;
-}
+export type Operation = ReturnType<typeof servedOperations>[number];
 
-export interface Place {
-  /** Where in the arguments: `email`, or `input.name`. */
-  path: string;
-  /** The name of its scalar or enum. */
-  type: string;
-}
+/** Where in the arguments one value stands, `email` or `input.name`, and the name of its scalar or enum. */
+export type Place = { path: string; type: string };
 
 /** The value at a place, or undefined for the ordinary one; for an input object: whether it is to be there at all. */
-export type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
+type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
 
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
 
 /** Everything that the gateway serves, by its supergraph. That it serves just this, the walk of credentials looks at. */
-export function servedOperations(): Operation[] {
+export function servedOperations() {
   const schema = buildASTSchema(parse(readFileSync(supergraph, 'utf8')), { assumeValidSDL: true });
-  const rule = <T>({ name, astNode }: GraphQLField<unknown, unknown>, directiveName: string) => {
+  const rule = <T>({ name, astNode }: Field, directiveName: string) => {
     const directive = schema.getDirective(directiveName);
     if (!directive || !astNode) throw new Error(`The supergraph does not say what @${directiveName} of ${name} is`);
     return getDirectiveValues(directive, astNode) as T | undefined;
   };
-  const roots = [
-    ['query', schema.getQueryType()],
-    ['mutation', schema.getMutationType()],
-    ['subscription', schema.getSubscriptionType()],
-  ] as const;
-  return roots.flatMap(([kind, root]) =>
-    Object.values(root?.getFields() ?? {}).map((field) => {
+  return Object.values(OperationTypeNode).flatMap((kind) =>
+    Object.values(schema.getRootType(kind)?.getFields() ?? {}).map((field) => {
       const access = rule<{ by: CredentialKind[] }>(field, 'access');
       if (!access) throw new Error(`The supergraph does not say who may ask for ${field.name}`);
       return {
         ...operationOf(kind, field),
+        /** The credentials that it takes; none: it is public. */
         by: access.by,
-        throttle: rule<Operation['throttle'] & object>(field, 'throttle'),
+        throttle: rule<{ requests: number; windowSeconds: number }>(field, 'throttle'),
+        /** The service that answers it. */
         service: rule<{ graph: string }>(field, 'join__field')?.graph ?? '',
       };
     }),
@@ -88,7 +66,7 @@ export function isText({ type }: Place): boolean {
   return ['String', 'JSON', 'JSONObject'].includes(type);
 }
 
-function operationOf(kind: Operation['kind'], field: GraphQLField<unknown, unknown>) {
+function operationOf(kind: `${OperationTypeNode}`, field: Field) {
   const declared = field.args.map(({ name, type }) => `$${name}: ${type}`).join(', ');
   const passed = field.args.map(({ name }) => `${name}: $${name}`).join(', ');
   const args = passed && `(${passed})`;
@@ -98,18 +76,22 @@ function operationOf(kind: Operation['kind'], field: GraphQLField<unknown, unkno
     kind,
     name: field.name,
     field,
+    /** Takes every argument as a variable of its name, and asks for all plain fields of the answer. */
     document: `${head} { ${field.name}${args} ${selection} }`,
-    repeated(times: number) {
+    /** The same operation so many times in one document, by aliases, with as small an answer as can be. */
+    repeated(times: number): string {
       const plain = `${field.name}${args} ${selection && '{ __typename }'}`;
       return `${head} { ${Array.from({ length: times }, (_, n) => `a${n}: ${plain}`).join(' ')} }`;
     },
+    /** Every place in the arguments that takes one value. */
     places: field.args.flatMap(({ name, type }) => placesIn(name, type)),
-    variables: (choose: Choose = () => undefined) => objectOf(field.args, '', choose),
+    /** Variables of the right types: what is required, what `choose` answers for, and what leads there. */
+    variables: (choose: Choose = () => undefined): Record<string, unknown> => objectOf(field.args, '', choose),
   };
 }
 
 /** Everything of the answer that takes no arguments and no further selection. */
-function selectionOf(field: GraphQLField<unknown, unknown>): string {
+function selectionOf(field: Field): string {
   const type = getNamedType(field.type);
   if (isLeafType(type)) return '';
   const fields = isObjectType(type) ? Object.values(type.getFields()) : [];

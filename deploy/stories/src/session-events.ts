@@ -13,9 +13,9 @@ interface TurnEvent<Type> extends AnyEvent<Type> {
   /** Of the USER message that is answered. */
   turnIndex: number;
 }
-export type Chunk = TurnEvent<'AiResponseChunkEvent'> & { attempt: number; text: string };
-export type Reply = TurnEvent<'AiResponseEvent'> & { text: string; interrupted: boolean; message: Message };
-export type TurnFailed = TurnEvent<'TurnFailedEvent'> & { code: string; failure: string };
+type Chunk = TurnEvent<'AiResponseChunkEvent'> & { attempt: number; text: string };
+type Reply = TurnEvent<'AiResponseEvent'> & { text: string; interrupted: boolean; message: Message };
+type TurnFailed = TurnEvent<'TurnFailedEvent'> & { code: string; failure: string };
 export type SessionEvent = Chunk | Reply | TurnFailed | (AnyEvent<'SessionStatusEvent'> & { status: string });
 
 /** All that happens in a session, as its followers ask for it. */
@@ -32,9 +32,7 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
   }
 }`;
 
-type Following = SubscriptionOptions<{ sessionEvents: SessionEvent }>;
-
-export interface SessionEventsOptions extends Pick<Following, 'url' | 'credentials' | 'connected'> {
+export interface SessionEventsOptions extends Pick<SubscriptionOptions<unknown>, 'url' | 'credentials' | 'connected'> {
   after?: string;
   /** How long `until` waits for each of its conditions, in ms. Default 30,000. */
   timeoutMs?: number;
@@ -49,7 +47,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
 
   constructor(sessionId: number | string, options: SessionEventsOptions) {
     const { after, timeoutMs = 30_000, all = [], ...more } = options;
-    const variables = { sessionId: String(sessionId), ...(after !== undefined && { after }) };
+    const variables = { sessionId: String(sessionId), after };
     super({ ...more, query: sessionEventsDocument, variables, next: ({ sessionEvents }) => all.push(sessionEvents) });
     this.all = all;
     this.#timeoutMs = timeoutMs;
@@ -58,10 +56,8 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
   /** Waits until `check` answers something truthy, and answers that. */
   until<T>(what: string, check: (events: SessionEvents) => T) {
     return eventually(what, () => check(this), { timeoutMs: this.#timeoutMs }).catch((error: unknown) => {
-      const { all, errors, closed } = this;
-      throw new Error(`${what}: not seen in ${JSON.stringify({ all: all.slice(-20), errors, closed })}`, {
-        cause: error,
-      });
+      const seen = JSON.stringify({ all: this.all.slice(-20), errors: this.errors, closed: this.closed });
+      throw new Error(`${what}: not seen in ${seen}`, { cause: error });
     });
   }
 
@@ -109,10 +105,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
   streamed(turnIndex: number): string {
     const chunks = this.chunks.filter((chunk) => chunk.turnIndex === turnIndex);
     const last = Math.max(...chunks.map(({ attempt }) => attempt));
-    return chunks
-      .filter(({ attempt }) => attempt === last)
-      .map(({ text }) => text)
-      .join('');
+    return chunks.map(({ attempt, text }) => (attempt === last ? text : '')).join('');
   }
 }
 
@@ -129,8 +122,6 @@ export function compareIds(one: string, other: string): number {
 
 /** Whether ids grow from each event to the next, so that none comes twice. */
 export function idsGrow(events: readonly { eventId: string }[]): boolean {
-  return events.every(({ eventId }, n) => {
-    const before = events[n - 1];
-    return /^\d+-\d+$/u.test(eventId) && (!before || compareIds(before.eventId, eventId) < 0);
-  });
+  const ids = events.map(({ eventId }) => eventId);
+  return ids.every((id, n) => /^\d+-\d+$/u.test(id) && compareIds(ids[n - 1] ?? '0-0', id) < 0);
 }

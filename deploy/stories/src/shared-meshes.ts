@@ -23,15 +23,7 @@ export interface SharedMeshesOptions {
 /** Meshes for all test files that come while they run. This process passes their requests on to the files' models. */
 export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 
-/** One of them. */
-interface Started extends Pick<RunningMesh, 'units' | 'logs'> {
-  /** Where its data are. */
-  engines: Environment;
-  notes?: string[];
-  /** @returns what it did that no mesh should. */
-  stop(): Promise<string[]>;
-}
-
+/** How one of them is started. */
 interface Place {
   folder: string;
   /** What it is configured with, engines apart. */
@@ -44,17 +36,14 @@ interface Place {
 const shownComplaints = 40;
 
 /** Starts them side by side. They end with this process. @throws Error where one does not come up; then nothing of them is left. */
-export async function startSharedMeshes({ signal: given, say, processes, offline = false }: SharedMeshesOptions) {
+export async function startSharedMeshes({ signal, say, processes, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
   const failed = new AbortController();
-  const signal = AbortSignal.any([given, failed.signal]);
-  const begin = async (name: string, start: (place: Place) => Promise<Started>) => {
-    const from = performance.now();
-    const mesh = await startMesh(name, { folder: join(folder, name.replace(' ', '-')), signal, offline }, start);
-    say(`a mesh of ${name} is up after ${((performance.now() - from) / 1000).toFixed(1)} s`);
-    return mesh;
-  };
-  const beginnings = [begin('one process', inOneProcess), ...(processes ? [begin('eight processes', inEight)] : [])];
+  const place = { folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
+  const beginnings = [
+    startMesh('one process', place, inOneProcess),
+    ...(processes ? [startMesh('eight processes', place, inEight)] : []),
+  ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
   const meshes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
@@ -70,7 +59,7 @@ export async function startSharedMeshes({ signal: given, say, processes, offline
   }
   if (meshes.length < ends.length) {
     await stop();
-    given.throwIfAborted();
+    signal.throwIfAborted();
     throw failed.signal.reason;
   }
   return {
@@ -84,20 +73,28 @@ export async function startSharedMeshes({ signal: given, say, processes, offline
 
 async function startMesh(
   name: string,
-  { folder, signal, offline }: { folder: string; signal: AbortSignal; offline: boolean },
-  start: (place: Place) => Promise<Started>,
+  {
+    folder: parent,
+    signal,
+    offline,
+    say,
+  }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'>,
+  start: typeof inOneProcess | typeof inEight,
 ) {
+  const from = performance.now();
   await using closers = new AsyncDisposableStack();
+  const folder = join(parent, name.replace(' ', '-'));
   mkdirSync(folder, { mode: 0o711 });
   const spans = join(folder, 'spans.jsonl');
   const forwarder = await startForwarder(spans);
   closers.defer(() => forwarder.stop());
   // A mesh tells all that it can of itself, for the few stories that listen.
   const given = testEnvironment({ LOG_LEVEL: 'trace', ...(!offline && forwarder.env) });
-  const { engines, units, logs, notes = [], stop } = await start({ folder, settings: given, signal, closers });
+  const { engines, units, logs, notes, stop } = await start({ folder, settings: given, signal, closers });
   const settings = { ...given, ...engines };
   const file = join(folder, 'mesh.json');
   writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
+  say(`a mesh of ${name} is up after ${((performance.now() - from) / 1000).toFixed(1)} s`);
   const rest = closers.move();
   return {
     file,
@@ -113,33 +110,25 @@ async function startMesh(
   };
 }
 
-async function inOneProcess({ folder, settings, signal }: Place): Promise<Started> {
+async function inOneProcess({ folder, settings, signal }: Place) {
   const logs = join(folder, 'mesh.log');
   const env = { ...settings, LOG_FILE: logs };
   const mesh = await startOneProcess({ dataFolder: join(folder, 'data'), env, secondGateway: true, signal });
-  return {
-    units: mesh.units,
-    engines: { DATABASE_URL: mesh.databaseUrl },
-    logs,
-    async stop() {
-      const how = await mesh.stop();
-      return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
-    },
+  /** Answers what it did that no mesh should. */
+  const stop = async () => {
+    const how = await mesh.stop();
+    return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
   };
+  return { units: mesh.units, engines: { DATABASE_URL: mesh.databaseUrl }, logs, notes: [], stop };
 }
 
-async function inEight({ folder, settings, signal, closers }: Place): Promise<Started> {
-  const servers = await startServers({ signal });
-  closers.defer(() => servers.stop());
+async function inEight({ folder, settings, signal, closers }: Place) {
+  const { env: engines, missing, stop } = await startServers({ signal });
+  closers.defer(stop);
+  const notes = missing.map(({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`);
   const logFolder = join(folder, 'logs');
-  const mesh = await startProcesses({ settings: { ...settings, ...servers.env }, logFolder, signal });
-  return {
-    units: mesh.units,
-    engines: servers.env,
-    logs: join(logFolder, '*-[0-9].log'),
-    notes: servers.missing.map(({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`),
-    stop: mesh.stop,
-  };
+  const mesh = await startProcesses({ settings: { ...settings, ...engines }, logFolder, signal });
+  return { units: mesh.units, engines, logs: join(logFolder, '*-[0-9].log'), notes, stop: mesh.stop };
 }
 
 async function brokenAtRest(settings: Environment): Promise<string[]> {
@@ -157,8 +146,6 @@ async function brokenAtRest(settings: Environment): Promise<string[]> {
 /** The last that its processes complained of. */
 function complaintsIn(logs: string): string {
   const lines = globSync(logs).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
-  return lines
-    .filter((line) => /"level":"(warn|error|fatal)"/u.test(line))
-    .slice(-shownComplaints)
-    .join('\n');
+  const complaints = lines.filter((line) => /"level":"(warn|error|fatal)"/u.test(line));
+  return complaints.slice(-shownComplaints).join('\n');
 }

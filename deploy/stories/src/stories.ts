@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { never } from '@parley/servers/testing/folder';
 import type { ExecutionContext, TestFn } from 'ava';
 import { openMesh, type RunningMesh, type TestMesh } from './mesh.ts';
 import type { SharedMeshes } from './shared-meshes.ts';
@@ -14,38 +15,27 @@ export interface StoriesOptions {
 type Story = (t: ExecutionContext, mesh: TestMesh) => unknown;
 type Tell = (title: string, story: Story) => void;
 
-/** Where stories are told: a mesh that runs, or one that is started when the first of them is told. */
-interface Stage {
-  name: string;
-  open(): Promise<RunningMesh>;
-  /** @returns what was wrong with it. */
-  close(): Promise<string[]>;
-}
-
 /** Registers each story of a file as one test for each mesh that TEST_MESHES names; without it on one of the file's own. */
 export function stories(test: TestFn, { on = 'each' }: StoriesOptions = {}): Tell & { serial: Tell } {
-  const files = (process.env['TEST_MESHES'] ?? '').split(',').filter(Boolean);
-  const running = files.map((file): Stage => {
+  const files = on === 'offline' ? [] : (process.env['TEST_MESHES'] ?? '').split(',').filter(Boolean);
+  const running = files.map((file) => {
     const mesh: RunningMesh = JSON.parse(readFileSync(file, 'utf8'));
-    return { name: mesh.name, open: async () => mesh, close: async () => [] };
+    return { name: mesh.name, mesh: opened(test, async () => mesh) };
   });
-  const stages = running.length === 0 || on === 'offline' ? [ownMesh(on === 'offline')] : running;
-  const told = (on === 'processes' ? stages.slice(-1) : stages).map((stage) => ({
-    name: stage.name,
-    mesh: opened(test, stage),
-  }));
+  const meshes = running.length > 0 ? running : [ownMesh(test, on === 'offline')];
+  const told = on === 'processes' ? meshes.slice(-1) : meshes;
   const tellBy = (register: TestFn | TestFn['serial']) => (title: string, story: Story) => {
     for (const { name, mesh } of told) register(`${name}: ${title}`, async (t) => void (await story(t, await mesh())));
   };
   return Object.assign(tellBy(test), { serial: tellBy(test.serial) });
 }
 
-/** Opened by whichever story asks first, left after the last. */
-function opened(test: TestFn, { open, close }: Stage): () => Promise<TestMesh> {
+/** Opened by whichever story asks first, left after the last. @param close answers what was wrong with it. */
+function opened(test: TestFn, open: () => Promise<RunningMesh>, close?: () => Promise<string[] | undefined>) {
   let mesh: Promise<TestMesh> | undefined;
   test.after.always('the mesh is left as it has to be', async (t) => {
     await (await mesh)?.leave();
-    t.deepEqual(await close(), []);
+    t.deepEqual((await close?.()) ?? [], []);
   });
   return () => {
     mesh ??= open().then(openMesh);
@@ -53,18 +43,15 @@ function opened(test: TestFn, { open, close }: Stage): () => Promise<TestMesh> {
   };
 }
 
-function ownMesh(offline: boolean): Stage {
+/** One process, started when the first story asks for it. */
+function ownMesh(test: TestFn, offline: boolean) {
   let started: Promise<SharedMeshes> | undefined;
-  return {
-    name: offline ? 'one process, offline' : 'one process',
-    async open() {
-      // Loaded only here: who comes to a mesh that runs needs none of it.
-      const { startSharedMeshes } = await import('./shared-meshes.ts');
-      const { signal } = new AbortController();
-      started = startSharedMeshes({ signal, say: () => undefined, processes: false, offline });
-      const { env } = await started;
-      return JSON.parse(readFileSync(env.TEST_MESHES ?? '', 'utf8'));
-    },
-    close: async () => (await (await started)?.stop()) ?? [],
-  };
+  async function open(): Promise<RunningMesh> {
+    // Loaded only here: who comes to a mesh that runs needs none of it.
+    const { startSharedMeshes } = await import('./shared-meshes.ts');
+    started = startSharedMeshes({ signal: never, say: () => undefined, processes: false, offline });
+    return JSON.parse(readFileSync((await started).env.TEST_MESHES, 'utf8'));
+  }
+  const mesh = opened(test, open, async () => (await started)?.stop());
+  return { name: offline ? 'one process, offline' : 'one process', mesh };
 }

@@ -16,6 +16,8 @@ export interface Rows {
     attempt: number;
     interrupted: boolean;
     failureCode: string | null;
+    /** Of the message that it answers. */
+    text: string | null;
   }[];
   /** `judgedBy`: `OFFLINE` where no model was asked. */
   evaluations: { tenantId: number; sessionId: number; judgedBy: string; generatedAt: Date }[];

@@ -9,7 +9,8 @@ const statements: Record<keyof Rows, string> = {
   agents: 'SELECT tenant_id, id FROM agents',
   sessions: 'SELECT tenant_id, id, agent_id, status, judged, ended_at FROM sessions',
   messages: 'SELECT session_id, role, text, turn_index, exchange_index FROM messages',
-  turns: 'SELECT id, session_id, turn_index, state, attempt, interrupted, failure_code FROM turns',
+  turns: `SELECT turns.id, session_id, turn_index, state, attempt, interrupted, failure_code, messages.text
+          FROM turns LEFT JOIN messages USING (tenant_id, session_id, turn_index)`,
   evaluations: 'SELECT tenant_id, session_id, judged_by, generated_at FROM evaluations',
   jobs: `SELECT tenant_id, kind, key, state, (payload ->> 'turnId')::integer AS turn_id,
            (extract(epoch FROM parley_now() - run_at) * 1000)::float8 AS due_ms,

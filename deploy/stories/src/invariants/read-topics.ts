@@ -35,37 +35,27 @@ export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
 /** All that the topics hold. */
 export async function readTopics(env: Environment, poison: readonly string[]): Promise<TopicFacts> {
   const connection = connectionOf(env);
-  const letters = kafkaDeadLetters(connection);
+  const deadLetters = kafkaDeadLetters(connection);
+  const found: TopicFacts = { events: [], letters: [], groups: [], poison };
+  async function read(topic: string): Promise<void> {
+    const [messages, stored] = await Promise.all([readTopic(connection, topic), deadLetters.list(topic)]);
+    for (const { facts, event, wasReplayed } of stored) {
+      const eventId = event?.id ?? `${facts.partition}:${facts.offset}`;
+      if (!wasReplayed) found.letters.push({ topic, group: facts.group, eventId, reason: facts.reason });
+    }
+    for (const { message } of messages) {
+      try {
+        found.events.push(toEnvelope(topic, message));
+      } catch {
+        // What is no event at all is a dead letter by its place, which the consumer has seen to.
+      }
+    }
+  }
   try {
-    const read = topics.map(async ({ name: topic }) => {
-      const [messages, stored] = await Promise.all([readTopic(connection, topic), letters.list(topic)]);
-      const given = stored.filter(({ wasReplayed }) => !wasReplayed);
-      const lettersOf = given.map(({ facts: { group, reason, partition, offset }, event }) => ({
-        topic,
-        group,
-        eventId: event?.id ?? `${partition}:${offset}`,
-        reason,
-      }));
-      // What is no event at all is a dead letter by its place, which the consumer has seen to.
-      const events = messages.flatMap(({ message }) => {
-        try {
-          const { id, key, type, tenantId } = toEnvelope(topic, message);
-          return [{ topic, id, key, type, tenantId }];
-        } catch {
-          return [];
-        }
-      });
-      return { events, letters: lettersOf };
-    });
-    const all = await Promise.all(read);
-    return {
-      events: all.flatMap(({ events }) => events),
-      letters: all.flatMap((each) => each.letters),
-      groups: await readLag(env),
-      poison,
-    };
+    await Promise.all(topics.map(({ name }) => read(name)));
+    return { ...found, groups: await readLag(env) };
   } finally {
-    await letters.close();
+    await deadLetters.close();
   }
 }
 

@@ -3,14 +3,11 @@ import type { Invariant } from './facts.ts';
 /** What was acknowledged is there once; what was refused is not; what nobody knows is there once at most. */
 export const whatWasToldIsTrue: Invariant = ({ told, messages, sessions }) => {
   if (!told) return [];
-  const counts = new Map<string, number>();
-  for (const { role, sessionId, text } of messages) {
-    if (role === 'USER') counts.set(`${sessionId} ${text}`, (counts.get(`${sessionId} ${text}`) ?? 0) + 1);
-  }
+  const said = Map.groupBy(messages, ({ role, sessionId, text }) => `${role} ${sessionId} ${text}`);
   const statuses = new Map(sessions.map(({ id, status }) => [id, status]));
   return [
     ...told.messages.flatMap(({ sessionId, text, outcome }) => {
-      const count = counts.get(`${sessionId} ${text}`) ?? 0;
+      const count = said.get(`USER ${sessionId} ${text}`)?.length ?? 0;
       const isTrue = { acknowledged: count === 1, refused: count === 0, unknown: count <= 1 }[outcome];
       return isTrue ? [] : [`"${text}" in session ${sessionId} was ${outcome} and is there ${count} times`];
     }),
@@ -21,17 +18,11 @@ export const whatWasToldIsTrue: Invariant = ({ told, messages, sessions }) => {
 };
 
 /** Every reply was asked for, and nothing was asked for more often than it was tried. */
-export const modelsAreAskedOnce: Invariant = ({ asked, messages, turns }) => {
+export const modelsAreAskedOnce: Invariant = ({ asked, turns }) => {
   if (!asked) return [];
-  const texts = new Map(
-    messages.flatMap(({ role, sessionId, turnIndex, text }) =>
-      role === 'USER' ? [[`${sessionId} ${turnIndex}`, text] as const] : [],
-    ),
-  );
   const asks = Map.groupBy(asked.replies, (text) => text);
-  const turnsOf = Map.groupBy(turns, ({ sessionId, turnIndex }) => texts.get(`${sessionId} ${turnIndex}`));
-  return [...turnsOf].flatMap(([text, ofText]) => {
-    if (text === undefined) return [];
+  return [...Map.groupBy(turns, ({ text }) => text)].flatMap(([text, ofText]) => {
+    if (text === null) return [];
     const count = asks.get(text)?.length ?? 0;
     const whole = ofText.filter(({ state, interrupted }) => state === 'DONE' && !interrupted).length;
     const attempts = ofText.reduce((sum, { attempt }) => sum + attempt, 0);
@@ -45,14 +36,11 @@ export const modelsAreAskedOnce: Invariant = ({ asked, messages, turns }) => {
 /** Every judgement by a model was asked for, and none again without a reason. */
 export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) => {
   if (!asked) return [];
-  const said = Map.groupBy(
-    messages.filter(({ role }) => role === 'USER'),
-    ({ sessionId }) => sessionId,
-  );
+  const said = Map.groupBy(messages, ({ role, sessionId }) => `${role} ${sessionId}`);
   // A conversation is known by what was said in it; where two are alike, neither can be told by that.
   const judged = evaluations.flatMap(({ sessionId, judgedBy }) => {
-    const lines = (said.get(sessionId) ?? []).map(({ text }) => JSON.stringify(text).slice(1, -1));
-    return lines.length > 0 ? [{ sessionId, judgedBy, lines }] : [];
+    const lines = said.get(`USER ${sessionId}`)?.map(({ text }) => JSON.stringify(text).slice(1, -1));
+    return lines ? [{ sessionId, judgedBy, lines }] : [];
   });
   const counts = new Map<number, number>();
   const unclear = new Set<number>();

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -67,8 +68,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   const toPostgres = await postgresLine(servers.env.DATABASE_URL ?? '');
   closers.defer(() => toPostgres.close());
 
-  mkdirSync(keptLogs ?? tmpdir(), { recursive: true });
-  const logFolder = mkdtempSync(join(keptLogs ?? tmpdir(), 'parley-faults-'));
+  const logFolder = join(keptLogs ?? tmpdir(), `parley-faults-${randomUUID()}`);
   if (!keptLogs) closers.defer(() => rmSync(logFolder, { recursive: true, force: true }));
   const environments = new Map<string, Environment>();
   const { replicas, processes, publicPort, units, checker, logs, said, stop } = await startProcesses({
@@ -86,7 +86,6 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   });
   closers.defer(async () => void (await stop()));
 
-  const url = `http://127.0.0.1:${publicPort}/graphql`;
   const ledger = createLedger();
   const poison: string[] = [];
   /** What models were asked until the last time that all was well, each once; and how many requests that were. */
@@ -120,12 +119,9 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
 
   const started = closers.move();
   return {
-    /** The public GraphQL address in front of both gateways. */
-    url,
-    /** The GraphQL address of each gateway alone. */
+    // People come to the address in front of both gateways.
+    ...reachable([`http://127.0.0.1:${publicPort}/graphql`]),
     gateways: gatewaysIn(units),
-    /** Somebody with a fresh account and tenant. */
-    person: reachable(url).person,
     model,
     servers,
     replicas,
@@ -146,10 +142,9 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     rows: () => readRows(checker.database),
     /** Whether it says that it is ready; false also where it does not answer. */
     isReady: (name: string) =>
-      ops(name, '/readyz').then(
-        (answer) => answer.ok,
-        () => false,
-      ),
+      ops(name, '/readyz')
+        .then(({ ok }) => ok)
+        .catch(() => false),
     /** What one of its metrics stands at, all labels together. */
     async metric(name: string, metric: string): Promise<number> {
       const text = await (await ops(name, '/metrics')).text();

@@ -4,14 +4,7 @@ import type { Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import type { FaultMesh } from './fault-mesh.ts';
 
-export interface HeldTurn {
-  client: Client;
-  sessionId: number;
-  /** The message whose reply is held back. */
-  text: string;
-  /** What the reply says once it is whole. */
-  reply: string;
-}
+export type HeldTurn = Awaited<ReturnType<typeof holdTurns>>['turns'][number];
 
 /** What one tenant may have running at once is 50 by default. */
 const turnsPerTenant = 40;
@@ -44,7 +37,8 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
       return { client, agentId: await createAgent(client) };
     }),
   );
-  const turns: HeldTurn[] = [];
+  /** `text` is the message whose reply is held back, `reply` what that says once it is whole. */
+  const turns: { client: Client; sessionId: number; text: string; reply: string }[] = [];
   const waiting = Array.from({ length: count }, (_, n) => n).values();
   const lane = async () => {
     for (const n of waiting) {
