@@ -35,6 +35,13 @@ export async function oneByOne<T>(count: number, measure: (index: number) => Pro
   return values;
 }
 
+/** How long something takes, in ms. */
+export async function tookMs(work: () => Promise<unknown>): Promise<number> {
+  const before = performance.now();
+  await work();
+  return performance.now() - before;
+}
+
 export function atOnce<T>(count: number, measure: (index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => measure(index)));
 }

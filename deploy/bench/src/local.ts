@@ -1,7 +1,7 @@
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { modelFirstChunkMs, openTalker } from './client.ts';
-import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace, residentKb, settled } from './processes.ts';
 
 const content = 'How long does it take until you begin to answer?';
@@ -12,7 +12,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   await using place = await openPlace(options);
   say('start-up, first and second');
   await using first = await place.start();
-  const firstStopMs = await first.stop();
+  const firstStopMs = await tookMs(first.stop);
   await using mesh = await place.start();
   const memoryMb = () => residentKb(mesh.pid) / 1024;
   await settled(options); // what a start leaves to be done and collected
@@ -21,7 +21,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   say(`first chunks, ${rounds} rounds`);
   const chunks = await firstChunkFigures(options, mesh.urls, place.model.url);
   const loadedMb = memoryMb();
-  const stopMs = await mesh.stop();
+  const stopMs = await tookMs(mesh.stop);
   return [
     figure('start-up, empty data folder', first.startMs / 1000, 's', { goal: 120 }),
     figure('start-up, second time', mesh.startMs / 1000, 's', { goal: 10 }),

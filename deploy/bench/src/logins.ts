@@ -1,31 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@parley/stories/client';
-import { createAgent, startSession } from '@parley/stories/conversation';
+import { createAgent, sendMessage, startSession } from '@parley/stories/conversation';
 import { createPasswords } from '../../../services/identity/src/passwords.ts';
-import { type Figure, figure, median, medianOf, oneByOne, quantile } from './figures.ts';
+import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
 /** So many that none of them gets enough wrong passwords to be locked out. */
 const peopleCount = 20;
 /** A second. The others are few enough to leave the machine idle without logins. */
 const rates = { logins: 20, queries: 25, messages: 10 };
-const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
 const query = '{ myTenant { id } getAuthProfile { id } }';
-const sendMessage = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
+const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
 
-/** How long an operation takes, from an address that nobody had before. @throws Error where it ends with another code. */
-async function timed(sender: Client, document: string, variables: object = {}, code?: string): Promise<number> {
-  const before = performance.now();
-  const { errors, text } = await sender.send(document, variables);
-  const tookMs = performance.now() - before;
-  if (errors?.[0]?.extensions.code !== code) throw new Error(`It was answered ${text}`);
-  return tookMs;
-}
-
-function logIn({ url, account }: Client, wrong?: { email?: string; password?: string }): Promise<number> {
+/** A login from an address that nobody had before. @throws Error where it is answered otherwise than it should be. */
+async function logIn({ url, account }: Client, wrong?: { email?: string; password?: string }): Promise<void> {
   const { email, password } = { ...account, ...wrong };
-  return timed(new Client(url), login, { input: { email, password } }, wrong && 'UNAUTHENTICATED');
+  const { errors, text } = await new Client(url).send(login, { input: { email, password } });
+  if (errors?.[0]?.extensions.code !== (wrong && 'UNAUTHENTICATED')) throw new Error(`It was answered ${text}`);
 }
 
 /** Logins of a mesh in one process: by themselves, and what they do to others. */
@@ -51,12 +43,12 @@ async function loginTimes(people: Client[], warmUp: number, calls: number): Prom
   const stored = await passwords.hash('a password');
   const times = await oneByOne(warmUp + calls, async (n) => {
     const person = people[n % peopleCount] as Client;
-    const before = performance.now();
-    await passwords.verify(stored, 'a password');
-    const alone = performance.now() - before;
-    const right = await logIn(person);
-    const wrong = await logIn(person, { password: 'not the password' });
-    return { alone, right, wrong, unknown: await logIn(person, { email: `nobody-${n}@example.com` }) };
+    return {
+      alone: await tookMs(() => passwords.verify(stored, 'a password')),
+      right: await tookMs(() => logIn(person)),
+      wrong: await tookMs(() => logIn(person, { password: 'not the password' })),
+      unknown: await tookMs(() => logIn(person, { email: `nobody-${n}@example.com` })),
+    };
   });
   const of = (which: keyof (typeof times)[number]) => medianOf(times.slice(warmUp), (time) => time[which]);
   return [
@@ -74,27 +66,25 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
   const agentId = await createAgent(ada);
   const sessionIds = await oneByOne(10, async () => (await startSession(ada, agentId)).id);
   const failures: unknown[] = [];
-  const asAda = (document: string, variables?: object) => timed(ada.at(ada.url), document, variables);
 
   /** Calls each when it is due, however long those before it take: people do not wait for each other. A failure is endless. */
-  async function go(rate: number, work: (index: number) => Promise<number>): Promise<number[]> {
+  async function go(rate: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
     const begunAt = performance.now();
     const calls: Promise<number>[] = [];
     for (let index = 0; index < rate * (short ? 0.5 : 12); index += 1) {
       await delay(Math.max(0, begunAt + (index * 1_000) / rate - performance.now()));
-      calls.push(work(index).catch((error: unknown) => (failures.push(error) > 0 ? Number.POSITIVE_INFINITY : 0)));
+      const call = tookMs(() => work(index));
+      calls.push(call.catch((error: unknown) => (failures.push(error) > 0 ? Number.POSITIVE_INFINITY : 0)));
     }
     return Promise.all(calls);
   }
 
   async function stretch(logins: number) {
+    const elsewhere = () => ada.at(ada.url);
+    const write = (sessionId = 0) => sendMessage(elsewhere(), sessionId, 'How long does it take?', randomUUID());
     const [queries, messages, times] = await Promise.all([
-      go(rates.queries, () => asAda(query)),
-      go(rates.messages, (index) => {
-        const sessionId = sessionIds[index % sessionIds.length];
-        const input = { sessionId, text: 'How long does it take?', clientTurnId: randomUUID() };
-        return asAda(sendMessage, { input });
-      }),
+      go(rates.queries, () => elsewhere().query(query)),
+      go(rates.messages, (index) => write(sessionIds[index % sessionIds.length])),
       go(logins, (index) => logIn(people[index % peopleCount] as Client)),
     ]);
     return { queries, messages, logins: times };

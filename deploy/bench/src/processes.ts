@@ -57,12 +57,9 @@ export async function startChild<Hello = string>(
   const hello = (await up.promise) as Hello;
   const startMs = performance.now() - begunAt;
 
-  /** Answers how long that took. */
-  async function stop(): Promise<number> {
-    const before = performance.now();
+  async function stop(): Promise<void> {
     child.kill('SIGTERM');
     await ended;
-    return performance.now() - before;
   }
   return {
     child,
@@ -72,7 +69,7 @@ export async function startChild<Hello = string>(
     /** From its start until then. */
     startMs,
     stop,
-    [Symbol.asyncDispose]: async () => void (await stop()),
+    [Symbol.asyncDispose]: stop,
   };
 }
 

@@ -22,13 +22,10 @@ const graphUrl = `http://127.0.0.1:${(subgraphs.address() as AddressInfo).port}`
 
 const mesh = await gatewayMesh({ teardown: () => undefined });
 process.on('message', (events: ReturnType<typeof chunkEvents>) => {
-  const sent = events.map(({ eventId, sessionId, occurredAt, __typename, ...value }) => ({
-    eventId,
-    sessionId,
-    occurredAt: new Date(occurredAt),
-    kind: { $case: 'aiResponseChunk' as const, value },
-  }));
-  mesh.session.send(...sent);
+  for (const { eventId, sessionId, occurredAt, __typename, ...value } of events) {
+    const kind = { $case: 'aiResponseChunk', value } as const;
+    mesh.session.send({ eventId, sessionId, occurredAt: new Date(occurredAt), kind });
+  }
 });
 const key = mesh.meshKey.toString('base64');
 const env = {
