@@ -14,12 +14,12 @@ import { serverTest } from './testing/server-test.ts';
 /** `scripts/servers` on a data folder of its own; what it leaves running is stopped after the test. */
 function command(t: ExecutionContext) {
   const folder = emptyFolder(t);
-  async function run(args: string[], env: NodeJS.ProcessEnv = {}, meanwhile?: (child: ChildProcess) => Promise<void>) {
+  async function run(args: string[], env: NodeJS.ProcessEnv = {}, meanwhile = async (_child: ChildProcess) => {}) {
     const program = join(root, 'scripts/src/servers.ts');
     const own = { PATH: process.env.PATH, PARLEY_SERVERS_DIR: folder, ...env };
     const child = spawn(process.execPath, [program, ...args], { env: own, stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-    const done = [text(child.stdout), text(child.stderr), ended, meanwhile?.(child)] as const;
+    const done = [text(child.stdout), text(child.stderr), ended, meanwhile(child)] as const;
     const [stdout, stderr, code] = await Promise.all(done);
     return { code, stdout, stderr };
   }

@@ -22,7 +22,7 @@ export interface Engine {
   scripts?: string;
   /** The folder of its program. Its last part is raised when `install.sh` puts something else there. */
   folder: string;
-  /** Ends it in good order. */
+  /** Ends it in good order. PostgreSQL by SIGINT, its "fast shutdown", waits for no client. */
   stopSignal: NodeJS.Signals;
   /** The setting that says where a server is; when it is set already, none of ours is started. */
   setting: string;

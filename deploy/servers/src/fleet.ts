@@ -30,7 +30,7 @@ export interface FleetOptions {
   only: EngineName[];
   signal: AbortSignal;
   say(line: string): void;
-  /** Those that are started end when the thread that started them does. */
+  /** Those that are started end when the thread that started them does; otherwise they go on until they are stopped. */
   endWithParent?: boolean;
   /** Default: this system's. */
   platform?: NodeJS.Platform;

@@ -2,13 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
 import { exec } from './exec.ts';
+import type { FleetOptions } from './fleet.ts';
 
-export interface InstallOptions {
-  /** The folder of installed programs. */
-  tools: string;
-  signal: AbortSignal;
-  say(line: string): void;
-}
+type InstallOptions = { tools: string } & Pick<FleetOptions, 'signal' | 'say'>;
 
 /** The folder of the scripts of all engines. */
 export const scriptFolder = join(import.meta.dirname, '../engines');

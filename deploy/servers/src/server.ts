@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '@parley/chassis/process-start';
 import type { Engine, Place } from './engine.ts';
 import { exec, failure } from './exec.ts';
+import type { FleetOptions } from './fleet.ts';
 import { makeDataFolder } from './folders.ts';
 import { scriptFolder, scriptsOf } from './install.ts';
 
@@ -15,11 +16,7 @@ const askAgainMs = 50;
 /** How long a server may take to end before it is killed. */
 const graceSeconds = 20;
 
-export interface StartOptions {
-  signal: AbortSignal;
-  /** The server ends when the thread that started it does; otherwise it goes on until it is stopped. */
-  endWithParent: boolean;
-}
+type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent'>>;
 
 /**
  * Starts an installed server and waits until it answers. It and its children hold a lock of the kernel's on their folder as
