@@ -3,21 +3,16 @@ import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-export interface LogsOptions {
-  folder: string;
-  /** Hears every line as the joined view has it. */
-  onLine?: ((name: string, line: string) => void) | undefined;
-}
-
 /** One file for each replica and one for all together, for their owner alone; what is there already stays. */
 export class Logs {
   readonly folder: string;
   /** Where the lines of all are, each with the name of who wrote it before it. */
   readonly joinedFile: string;
-  readonly #onLine: LogsOptions['onLine'];
+  readonly #onLine: ((name: string, line: string) => void) | undefined;
   readonly #files = new Map<string, WriteStream>();
 
-  constructor({ folder, onLine }: LogsOptions) {
+  /** @param options.onLine hears every line as the joined view has it. */
+  constructor({ folder, onLine }: { folder: string; onLine?: ((name: string, line: string) => void) | undefined }) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.folder = folder;
     this.joinedFile = join(folder, 'all.log');

@@ -48,8 +48,8 @@ export class ReplicaProcess {
   async start(): Promise<void> {
     const { ready, ended } = this.#run();
     this.#gone = ended;
-    await ready.catch((error: Error) => {
-      throw new Error(`${this.name}: ${error.message}`);
+    await ready.catch((cause: unknown) => {
+      throw new Error(`${this.name}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     });
     this.#gone = this.#keep(ended);
   }
