@@ -1,24 +1,14 @@
 import { composeServices } from '@apollo/composition';
 import { type DocumentNode, type FieldDefinitionNode, Kind, parse } from 'graphql';
 
-export interface Subgraph {
-  /** The unit that serves it: `agent`. */
-  name: string;
-  sdl: string;
-}
-
 const roots = ['Query', 'Mutation', 'Subscription'];
 
 /**
- * The supergraph SDL of these subgraphs. Its routing addresses are `http://<unit>.invalid`: the gateway takes the real
+ * The supergraph SDL of these subgraphs, each by the name of the unit that serves it: `agent`. Its routing addresses are `http://<unit>.invalid`: the gateway takes the real
  * ones from its configuration. Throws one error that names every problem.
  */
-export function composeSupergraph(subgraphs: Subgraph[]): string {
-  const parsed = subgraphs.map(({ name, sdl }) => ({
-    name,
-    url: `http://${name}.invalid`,
-    typeDefs: parse(sdl),
-  }));
+export function composeSupergraph(subgraphs: { name: string; sdl: string }[]): string {
+  const parsed = subgraphs.map(({ name, sdl }) => ({ name, url: `http://${name}.invalid`, typeDefs: parse(sdl) }));
 
   const open = parsed.flatMap(({ name, typeDefs }) => {
     return rootFieldsWithoutAccess(typeDefs).map((field) => `[${name}] ${field} says not who may call it: add @access`);

@@ -3,20 +3,16 @@ import { Visitor } from '@swc/core/Visitor.js';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
 import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 
-export interface ImportsFound {
-  /** Our own files that were read, by their path. */
-  files: string[];
-  /** One line for each forbidden import. */
-  violations: string[];
-}
-
 /** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
 const rules = join(import.meta.dirname, 'dependency-cruiser.json');
 /** What a service's tables are read and written by; an object store keeps files instead. */
 const store = /(?<!object)-store\.ts$/u;
 
-/** Reads every import below these folders of the checkout at `root` and holds it against the rules. */
-export async function checkImports(root: string, folders: string[]): Promise<ImportsFound> {
+/**
+ * Reads every import below these folders of the checkout at `root` and holds it against the rules.
+ * @returns our own files that were read, by their path, and one line for each forbidden import.
+ */
+export async function checkImports(root: string, folders: string[]) {
   teachUsing();
   const options = await extractDepcruiseOptions(rules);
   const { output } = await cruise(folders, { ...options, baseDir: root });

@@ -18,15 +18,11 @@ export interface Lockfile {
   packages: Record<string, LockEntry>;
 }
 
-/** An optional dependency that its parent names and the lockfile lacks. */
-export interface MissingOptional {
-  parent: string;
-  name: string;
-  range: string;
-}
-
-/** What npm left out of the lockfile because the registry it asked did not have it: for npm ci, an error. */
-export function missingOptionals({ packages }: Lockfile): MissingOptional[] {
+/**
+ * The optional dependencies that a parent names and the lockfile lacks: npm leaves them out when the registry that it asked does
+ * not have them, and npm ci then refuses the lockfile.
+ */
+export function missingOptionals({ packages }: Lockfile) {
   return Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
       .filter(([name]) => !folders(parent).some((folder) => `${folder}node_modules/${name}` in packages))

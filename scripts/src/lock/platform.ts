@@ -1,10 +1,3 @@
-/** What npm compares with the machine before it installs an optional package. */
-export interface Platform {
-  cpu: string[];
-  libc?: string[];
-  os: string[];
-}
-
 const systems = /^(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)$/;
 const processors = /^(arm|arm64|ia32|loong64|ppc64|riscv64|s390x|x64)$/;
 /** Longer names that packages use for what npm calls by Node's `process.arch`. */
@@ -12,10 +5,10 @@ const synonyms: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 
 const libraries: Record<string, string> = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 
 /**
- * The platform that a package of native code is for, by the words of its name: `@biomejs/cli-linux-arm64-musl` is for
+ * The platform that a package of native code is for, as npm compares it with the machine, by the words of its name: `@biomejs/cli-linux-arm64-musl` is for
  * linux, arm64 and musl. Undefined when the name tells no system and processor: then it is no such package.
  */
-export function platformOf(name: string): Platform | undefined {
+export function platformOf(name: string) {
   const words = name.split(/[/-]/).map((word) => synonyms[word] ?? word);
   const os = words.find((word) => systems.test(word));
   const cpu = words.find((word) => processors.test(word));

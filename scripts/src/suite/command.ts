@@ -51,8 +51,8 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }
   }, timeoutMs);
   const code = await once(child, 'close').then(
     ([code]) => code,
-    ({ message }: Error) => {
-      output += `${command} did not start: ${message}\n`;
+    (error: unknown) => {
+      output += `${command} did not start: ${String(error)}\n`;
     },
   );
   clearTimeout(timer);

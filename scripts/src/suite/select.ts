@@ -1,6 +1,6 @@
 import { changedPaths } from './changes.ts';
 import { declaredChecks } from './checks.ts';
-import { isFault, isUnchanged, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
+import { isDeclared, isUnchanged, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
 
 /** What one run does. */
 export type Selection = ReturnType<typeof select>;
@@ -18,7 +18,7 @@ export function select(root: string, { only, texts, faults }: SelectOptions) {
   const isChosen = (name: string) => only.length === 0 || only.includes(name);
   const checks = texts.length > 0 || faults ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));
   const isWanted = (workspace: Workspace) => (file: string) =>
-    faults === (faults && isFault(workspace, file)) &&
+    faults === (faults && isDeclared('faults', workspace, file)) &&
     (texts.length === 0 || texts.some((text) => file.includes(text)));
   const wanted = testedWorkspaces(root)
     .filter(({ name }) => isChosen(name))

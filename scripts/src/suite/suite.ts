@@ -6,7 +6,7 @@ import type { FileOutcome } from './ava-run.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
 import type { Selection } from './select.ts';
-import { isOnce } from './workspaces.ts';
+import { isDeclared } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
@@ -128,7 +128,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   if (signal.aborted) return;
 
   // A file that fails on a machine with neighbours is run once more, by itself; what it said at first stands above.
-  const mayRunAgain = (file: string) => workspaces.some((each) => each.files.includes(file) && !isOnce(each, file));
+  const mayRunAgain = (file: string) =>
+    workspaces.some((each) => each.files.includes(file) && !isDeclared('once', each, file));
   for (const file of ci && first.failed === 0 ? failed.filter(mayRunAgain) : []) {
     const second = await runAva({ root, files: [file], env: settings, concurrency: 1, timeoutMs, onFile() {} });
     const outcome = second.files.get(file);

@@ -49,12 +49,9 @@ export function testedWorkspaces(root: string): Workspace[] {
     .filter(({ files }) => files.length > 0);
 }
 
-export function isFault({ folder, faults }: Workspace, file: string): boolean {
-  return faults.some((pattern) => matchesGlob(file, join(folder, pattern)));
-}
-
-export function isOnce({ folder, once }: Workspace, file: string): boolean {
-  return once.some((pattern) => matchesGlob(file, join(folder, pattern)));
+/** Whether a file is among those that its workspace declares so. */
+export function isDeclared(as: 'once' | 'faults', workspace: Workspace, file: string): boolean {
+  return workspace[as].some((pattern) => matchesGlob(file, join(workspace.folder, pattern)));
 }
 
 /** Whether a file has nothing to show in this run. @param changed paths of the checkout; undefined: any may have. */
