@@ -83,6 +83,7 @@ export async function openReaders(url: string, token: string, count: number, ses
     open.push(...(await atOnce(next, () => openSocket(url, token, hear, subscription))));
   }
   return {
+    size: count,
     /** How many events have come over all of them together. */
     count: () => received,
     [Symbol.asyncDispose]: () => closeAll(open),

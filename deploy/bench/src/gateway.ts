@@ -34,8 +34,8 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   await using other = await openReaders(bareSockets.hello, token, readers, sessionId);
   await settled(options);
   const times = async (count: number) => ({
-    ours: await delivered(ours, own, standIns, [readers, events, count]),
-    bare: await delivered(bareSockets, other, bareSockets, [readers, events, count]),
+    ours: await delivered(ours, own, standIns, events, count),
+    bare: await delivered(bareSockets, other, bareSockets, events, count),
   });
   await times(warmUp);
   const rates = await oneByOne(rounds, () => times(waves));
@@ -59,15 +59,10 @@ export function chunkEvents(count: number) {
 }
 
 /** How many events a server delivers for a second of its CPU, when `source` sends so many to each reader, wave after wave. */
-export function delivered(
-  server: Child,
-  readers: Readers,
-  source: Child<unknown>,
-  [count, events, waves]: [number, number, number],
-) {
-  return perCpuSecond(server.pid, count * events * waves, () =>
+export function delivered(server: Child, readers: Readers, source: Child<unknown>, events: number, waves: number) {
+  return perCpuSecond(server.pid, readers.size * events * waves, () =>
     oneByOne(waves, async () => {
-      const all = readers.count() + count * events;
+      const all = readers.count() + readers.size * events;
       source.child.send(chunkEvents(events));
       while (readers.count() < all) await delay(1);
     }),
@@ -105,14 +100,11 @@ export async function idleFigures(
   const grown = (from: number[], to: number[]) => to.map((kb, index) => (kb - (from[index] ?? 0)) / count);
   const [ofIdle = 0] = grown(empty, idle);
   const [ofSubscriber = 0, ...elsewhere] = grown(idle, subscribed);
-  const atSession = Math.max(
-    0,
-    elsewhere.reduce((sum, kb) => sum + kb, 0),
-  );
+  const atSession = elsewhere.reduce((sum, kb) => sum + kb, 0);
   return [
     figure(`memory of an idle socket, of ${count}`, ofIdle, 'KB', { goal: 60 }),
     figure('memory of one with a subscription', ofSubscriber, 'KB'),
-    ...(elsewhere.length > 0 ? [figure('the same at session', atSession, 'KB')] : []),
+    ...(elsewhere.length > 0 ? [figure('the same at session', Math.max(0, atSession), 'KB')] : []),
   ];
 }
 

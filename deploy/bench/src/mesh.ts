@@ -71,7 +71,7 @@ async function processFigures(options: BenchOptions, engines: Record<string, str
     return perSecond * (own.count() - before);
   }
   /** One event after the other, as the chunks of a reply come. */
-  const ofBare = () => delivered(bare, other, bare, [readers, 1, waves * words]);
+  const ofBare = () => delivered(bare, other, bare, 1, waves * words);
   const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
   await round(); // warm-up
   const rates = await oneByOne(rounds, round);
