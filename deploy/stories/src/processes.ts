@@ -39,11 +39,10 @@ export async function startProcesses({ settings, logFolder, signal, ...more }: P
   const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings };
   const mesh = await startProcessMesh({ ...more, env, publicPort: 0, logs, say, signal });
   closers.defer(mesh.stop);
-  const units: UnitAddresses = {};
-  for (const { name, ports } of mesh.replicas) {
-    const addresses = Object.entries(ports).map(([door, port]) => [door, `127.0.0.1:${port}`] as const);
-    units[name] = Object.fromEntries(addresses.map(([door, at]) => [door, door === 'rpc' ? at : `http://${at}`]));
-  }
+  const addressesOf = (ports: object) =>
+    Object.entries(ports).map(([door, port]) => [door, `${door === 'rpc' ? '' : 'http://'}127.0.0.1:${port}`]);
+  const named = mesh.replicas.map(({ name, ports }) => [name, Object.fromEntries(addressesOf(ports))]);
+  const units: UnitAddresses = Object.fromEntries(named);
   const started = closers.move();
   return {
     ...mesh,

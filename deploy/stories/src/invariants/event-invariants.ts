@@ -27,13 +27,13 @@ const heard = new Set(['session.ended.v1', 'tenant.deleted.v1']);
 export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
   if (!topics) return [];
   const { events, groups, letters } = topics;
-  const taken = new Set(inbox.map(({ consumer, eventId }) => `${consumer} ${eventId}`));
-  const given = new Set(letters.map(({ group, eventId }) => `${group} ${eventId}`));
+  const taken = inbox.map(({ consumer, eventId }) => `${consumer} ${eventId}`);
+  const done = new Set([...taken, ...letters.map(({ group, eventId }) => `${group} ${eventId}`)]);
   return groups.flatMap(({ group, topic }) => {
-    const ids = new Set(events.filter((event) => event.topic === topic && heard.has(event.type)).map(({ id }) => id));
-    return [...ids]
-      .filter((id) => !taken.has(`${group} ${id}`) && !given.has(`${group} ${id}`))
-      .map((id) => `${group} has not taken event ${id} of ${topic}`);
+    const missing = events.filter(
+      ({ topic: of, type, id }) => of === topic && heard.has(type) && !done.has(`${group} ${id}`),
+    );
+    return missing.map(({ id }) => `${group} has not taken event ${id} of ${topic}`);
   });
 };
 
@@ -42,11 +42,9 @@ export const everyEndIsToldOnce: Invariant = ({ topics, sessions }) => {
   if (!topics) return [];
   const poison = new Set(topics.poison); // says nothing, whatever it looks like
   const ends = topics.events.filter(({ id, type }) => type === 'session.ended.v1' && !poison.has(id));
-  const idsOf = new Map(
-    [...Map.groupBy(ends, ({ key }) => key)].map(([key, of]) => [key, new Set(of.map(({ id }) => id))]),
-  );
+  const endsOf = Map.groupBy(ends, ({ key }) => key);
   return sessions.flatMap(({ id, status, judged }) => {
-    const count = idsOf.get(String(id))?.size ?? 0;
+    const count = new Set(endsOf.get(String(id))?.map((event) => event.id)).size;
     const isOver = status === 'ENDED' || status === 'EXPIRED';
     if (count > 1 || (count > 0 && !isOver)) return [`session ${id} is ${status}, and ${count} events tell of its end`];
     return count === 0 && isOver && judged ? [`session ${id} is ${status}, and no event tells of it`] : [];

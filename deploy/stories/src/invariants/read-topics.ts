@@ -1,11 +1,11 @@
 import type { Environment } from '@parley/chassis/config';
-import { readSettings } from '@parley/chassis/config';
 import { kafkaClient } from '@parley/chassis/events/kafka-client';
 import { kafkaDeadLetters, readTopic } from '@parley/chassis/events/kafka-dead-letters';
 import { toEnvelope } from '@parley/chassis/events/kafka-message';
-import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
 import { topics } from '@parley/local/topics';
 import type { TopicFacts } from './facts.ts';
+
+const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });
 
 /** What every group has still to take. Quick, for whoever asks again and again. */
 export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
@@ -57,9 +57,4 @@ export async function readTopics(env: Environment, poison: readonly string[]): P
   } finally {
     await deadLetters.close();
   }
-}
-
-function connectionOf(env: Environment) {
-  const { KAFKA_BROKERS: brokers } = readSettings(env, { KAFKA_BROKERS: kafkaBrokers });
-  return { brokers };
 }

@@ -42,19 +42,16 @@ export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) 
     const lines = said.get(`USER ${sessionId}`)?.map(({ text }) => JSON.stringify(text).slice(1, -1));
     return lines ? [{ sessionId, judgedBy, lines }] : [];
   });
-  const counts = new Map<number, number>();
-  const unclear = new Set<number>();
-  for (const request of asked.judgements) {
-    const fitting = judged.filter(({ lines }) => lines.every((line) => request.includes(line)));
-    for (const { sessionId } of fitting) {
-      counts.set(sessionId, (counts.get(sessionId) ?? 0) + 1);
-      if (fitting.length > 1) unclear.add(sessionId);
+  const fitting = asked.judgements.map((request) =>
+    judged.filter(({ lines }) => lines.every((line) => request.includes(line))),
+  );
+  return judged.flatMap((one) => {
+    const { sessionId, judgedBy } = one;
+    const mine = fitting.filter((conversations) => conversations.includes(one));
+    if (mine.length === 0 && judgedBy !== 'OFFLINE') {
+      return [`nobody was asked for the judgement of session ${sessionId}`];
     }
-  }
-  return judged.flatMap(({ sessionId, judgedBy }) => {
-    const count = counts.get(sessionId) ?? 0;
-    if (count === 0 && judgedBy !== 'OFFLINE') return [`nobody was asked for the judgement of session ${sessionId}`];
-    const tooOften = count > 1 + asked.repeats && !unclear.has(sessionId);
-    return tooOften ? [`the judgement of session ${sessionId} was asked for ${count} times`] : [];
+    const tooOften = mine.length > 1 + asked.repeats && mine.every(({ length }) => length === 1);
+    return tooOften ? [`the judgement of session ${sessionId} was asked for ${mine.length} times`] : [];
   });
 };
