@@ -12,7 +12,7 @@ import { scriptFolder, scriptsOf } from './install.ts';
 
 /** Generous, since an install of another engine may keep all processors busy at the same time. */
 const startTimeoutMs = 60_000;
-const askAgainMs = 50;
+const askAgainMs = 100;
 /** How long a server may take to end before it is killed. */
 const graceSeconds = 20;
 
