@@ -6,3 +6,5 @@ import './faults/redis-and-postgres.test.ts';
 import './faults/commits.test.ts';
 import './faults/stop.test.ts';
 import './faults/kill.test.ts';
+import './faults/slow-line.test.ts';
+import './faults/rolling-restart.test.ts';

@@ -114,7 +114,13 @@ serverTest(meshEngines, 'while Kafka is away the API stays up, and all events ta
     await numbered.untilRefused();
     await numbered.startLateComer();
     const death = await mesh.kill('evaluation-1');
-    // Who has yet to find Kafka is not ready.
+    // Who has yet to find Kafka is not ready, however long it runs.
+    await eventually('evaluation-1 runs again', () =>
+      mesh.ops('evaluation-1', '/healthz').then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
     for (const { name } of mesh.replicas) t.is(await mesh.isReady(name), name !== 'evaluation-1', name);
     t.is((await mesh.rows()).outbox.length, sessionIds.length);
     t.is(await judgedOf(mesh, sessionIds), 0);

@@ -39,12 +39,17 @@ export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'>
 export type FaultMesh = Awaited<ReturnType<typeof startFaultMesh>>;
 
 let shared: Promise<FaultMesh> | undefined;
+let wanted: FaultMeshOptions = {};
 
-/** One mesh for all tests of a process: each leaves it whole. It is started by the first test that asks for it. */
+/**
+ * One mesh for all tests of a process: each leaves it whole. It is started by the first test that asks for it, with what all
+ * files together want of it.
+ */
 export function sharedFaultMesh(test: TestFn, options: FaultMeshOptions = {}): () => Promise<FaultMesh> {
+  wanted = { ...wanted, ...options };
   test.after.always('the mesh stops', async () => (await shared?.catch(() => undefined))?.stop());
   return () => {
-    shared ??= startFaultMesh(options);
+    shared ??= startFaultMesh(wanted);
     return shared;
   };
 }

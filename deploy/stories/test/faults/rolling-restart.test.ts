@@ -1,4 +1,3 @@
-// A mesh of its own: it is part of a run only where something has changed that it is about.
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { serverTest } from '@parley/servers/testing/server-test';
@@ -10,7 +9,7 @@ import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 
 const shared = sharedFaultMesh(test);
 const followersPerSession = 10;
-const sessionsAtAll = fullLength ? 100 : 20;
+const sessionsAtAll = fullLength ? 100 : 10;
 const tenants = 5;
 /** How long anybody may be without their subscription. */
 const backWithinMs = 15_000;

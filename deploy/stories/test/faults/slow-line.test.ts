@@ -1,4 +1,3 @@
-// A mesh of its own: it is part of a run only where something has changed that it is about, and its gateways have a small heap.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@parley/chassis/testing/eventually';
@@ -15,7 +14,7 @@ const heapMb = 160;
 /** With what lies outside the heap. */
 const maxMemoryMb = 400;
 /** What a request to a subgraph may take in all. Default 30,000; the short form waits less. */
-const subgraphTimeoutMs = fullLength ? 30_000 : 3_000;
+const subgraphTimeoutMs = fullLength ? 30_000 : 5_000;
 
 /** How answers of the session subgraph pass: each piece of so many bytes waits so long. */
 let pace = { pauseMs: 0, bytes: Number.POSITIVE_INFINITY };

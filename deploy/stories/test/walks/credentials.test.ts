@@ -297,14 +297,11 @@ story('what is served is what the supergraph says', async (t, mesh) => {
   );
 });
 
-test('the supergraph asks of each operation the credentials that the contract names', (t) => {
-  const operations = servedOperations();
+const agreed = contractAccess();
+(agreed ? test : test.skip)('the supergraph asks of each operation the credentials that the contract names', (t) => {
+  const operations = servedOperations().filter(({ name }) => agreed?.has(name));
   t.true(operations.length >= 30);
-  const agreed = contractAccess();
-  for (const { name, by } of operations) {
-    const expected = agreed?.get(name) ?? by;
-    t.deepEqual(by.toSorted(), expected.toSorted(), name);
-  }
+  for (const { name, by } of operations) t.deepEqual(by.toSorted(), agreed?.get(name)?.toSorted(), name);
 });
 
 for (const [name, credential] of Object.entries(credentials)) {
