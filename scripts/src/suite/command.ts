@@ -13,18 +13,15 @@ export interface Command {
   onMessage?: (message: unknown) => void;
 }
 
-export interface Ended {
-  ok: boolean;
-  /** All that it wrote, stdout and stderr in the order of arrival. */
-  output: string;
-}
-
 /** What kills each command that runs. */
 const running = new Set<() => void>();
 let isOver = false;
 
-/** Runs a command to its end, in a process group of its own so that nothing it started outlives it. */
-export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }: Command): Promise<Ended> {
+/**
+ * Runs a command to its end, in a process group of its own so that nothing it started outlives it.
+ * @returns all that it wrote, stdout and stderr in the order of arrival.
+ */
+export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }: Command) {
   if (isOver) return { ok: false, output: 'it was interrupted' };
   const child = spawn(command, args, {
     cwd,
