@@ -4,8 +4,6 @@ import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import type { TopicDeclaration } from '@parley/chassis/events/topics';
 import type { Terminal } from './migrate-all.ts';
 
-export type { Terminal };
-
 /** Makes the topics and tells of each what became of it. @returns the exit code of the process. */
 export async function topicsCommand(
   topics: TopicDeclaration[],

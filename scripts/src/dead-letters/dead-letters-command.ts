@@ -1,7 +1,7 @@
 import { type Environment, readSettings } from '@parley/chassis/config';
 import { kafkaDeadLetters, type StoredLetter } from '@parley/chassis/events/kafka-dead-letters';
 import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
-import type { Terminal } from '@parley/mesh/topics-command';
+import type { Terminal } from '@parley/mesh/migrate-all';
 
 export interface DeadLetterRequest {
   action: 'list' | 'replay';
