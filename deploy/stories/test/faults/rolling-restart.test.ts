@@ -6,10 +6,11 @@ import type { Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { idsGrow, type SessionEvent, type SessionEvents } from '../../src/session-events.ts';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
+import { during } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
 const followersPerSession = 10;
-const sessionsAtAll = fullLength ? 100 : 10;
+const sessionsAtAll = fullLength ? 100 : 5;
 const tenants = 5;
 /** How long anybody may be without their subscription. */
 const backWithinMs = 15_000;
@@ -109,9 +110,7 @@ serverTest(
     const followers = talks.flatMap((talk) => talk.followers);
     t.teardown(() => Promise.all(followers.map(({ leave }) => leave())));
     const over = new AbortController();
-    const talking = (async () => {
-      while (!over.signal.aborted) await sayOnce();
-    })();
+    const talking = during(Number.POSITIVE_INFINITY, sayOnce, over.signal);
     talking.catch(() => undefined); // told below
     for (const { name } of mesh.replicas) {
       const death = await mesh.kill(name, 'SIGTERM');

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAgent, endSession, sendMessage, startSession } from '../../src/conversation.ts';
-import type { FaultMesh } from './fault-mesh.ts';
+import { type FaultMesh, fullLength } from './fault-mesh.ts';
 
 let people = 0;
 
@@ -36,7 +36,7 @@ export async function traffic({ person, ledger }: FaultMesh) {
   };
 }
 
-const paceMs = 300;
+const paceMs = fullLength ? 300 : 600;
 
 /** Does the same again and again for so long, or until it is over: a fault has to last, and the mesh to work meanwhile. */
 export async function during(lengthMs: number, work: () => Promise<unknown>, over?: AbortSignal): Promise<void> {
