@@ -121,7 +121,7 @@ export function makeConsumer({ sessionTimeoutMs = 10_000, groupId, ...connection
     sessionTimeout: sessionTimeoutMs,
     rebalanceTimeout: 10_000,
     heartbeatInterval: 750,
-    maxWaitTimeInMs: 250,
+    maxWaitTimeInMs: 750,
     maxBytesPerPartition: 256 * 1024,
     allowAutoTopicCreation: false,
     retry: { retries, restartOnFailure: async () => false },
