@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import knexFactory from 'knex';
 import { onDatabaseServer, onEveryDatabase } from '../src/testing/every-database.ts';
 import { dropping, schemaPool } from '../src/testing/schema-pool.ts';
@@ -65,5 +66,22 @@ onDatabaseServer(({ test, testDatabaseUrl }) => {
     taken.push(await elsewhere.take());
     for (const name of taken) t.teardown(() => owner.raw(dropping(name)));
     t.is(new Set(taken).size, 3, `${taken.join(', ')}: another process got one that is in use`);
+  });
+
+  test('a schema is emptied while another one is being emptied', async (t) => {
+    const url = await testDatabaseUrl();
+    const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 2 } });
+    t.teardown(() => owner.destroy());
+    const declaration = { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` };
+    const pool = await schemaPool(url, declaration);
+    const [name, other] = [await pool.take(), await pool.take()];
+    t.teardown(() => owner.raw(dropping(name)));
+    t.teardown(() => owner.raw(dropping(other)));
+    await owner.transaction(async (transaction) => {
+      await transaction.raw(`TRUNCATE ${other}.notes RESTART IDENTITY CASCADE`);
+      await pool.giveBack(name);
+      const taken = await Promise.race([pool.take(), delay(10_000, 'it waits', { ref: false })]);
+      t.is(taken, name);
+    });
   });
 });

@@ -164,16 +164,21 @@ async function catalogueOf(connection: Connection, schemaName: string): Promise<
   return rows[0]?.catalogue;
 }
 
-/** Empties the tables that have been written to, and begins their ids anew. */
+/**
+ * Empties the tables that have been written to, and begins their ids anew. It asks no sequence of another schema for its last
+ * value, since that waits for whoever empties that one.
+ */
 function emptying(schemaName: string): string {
   return `
     DO $$ DECLARE written text; BEGIN
+      WITH sequences AS MATERIALIZED (
+        SELECT d.refobjid AS owner, s.oid FROM pg_class s JOIN pg_depend d ON d.objid = s.oid
+         WHERE s.relnamespace = '${schemaName}'::regnamespace AND s.relkind = 'S')
       SELECT string_agg(c.oid::regclass::text, ', ') INTO written FROM pg_class c
        WHERE relnamespace = '${schemaName}'::regnamespace AND relkind = 'r'
          AND relname NOT IN (${bookkeepingTables.map((table) => `'${table}'`).join(', ')})
          AND (pg_relation_size(c.oid) > 0 OR EXISTS (
-               SELECT FROM pg_depend d JOIN pg_sequence s ON s.seqrelid = d.objid
-                WHERE d.refobjid = c.oid AND pg_sequence_last_value(s.seqrelid) IS NOT NULL));
+               SELECT FROM sequences s WHERE s.owner = c.oid AND pg_sequence_last_value(s.oid) IS NOT NULL));
       IF written IS NOT NULL THEN EXECUTE 'TRUNCATE ' || written || ' RESTART IDENTITY CASCADE'; END IF;
     END $$`;
 }
