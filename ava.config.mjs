@@ -1,5 +1,5 @@
 /**
- * One run of ava for the tests of all workspaces: a process for each file, as many at once as there are processors, and those
+ * One run of ava for the tests of all workspaces: a process for each file, one more at once than there are processors, and those
  * that took longest the last time first.
  */
 import { observeRun, slowestFirst } from './scripts/src/suite/ava-run.ts';

@@ -111,7 +111,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   using folder = new DisposableStack();
   folder.defer(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
   const settings = { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) };
-  const concurrency = full ? 1 : availableParallelism();
+  // One more than there are processors: many files wait for most of their time.
+  const concurrency = full ? 1 : availableParallelism() + 1;
   const timeoutMs = full ? 90 * minute : 40 * minute;
   // Says now and then how far it is, so that a person sees it go on.
   const every = Math.max(1, Math.ceil(files.length / 10));
