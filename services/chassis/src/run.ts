@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import type { Logger } from './log.ts';
 import type { Addresses } from './surroundings.ts';
 import type { Part } from './unit.ts';
@@ -72,6 +73,8 @@ export async function run(
     }
     await onReady?.();
     log.info({ addresses: addresses?.announced() }, 'ready');
+    // Where Node keeps what it compiles (NODE_COMPILE_CACHE), whoever starts next has it, even if this process is killed.
+    flushCompileCache();
   } catch (error) {
     if (stopping) return;
     log.debug({ err: error }, 'start failed');
