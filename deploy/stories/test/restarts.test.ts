@@ -1,4 +1,4 @@
-// Stops and kills meshes, and starts the next on their data: each is a process of one test alone.
+// Meshes of its own, one after the other on the same data, since each is stopped or killed among turns: what the next one makes of that is shown.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,24 +28,23 @@ import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../s
 
 /** Turns that run when the end comes: as many as one tenant may have at once, with the one that tells a story. */
 const running = 49;
+/** What these are given to end by themselves, for a mesh that is to hand them over. */
+const shortGraceMs = 300;
 const story = ['Once ', 'upon ', 'a time.'];
 const judgedLater = { ...judgement, score: 61, summary: 'Judged after the end.' };
 
-/** Something to start meshes on, one after the other: the same data and keys. */
-interface DataFolder {
-  /** `more` adds to the folder's environment for this start. */
-  start(more?: Environment): Promise<MeshProcess>;
-  path: string;
-}
-
-/** A mesh in whose data all is under way that can be, when its end comes. */
-interface Busy {
-  folder: DataFolder;
+/** A mesh that runs. */
+interface Running {
   mesh: MeshProcess;
   /** How long its start took: what this machine needs for work of that size just now. */
   startMs: number;
-  model: ScriptedModel;
+}
+
+/** What is under way, of one tenant, when a mesh comes to its end: all that can be. */
+interface Busy {
   ada: Client;
+  /** Who asks for the story, and what the sessions say whose judges are asked: nobody else says the same. */
+  texts: { story: string; thinking: string; ending: string };
   /** Sessions whose turns run, half of them with words that were heard; behind some of them another one waits. */
   open: number[];
   asked: { sessionId: number; text: string }[];
@@ -61,27 +60,34 @@ interface Busy {
   release(): void;
 }
 
-/** Makes an empty data folder, gone with the test. Its keys stay the same from start to start, as those of `keys.json` do. */
-async function dataFolder(t: ExecutionContext, given: Environment = {}): Promise<DataFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'parley-story-'));
-  const env = testEnvironment(given);
-  const running = new Set<MeshProcess>();
-  t.teardown(async () => {
-    await Promise.all([...running].map((mesh) => mesh.kill()));
-    await rm(path, { recursive: true, force: true, maxRetries: 5 });
-  });
-  return {
-    path,
-    async start(more = {}) {
-      const mesh = await startOneProcess({ dataFolder: path, env: { ...env, ...more } });
-      running.add(mesh);
-      return mesh;
-    },
-  };
+/** No keys of its own: the first start makes them, and those that follow find them. */
+const settings = testEnvironment({ MESH_KEY: '', OPERATOR_KEY: '', SECRETS_KEYS: '', AVATAR_TOKEN_KEYS: '' });
+let model: ScriptedModel;
+let path = '';
+/** The mesh that runs now. Each test leaves the next one running. */
+let now: Running;
+
+/** Starts the next mesh on the data. `more` is set for this start alone. */
+async function start(more: Environment = {}): Promise<void> {
+  const from = performance.now();
+  const mesh = await startOneProcess({ dataFolder: path, env: { ...settings, ...model.env, ...more } });
+  now = { mesh, startMs: performance.now() - from };
 }
 
+test.before(async () => {
+  model = await startScriptedModel();
+  path = await mkdtemp(join(tmpdir(), 'parley-story-'));
+  await start();
+});
+
+test.after.always(async () => {
+  await now?.mesh.kill();
+  await model?.server.stop();
+  await rm(path, { recursive: true, force: true, maxRetries: 5 });
+});
+
 /** What is wrong with the data of a mesh that does not run. */
-async function brokenInvariants(path: string): Promise<string[]> {
+async function brokenInvariants(): Promise<string[]> {
   const { url, stop } = await startEmbeddedDatabase({ folder: join(path, 'database') });
   const checker = openChecker({ DATABASE_URL: url });
   try {
@@ -92,15 +98,17 @@ async function brokenInvariants(path: string): Promise<string[]> {
   }
 }
 
+let rounds = 0;
+
 /** @param turns how many run beside the story. */
-async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {}): Promise<Busy> {
-  const model = await startScriptedModel();
-  t.teardown(() => model.server.stop());
-  const folder = await dataFolder(t, { ...model.env, ...env });
-  const from = performance.now();
-  const mesh = await folder.start();
-  const startMs = performance.now() - from;
-  const ada = await mesh.person();
+async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
+  const round = ++rounds;
+  const texts = {
+    story: `Tell me story ${round}.`,
+    thinking: `Think about ${round}.`,
+    ending: `My last word, ${round}.`,
+  };
+  const ada = await now.mesh.person();
   const agentId = await createAgent(ada);
   const sessionsOf = async (count: number) =>
     (await Promise.all(Array.from({ length: count }, () => startSession(ada, agentId)))).map(({ id }) => id);
@@ -110,16 +118,15 @@ async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {
   await done.events.turns(1);
 
   const [thinking, ending] = [await converse(t, ada), await converse(t, ada)];
-  for (const [{ sessionId, events }, text] of [
-    [thinking, 'Think about me.'] as const,
-    [ending, 'My last word.'] as const,
-  ]) {
+  for (const [{ sessionId, events }, text] of [[thinking, texts.thinking] as const, [ending, texts.ending] as const]) {
     await sendMessage(ada, sessionId, text);
     await events.turns(1);
     model.judge(text, { beforeHeaders: createGate() });
   }
   await endSession(ada, thinking.sessionId);
-  await model.server.until(({ requests }) => requests.some(({ body }) => body.response_format));
+  await model.server.until(({ requests }) =>
+    requests.some(({ body, state }) => body.response_format && state === 'running'),
+  );
 
   const open: number[] = [];
   while (open.length < turns) open.push(...(await sessionsOf(Math.min(10, turns - open.length))));
@@ -131,9 +138,9 @@ async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {
   ]);
   for (const { text } of asked) model.answer(text, { text: ['Half ', `of: ${text}`], beforeDelta: gate });
   const beforeWord = createGate();
-  model.answer('Tell me a story.', { text: story, beforeDelta: beforeWord });
+  model.answer(texts.story, { text: story, beforeDelta: beforeWord });
   const told = await converse(t, ada);
-  await sendMessage(ada, told.sessionId, 'Tell me a story.', 'story');
+  await sendMessage(ada, told.sessionId, texts.story, 'story');
   for (const { sessionId, text } of asked) await sendMessage(ada, sessionId, text);
   await model.server.until(
     ({ requests }) => requests.filter(({ state }) => state === 'running').length > turns,
@@ -146,11 +153,8 @@ async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {
   await endSession(ada, ending.sessionId);
 
   return {
-    folder,
-    mesh,
-    startMs,
-    model,
     ada,
+    texts,
     open,
     asked,
     told,
@@ -160,21 +164,22 @@ async function busyMesh(t: ExecutionContext, turns: number, env: Environment = {
     last: ending.sessionId,
     release() {
       gate.open();
-      model.answer('Tell me a story.', { text: story });
-      model.judge('Think about me.', { json: { ...judgedLater, score: 7 } });
-      model.judge('My last word.', { json: judgedLater });
+      model.answer(texts.story, { text: story });
+      model.judge(texts.thinking, { json: { ...judgedLater, score: 7 } });
+      model.judge(texts.ending, { json: judgedLater });
     },
   };
 }
 
-/** Whoever was signed in before, at the next start. */
-function backAt(mesh: MeshProcess, { tokens }: Client): Client {
-  return Object.assign(mesh.visitor(), { tokens });
+/** Whoever was signed in before, at the mesh that runs now. */
+function comeBack({ tokens }: Client): Client {
+  return Object.assign(now.mesh.visitor(), { tokens });
 }
 
-/** Lets everything come to its end on the next start, and looks at each of it. */
-async function assertNothingLost(t: ExecutionContext, busy: Busy, next: MeshProcess): Promise<Client> {
-  const back = backAt(next, busy.ada);
+/** Lets everything come to its end on the mesh that runs now, and looks at each of it. Answers who was signed in before. */
+async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Client> {
+  busy.release();
+  const back = comeBack(busy.ada);
   await assertStoryGoesOn(t, busy, back);
   await assertAllAnswered(t, busy, back);
 
@@ -199,7 +204,7 @@ async function assertNothingLost(t: ExecutionContext, busy: Busy, next: MeshProc
 }
 
 /** The reply that was cut is said anew, once, and its follower hears the rest in order. */
-async function assertStoryGoesOn(t: ExecutionContext, { told, model }: Busy, back: Client): Promise<void> {
+async function assertStoryGoesOn(t: ExecutionContext, { told, texts }: Busy, back: Client): Promise<void> {
   const { sessionId, events: before } = told;
   await before.until('the end of the socket', ({ closed }) => closed);
   const after = follow(t, back, sessionId, before.lastEventId);
@@ -209,11 +214,11 @@ async function assertStoryGoesOn(t: ExecutionContext, { told, model }: Busy, bac
   t.true(idsGrow([...before.all, ...after.all]));
   t.is(after.streamed(0), text, 'the chunks of the last attempt are the reply');
   t.true(after.chunks.every(({ attempt }) => attempt > 1));
-  t.is(model.requestsFor('Tell me a story.').length, 2);
+  t.is(model.requestsFor(texts.story).length, 2);
   const { messages } = await readSession(back, sessionId);
   t.deepEqual(
     messages.map((message) => `${message.turnIndex} ${message.role} ${message.text}`),
-    ['0 USER Tell me a story.', '1 MODEL Once upon a time.'],
+    [`0 USER ${texts.story}`, '1 MODEL Once upon a time.'],
   );
   await sendMessage(back, sessionId, 'Another one.');
   await after.turns(2);
@@ -253,11 +258,20 @@ function assertCounted(t: ExecutionContext, messages: Pick<Message, 'turnIndex'>
 
 const finalOf = (all: SessionEvent[]) => all.filter(({ __typename }) => __typename !== 'AiResponseChunkEvent');
 
+/** The last evaluation of each round, which stays as it is whatever comes after. */
+const final: { ada: Client; sessionId: number; evaluation: unknown }[] = [];
+
+async function assertFinal(t: ExecutionContext): Promise<void> {
+  for (const { ada, sessionId, evaluation } of final) {
+    t.deepEqual(await findEvaluation(comeBack(ada), sessionId), evaluation);
+  }
+}
+
 test.serial(
   'a kill among fifty turns and judgements loses nothing, doubles nothing and leaves nothing behind',
   async (t) => {
     const busy = await busyMesh(t, running);
-    const { folder, mesh, ada, model } = busy;
+    const { ada } = busy;
 
     // Messages on their way when the end comes: whether those were taken that nobody acknowledged is nobody's knowledge.
     const agentId = await createAgent(ada);
@@ -271,13 +285,12 @@ test.serial(
       await sendMessage(ada, id, text, text).then(taken, () => undefined);
     });
     await eventually('the first are taken', () => acknowledged.size > 3);
-    await mesh.kill();
+    await now.mesh.kill();
     await Promise.all(sending);
-    t.notDeepEqual(await brokenInvariants(folder.path), [], 'the dead left something to do');
+    t.notDeepEqual(await brokenInvariants(), [], 'the dead left something to do');
 
-    busy.release();
-    const after = await folder.start();
-    const back = await assertNothingLost(t, busy, after);
+    await start({ SESSION_STOP_GRACE_MS: String(shortGraceMs) });
+    const back = await assertNothingLost(t, busy);
     for (const { id } of sessions) {
       const events = follow(t, back, id);
       const mine = [...acknowledged].flatMap(([text, sessionId]) => (sessionId === id ? [text] : []));
@@ -295,48 +308,46 @@ test.serial(
         t.is(messages.filter(({ text }) => text === reply.text).length, 1);
       }
     }
-
-    // A second death, and a start that finds nothing left to do.
     await endSession(back, busy.last);
-    const evaluation = await findEvaluation(back, busy.last);
-    await after.kill();
-    const third = await folder.start();
-    t.deepEqual(await findEvaluation(backAt(third, ada), busy.last), evaluation);
-    t.is(await third.stop(), 0, third.stderr());
-    t.deepEqual(await brokenInvariants(folder.path), []);
+    final.push({ ada, sessionId: busy.last, evaluation: await findEvaluation(back, busy.last) });
   },
 );
 
 test.serial(
   'a mesh that gets SIGTERM among fifty turns hands them over, and the next start answers each once',
   async (t) => {
-    const busy = await busyMesh(t, running, { SESSION_STOP_GRACE_MS: '300' });
-    await assertStops(t, busy, 'SIGTERM', 300);
-    busy.release();
-    const next = await busy.folder.start();
-    await assertNothingLost(t, busy, next);
-    t.is(await next.stop(), 0, next.stderr());
-    t.deepEqual(await brokenInvariants(busy.folder.path), []);
+    const busy = await busyMesh(t, running);
+    await assertStops(t, 'SIGTERM', shortGraceMs);
+    await start();
+    await assertNothingLost(t, busy);
+    await assertFinal(t);
   },
 );
 
 test.serial(
   'a mesh with no setting of its own stops in time at SIGINT, and its keys are the same the next time',
   async (t) => {
-    const noKeys = { MESH_KEY: '', OPERATOR_KEY: '', SECRETS_KEYS: '', AVATAR_TOKEN_KEYS: '' };
-    const busy = await busyMesh(t, 5, noKeys);
-    t.is((await stat(`${busy.folder.path}/keys.json`)).mode & 0o777, 0o600);
-    await assertStops(t, busy, 'SIGINT', 5_000);
-    busy.release();
-    const next = await busy.folder.start();
-    await assertNothingLost(t, busy, next); // by whoever signed in before
-    t.is(await next.stop(), 0, next.stderr());
-    t.deepEqual(await brokenInvariants(busy.folder.path), []);
+    t.is((await stat(`${path}/keys.json`)).mode & 0o777, 0o600);
+    const busy = await busyMesh(t, 5);
+    await assertStops(t, 'SIGINT', 5_000);
+    await start();
+    await assertNothingLost(t, busy); // by whoever signed in before
+    await assertFinal(t);
+  },
+);
+
+test.serial(
+  'what all these meshes leave when the last one has stopped is whole, and nothing is left to do',
+  async (t) => {
+    const { mesh } = now;
+    t.is(await mesh.stop(), 0, mesh.stderr());
+    t.deepEqual(await brokenInvariants(), []);
   },
 );
 
 /** By itself, without complaint, and in time: what running turns are given, and no longer than a start takes beside that. */
-async function assertStops(t: ExecutionContext, { mesh, startMs }: Busy, how: 'SIGTERM' | 'SIGINT', graceMs: number) {
+async function assertStops(t: ExecutionContext, how: 'SIGTERM' | 'SIGINT', graceMs: number): Promise<void> {
+  const { mesh, startMs } = now;
   const from = performance.now();
   t.is(await mesh.stop(how), 0, mesh.stderr());
   const tookMs = performance.now() - from;
