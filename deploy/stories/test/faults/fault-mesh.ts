@@ -25,7 +25,8 @@ export const fullLength = process.env.PARLEY_FAULTS === 'full';
 /** For the short form alone: at full length it is the ordinary leases and deadlines that have to run out. */
 const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', KAFKA_STALLED_AFTER_MS: '5000' };
 
-const lookAgainMs = 200;
+/** Each look reads all rows there are. */
+const lookAgainMs = 500;
 
 /** Where logs stay when the mesh has gone. */
 const keptLogs = process.env.PARLEY_FAULT_LOGS;
