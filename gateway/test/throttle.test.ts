@@ -188,7 +188,8 @@ test('what has no throttle may be sent as often as one likes', async (t) => {
     },
   });
   const token = await identity.signIn('s-1');
-  const sends = Array.from({ length: 300 }, (_, i) =>
+  const count = 100; // more than any throttle of the contract allows
+  const sends = Array.from({ length: count }, (_, i) =>
     ask('mutation ($id: Int!) { sendMessage(input: {sessionId: $id, text: "Hello"}) { id } }', {
       token,
       variables: { id: i % 5 },
@@ -198,5 +199,5 @@ test('what has no throttle may be sent as often as one likes', async (t) => {
     t.is(answer.status, 200);
     t.is(answer.headers.get('ratelimit'), null);
   }
-  t.is(reached.length, 300);
+  t.is(reached.length, count);
 });

@@ -8,9 +8,10 @@ const root = join(import.meta.dirname, '../../..');
 
 for (const name of ['gateway', 'identity', 'agent', 'session', 'evaluation']) {
   test(`${name} alone names all that is wrong with its own settings and its surroundings in one message`, async (t) => {
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
     const folder = name === 'gateway' ? name : `services/${name}`;
     const child = spawn(process.execPath, [join(root, folder, 'src/main.ts')], {
-      env: { PATH: process.env.PATH, NODE_ENV: 'production', [`${name.toUpperCase()}_OPS_PORT`]: 'some' },
+      env: { PATH, NODE_COMPILE_CACHE, NODE_ENV: 'production', [`${name.toUpperCase()}_OPS_PORT`]: 'some' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     t.teardown(() => child.kill('SIGKILL'));
