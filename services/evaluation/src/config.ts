@@ -7,6 +7,8 @@ export interface EvaluationConfig {
   opsPort: number;
   /** Judgements under way at once in this process. Default 8. */
   concurrency: number;
+  /** Judgements of one tenant under way at once, over all replicas; its others wait. Default 4. */
+  perTenant: number;
   /** How long one request for a judgement may take, in ms. Default 120,000. */
   judgeTimeoutMs: number;
   /** How long a process may be silent before another takes its judgements, in ms. Default 30,000. */
@@ -19,6 +21,7 @@ export function readEvaluationConfig(env: Environment): EvaluationConfig {
     EVALUATION_RPC_PORT: port.default(0),
     EVALUATION_OPS_PORT: port.default(0),
     EVALUATION_CONCURRENCY: positiveInt.default(8),
+    EVALUATION_PER_TENANT: positiveInt.default(4),
     EVALUATION_JUDGE_TIMEOUT_MS: positiveInt.default(120_000),
     EVALUATION_LEASE_MS: positiveInt.default(30_000),
   });
@@ -26,6 +29,7 @@ export function readEvaluationConfig(env: Environment): EvaluationConfig {
     rpcPort: settings.EVALUATION_RPC_PORT,
     opsPort: settings.EVALUATION_OPS_PORT,
     concurrency: settings.EVALUATION_CONCURRENCY,
+    perTenant: settings.EVALUATION_PER_TENANT,
     judgeTimeoutMs: settings.EVALUATION_JUDGE_TIMEOUT_MS,
     leaseMs: settings.EVALUATION_LEASE_MS,
   };

@@ -58,6 +58,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     database,
     kind: judgeKind,
     concurrency: config.concurrency,
+    perTenantLimit: config.perTenant,
     leaseMs: config.leaseMs,
     // Session or agent being away is no fault of the session's: it stays due until they are back.
     maxAttempts: 1_000,

@@ -1,7 +1,8 @@
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
-import { usual } from './neighbours.ts';
+import { answering, modelJudgement, usual } from './neighbours.ts';
 
 test("a suspended tenant's judgement waits, and goes on as soon as the suspension is lifted", async (t) => {
   const mesh = await evaluationMesh(t);
@@ -45,4 +46,29 @@ test('while identity is away a judgement waits for it', async (t) => {
   t.deepEqual(await mesh.counts(), { evaluations: 0, jobs: 1 });
   await bringBack();
   await mesh.evaluationOf(1);
+});
+
+test("a tenant's ended sessions leave places for another's", async (t) => {
+  const mesh = await evaluationMesh(t, { EVALUATION_CONCURRENCY: '3', EVALUATION_PER_TENANT: '2' });
+  const gate = createGate();
+  t.teardown(() => gate.open());
+  mesh.answers.unshift(async (...asked) => {
+    await gate.pass();
+    return answering(modelJudgement)(...asked);
+  });
+  mesh.answers.splice(1, 1); // all are held
+  const sessionIds = [1, 2, 3, 4, 5, 6];
+  for (const sessionId of sessionIds) mesh.transcripts.set(sessionId, usual);
+  await mesh.deliver(...sessionIds.map((sessionId) => sessionEnded(sessionId)));
+  await eventually('as many as one tenant may', () => mesh.asked.length === 2);
+
+  mesh.tenants.set(2, { deleted: true }); // its judgement is over as soon as it has begun
+  await mesh.deliver(sessionEnded(7, { tenantId: 2 }));
+  const left = () => mesh.database.transactShared(({ knex }) => knex('jobs').where({ tenant_id: 2 }));
+  await eventually("the other tenant's has had its turn", async () => (await left()).length === 0);
+  t.is(mesh.asked.length, 2);
+
+  gate.open();
+  await Promise.all(sessionIds.map((sessionId) => mesh.evaluationOf(sessionId)));
+  t.is(mesh.asked.length, 6);
 });
