@@ -113,6 +113,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       database,
       kind,
       concurrency: 1,
+      perTenantLimit: 50,
       log: createLogger('jobs test', { LOG_LEVEL: 'silent' }),
       prepare: async ({ knex }) => (await knex('effects').pluck('name')).join(),
       async handler(run) {

@@ -96,6 +96,9 @@ export function wireSession(config: SessionConfig, around: Engines, log: Logger,
     database,
     kind: expiryKind,
     concurrency: 8,
+    perTenantLimit: {
+      unlimitedBecause: 'each is a short transaction, nobody waits for it, and it comes a day after the last event',
+    },
     // Whatever was in the way may be gone tomorrow; an idle session must not live for ever for it.
     maxAttempts: 1_000_000,
     stopGraceMs: config.stopGraceMs,
@@ -108,6 +111,7 @@ export function wireSession(config: SessionConfig, around: Engines, log: Logger,
     database,
     kind: endTenantKind,
     concurrency: 2,
+    perTenantLimit: { unlimitedBecause: 'a tenant has one such job in all' },
     // Whatever is in the way, nothing may go on for a tenant that is gone.
     maxAttempts: 1_000_000,
     leaseMs: config.settings.leaseMs,

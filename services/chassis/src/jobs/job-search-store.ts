@@ -10,8 +10,47 @@ import {
   rowsBy,
 } from './job-rows.ts';
 
-/** How many jobs of one tenant a search claims at once; with the appends under way it stays below the margin. */
-const tenantBatch = 16;
+/** The greatest id that a tenant can have. */
+const maxTenantId = 2_147_483_647;
+
+/**
+ * Walks through the index of waiting jobs by tenant and key, one look-up a step: from the first job of a key to that of the
+ * next key, and to the next tenant as soon as one of them can run. A tenant's steps are as many as it has keys that run or wait
+ * for their time, however many jobs wait behind them. It ends with the last tenant wanted, since a recursion is read lazily.
+ */
+const tenantsWithRoomSql = `
+  with recursive walk as (
+    (select tenant_id, key, ${canRun('first')} from (
+       select jobs.tenant_id, jobs.key, jobs.run_at from jobs
+       where jobs.kind = :kind and jobs.state = 'queued' and jobs.tenant_id > cast(:from as integer)
+         and jobs.tenant_id <= cast(:upTo as integer)
+       order by jobs.tenant_id, jobs.key, jobs.id limit 1) as first)
+    union all
+    select next.tenant_id, next.key, ${canRun('next')}
+    from walk cross join lateral (
+      (select jobs.tenant_id, jobs.key, jobs.run_at from jobs
+       where not walk.can_run and jobs.kind = :kind and jobs.state = 'queued' and jobs.tenant_id = walk.tenant_id
+         and jobs.key > walk.key
+       order by jobs.tenant_id, jobs.key, jobs.id limit 1)
+      union all
+      (select jobs.tenant_id, jobs.key, jobs.run_at from jobs
+       where jobs.kind = :kind and jobs.state = 'queued' and jobs.tenant_id > walk.tenant_id
+         and jobs.tenant_id <= cast(:upTo as integer)
+       order by jobs.tenant_id, jobs.key, jobs.id limit 1)
+      limit 1
+    ) as next
+  )
+  select tenant_id from walk
+  where can_run
+    and (select count(*) from jobs where kind = :kind and state = 'running' and jobs.tenant_id = walk.tenant_id) < :limit
+  limit :most`;
+
+/** Whether the first waiting job of a key is due and no other one of the key runs. */
+function canRun(head: string): string {
+  return `${head}.run_at <= (select parley_now()) and not exists (
+      select 1 from jobs as other where other.kind = :kind and other.key = ${head}.key and other.state = 'running'
+    ) as can_run`;
+}
 
 /** What finds, among the jobs of one kind, those that nobody is at. */
 export function jobSearchStore(knex: Knex.Transaction, kind: string) {
@@ -61,18 +100,19 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       return found.map(fromRow);
     },
 
-    /** Tenants with due jobs and room below their limit, those that wait longest first. */
-    async listTenantsWithRoom(limit: number): Promise<number[]> {
-      const tenants = await rows<{ tenant_id: number }>(
-        `select tenant_id from (
-           select tenant_id, min(id) as first from jobs
-           where kind = :kind and state = 'queued' and run_at <= parley_now() and tenant_id is not null group by tenant_id
-         ) as waiting
-         where (select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = waiting.tenant_id) < :limit
-         order by first limit 50`,
-        { kind, limit },
-      );
-      return tenants.map(({ tenant_id }) => tenant_id);
+    /**
+     * Tenants with room below their limit and a job that can run now, in the order of their ids from the one after `after` on
+     * and round to it: whoever passes the last tenant served takes from all of them in turn. One that has only jobs behind
+     * running ones is none of them.
+     */
+    async listTenantsWithRoom(limit: number, after: number, count: number): Promise<number[]> {
+      const listed = await tenantsBetween(after, maxTenantId, count);
+      return listed.length < count ? [...listed, ...(await tenantsBetween(0, after, count - listed.length))] : listed;
+
+      async function tenantsBetween(from: number, upTo: number, most: number): Promise<number[]> {
+        const tenants = await rows<{ tenant_id: number }>(tenantsWithRoomSql, { kind, limit, from, upTo, most });
+        return tenants.map(({ tenant_id }) => tenant_id);
+      }
     },
 
     /** Makes this transaction the only one that claims jobs of these tenants, until it ends. */
@@ -97,14 +137,23 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       return row?.locked === true;
     },
 
-    /** Claims due jobs that are first of their key: of locked tenants up to their limit. */
-    async claimOfTenants(tenantIds: number[], limit: number, claim: Claim, count: number): Promise<ClaimedJob[]> {
+    /**
+     * Claims due jobs that are first of their key, of locked tenants up to their limit: one of each tenant in the order given,
+     * the oldest first, then a second one of each, up to `share`.
+     */
+    async claimOfTenants(
+      tenantIds: number[],
+      { limit, share, count }: { limit: number; share: number; count: number },
+      claim: Claim,
+    ): Promise<ClaimedJob[]> {
       return claimHeads(
-        `select heads.id from unnest(cast(:tenantIds as integer[])) as tenant cross join lateral (
-           ${dueHeads('and jobs.tenant_id = tenant')} order by id limit least(${tenantBatch}, greatest(0, :limit - (
-             select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = tenant)))
-         ) as heads order by id limit :count`,
-        { tenantIds, limit, count, ...claim },
+        `select heads.id from unnest(cast(:tenantIds as integer[])) with ordinality as listed (tenant, place) cross join lateral (
+           select oldest.id, row_number() over (order by oldest.id) as turn from (
+             ${dueHeads('and jobs.tenant_id = tenant')} order by id limit least(cast(:share as integer), greatest(0, :limit - (
+               select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = tenant)))
+           ) as oldest
+         ) as heads order by heads.turn, listed.place limit :count`,
+        { tenantIds, limit, share, count, ...claim },
       );
     },
 

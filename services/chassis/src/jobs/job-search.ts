@@ -24,6 +24,8 @@ export interface JobSearchOptions {
 export interface JobSearch {
   /** How long the oldest runnable job has waited, in ms, as last seen. */
   readonly oldestDueMs: number;
+  /** No place was left when it looked last: the next one that is free goes to whoever's turn it is. */
+  readonly lacksPlace: boolean;
   start(): void;
   stop(): Promise<void>;
   /** Searches in so many ms at the latest. */
@@ -32,6 +34,7 @@ export interface JobSearch {
   placeFreed(): void;
 }
 
+/** How many jobs one search claims at most; with the appends under way it stays below the margin of a tenant's limit. */
 const batch = 16;
 
 export function jobSearch(options: JobSearchOptions): JobSearch {
@@ -41,7 +44,11 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   let dueAtMs = Number.POSITIVE_INFINITY;
   let searching: Promise<void> | undefined;
   let lackedPlace = false;
+  /** A place has been freed since the last search, which lacked one. */
+  let freedForOthers = false;
   let oldestDueMs = 0;
+  /** The tenant that was served last: the next search begins behind it. */
+  let servedTenantId = 0;
 
   function within(ms: number): void {
     const atMs = performance.now() + ms;
@@ -68,44 +75,59 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   }
 
   async function search(): Promise<void> {
-    if (options.capacity() <= 0) {
+    const free = Math.min(batch, options.capacity());
+    if (free <= 0) {
       lackedPlace = true;
       return;
     }
+    // Where places are short they are kept before it looks, or jobs appended meanwhile would take each one that is freed.
+    const kept = freedForOthers ? free : 0;
+    freedForOthers = false;
+    options.keepPlaces(kept);
     try {
-      const { nextDueMs, wanted, found } = await database.transactShared(async (db) => {
+      const { nextDueMs, mayBeMore } = await database.transactShared(async (db) => {
         const store = jobSearchStore(db.knex, kind);
         const { expired, ...seen } = await store.look();
         oldestDueMs = Math.max(0, -(seen.oldestDueMs ?? 0));
         const due = seen.oldestDueMs !== undefined;
-        const wanted = expired || due ? Math.max(0, Math.min(batch, options.capacity())) : 0;
-        if (wanted === 0) return { nextDueMs: seen.nextDueMs, wanted: expired || due ? 0 : 1, found: 0 };
-        options.keepPlaces(wanted);
+        if (!expired && !due) return { nextDueMs: seen.nextDueMs, mayBeMore: false };
+        options.keepPlaces(kept);
+        const places = kept || Math.min(batch, options.capacity());
+        if (places <= 0) return { nextDueMs: seen.nextDueMs, mayBeMore: true };
+        options.keepPlaces(places);
 
-        const tenantIds = due && perTenantLimit !== undefined ? await store.listTenantsWithRoom(perTenantLimit) : [];
+        const limit = due ? perTenantLimit : undefined;
+        const tenantIds = limit === undefined ? [] : await store.listTenantsWithRoom(limit, servedTenantId, places);
         if (tenantIds.length > 0) await store.lockTenants(tenantIds);
 
         const claimedAtMs = performance.now();
-        const claimed = expired ? await store.takeOver(claim, maxAttempts, wanted) : [];
+        const claimed = expired ? await store.takeOver(claim, maxAttempts, places) : [];
         const exhausted = expired ? await store.findExhausted(maxAttempts) : [];
-        if (due && tenantIds.length > 0 && perTenantLimit !== undefined && claimed.length < wanted) {
-          claimed.push(...(await store.claimOfTenants(tenantIds, perTenantLimit, claim, wanted - claimed.length)));
+        let moreOfTenants = tenantIds.length === places;
+        if (limit !== undefined && tenantIds.length > 0 && claimed.length < places) {
+          const count = places - claimed.length;
+          const share = Math.ceil(count / tenantIds.length);
+          const served = await store.claimOfTenants(tenantIds, { limit, share, count }, claim);
+          claimed.push(...served);
+          const counts = tenantIds.map((tenantId) => served.filter((job) => job.tenantId === tenantId).length);
+          servedTenantId = tenantIds[counts.findLastIndex((served) => served > 0)] ?? servedTenantId;
+          moreOfTenants ||= counts.includes(share);
         }
-        if (due && claimed.length < wanted) {
+        if (due && claimed.length < places) {
           const tenantless = perTenantLimit !== undefined;
-          claimed.push(...(await store.claimAny(claim, wanted - claimed.length, { tenantless })));
+          claimed.push(...(await store.claimAny(claim, places - claimed.length, { tenantless })));
         }
         db.afterCommit(() => {
           options.keepPlaces(0);
           for (const job of claimed) options.begin(job, claimedAtMs);
           for (const job of exhausted) options.exhausted(job);
         });
-        return { nextDueMs: seen.nextDueMs, wanted, found: claimed.length };
+        return { nextDueMs: seen.nextDueMs, mayBeMore: moreOfTenants || claimed.length >= places };
       });
       if (nextDueMs !== undefined) within(nextDueMs);
-      if (found >= wanted) {
+      if (mayBeMore) {
         lackedPlace = options.capacity() <= 0;
-        if (!lackedPlace) within(0); // there may be more
+        if (!lackedPlace) within(0);
       }
     } finally {
       options.keepPlaces(0);
@@ -115,6 +137,9 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   return {
     get oldestDueMs() {
       return oldestDueMs;
+    },
+    get lacksPlace() {
+      return lackedPlace;
     },
     start() {
       stopped = false;
@@ -129,6 +154,7 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
     placeFreed() {
       if (!lackedPlace || options.capacity() <= 0) return;
       lackedPlace = false;
+      freedForOthers = true;
       within(0);
     },
   };

@@ -39,4 +39,15 @@ export const jobsMigrations: Migration[] = [
       await knex.raw(`create index jobs_running on jobs (kind, tenant_id) where state = 'running'`);
     },
   },
+  {
+    name: 'jobs-002-heads-of-tenants',
+    async up(knex) {
+      // The first waiting job of each key, tenant by tenant: by it the search passes over all that waits behind others.
+      await knex.raw(`create index jobs_heads_of_tenant on jobs (kind, tenant_id, key, id)
+        where state <> 'running' and state <> 'failed' and run_at <= created_at`);
+      // Jobs that had to wait for a time are not among those, but here, where the ones that are due come first.
+      await knex.raw(`create index jobs_delayed_of_tenant on jobs (kind, tenant_id, run_at, id)
+        where state <> 'running' and state <> 'failed' and run_at > created_at`);
+    },
+  },
 ];

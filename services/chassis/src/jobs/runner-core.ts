@@ -21,13 +21,13 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     database,
     kind,
     concurrency,
-    perTenantLimit,
     leaseMs = 30_000,
     maxAttempts = 3,
     notifier,
     log,
     stopGraceMs = 15_000,
   } = options;
+  const perTenantLimit = typeof options.perTenantLimit === 'number' ? options.perTenantLimit : undefined;
   const owner = randomUUID();
   const claim = { owner, leaseMs };
   const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;
@@ -87,7 +87,9 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     if (!(await store.end(job, ending))) return false;
     if (lease) lease.ending = true;
     const claimedAtMs = performance.now();
-    const mayClaim = accepting && (lease ? leases.has(lease) : capacity() > 0);
+    // Where others wait for a place, it is not the next job of this key that gets it: a tenant whose sessions always have
+    // another job would keep its places for as long.
+    const mayClaim = accepting && !search.lacksPlace && (lease ? leases.has(lease) : capacity() > 0);
     const { next, waiting } = mayClaim
       ? await store.claimNext(job, claim, perTenantLimit)
       : { next: undefined, waiting: accepting };

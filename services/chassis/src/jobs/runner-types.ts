@@ -10,8 +10,12 @@ export interface RunnerOptions {
   kind: string;
   /** How many jobs this process does at once. */
   concurrency: number;
-  /** How many jobs of one tenant may run at once over all replicas. Default: as many as there are places. */
-  perTenantLimit?: number | undefined;
+  /**
+   * How many jobs of one tenant may run at once over all replicas, so that nobody's load takes all places; beyond it, and where
+   * places are short, tenants are served in turn. A kind without a limit says why nobody can wait long for it; its jobs are
+   * claimed in the order of their ids.
+   */
+  perTenantLimit: number | { unlimitedBecause: string };
   /** How long a process may be silent before another takes its jobs, in ms. Renewed every third of it. Default 30 s. */
   leaseMs?: number | undefined;
   /** How many attempts a job has; a handover begins a new one, but never exhausts the job. Default 3. */

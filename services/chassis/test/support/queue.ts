@@ -40,6 +40,7 @@ export async function startRunner(
     database,
     kind,
     concurrency: 100,
+    perTenantLimit: { unlimitedBecause: 'only tests of the limit have one' },
     searchIntervalMs: never,
     stopGraceMs: 0,
     backoffMs: () => 0,

@@ -1,0 +1,119 @@
+import type { ExecutionContext } from 'ava';
+import type { Database } from '../src/database/types.ts';
+import { jobSearchStore } from '../src/jobs/job-search-store.ts';
+import { jobs } from '../src/jobs/jobs.ts';
+import { eventually } from '../src/testing/eventually.ts';
+import { onEveryDatabase } from '../src/testing/every-database.ts';
+import { createGate } from '../src/testing/gate.ts';
+import { effectsSchema, kind, type Run, startRunner } from './support/queue.ts';
+
+/** Beyond those of the tenants that have only blocked jobs. */
+const stranger = 1_000_000;
+
+/** Each of so many tenants gets one running job, held by nobody here, and so many queued behind it. */
+async function blockedTenants(database: Database, tenants: number, behind: number): Promise<void> {
+  await database.transactShared(async ({ knex }) => {
+    await knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, state, attempt, run_at, created_at, lease_owner, lease_token, lease_until)
+       select :kind, 'k' || tenant, tenant, '"held"', 'running', 1, parley_now(), parley_now(),
+              'elsewhere', gen_random_uuid(), parley_now() + interval '1 hour'
+         from generate_series(1, cast(:tenants as integer)) as tenant`,
+      { kind, tenants },
+    );
+    await knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, 'k' || tenant, tenant, '"blocked"', parley_now(), parley_now()
+         from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:behind as integer))`,
+      { kind, tenants, behind },
+    );
+    await knex.raw('analyze jobs');
+  });
+}
+
+/** Queues jobs of keys of their own, which nobody claims as they are appended. */
+function queue(database: Database, tenantId: number, count: number, key = (n: number) => `${tenantId}-${n}`) {
+  return database.transact(tenantId, async (db) => {
+    for (let n = 1; n <= count; n++) await jobs(db).append({ kind, key: key(n), data: `${tenantId}` });
+  });
+}
+
+onEveryDatabase(({ test, testSchema }) => {
+  for (const tenants of [10, 51, 2_000]) {
+    test(`all jobs of a tenant begin beside ${tenants} tenants whose jobs wait behind running ones`, async (t) => {
+      const database = await testSchema(t, effectsSchema);
+      await blockedTenants(database, tenants, 1);
+      await queue(database, stranger, 24);
+      const begun: number[] = [];
+      const gate = createGate();
+      await startRunner(
+        t,
+        database,
+        ({ tenantId }) => {
+          begun.push(tenantId);
+          return gate.pass();
+        },
+        { perTenantLimit: 50 },
+      );
+      await eventually('all of them run', () => begun.length === 24);
+      gate.open();
+      t.deepEqual(new Set(begun), new Set([stranger]));
+    });
+  }
+
+  test('to find who can run costs the same however many jobs wait behind the running ones', async (t) => {
+    const [few, many] = [await testSchema(t, effectsSchema), await testSchema(t, effectsSchema)];
+    await blockedTenants(few, 100, 1);
+    await blockedTenants(many, 100, 100);
+    for (const database of [few, many]) await queue(database, stranger, 1);
+    const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
+    // A deeper index and rows in more places count for something, 100 times the rows for nothing.
+    t.true(blocks.many < 3 * blocks.few, JSON.stringify(blocks));
+  });
+
+  test('where places are short, tenants are served in turn, whatever each has waiting', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const served: number[] = [];
+    const work = ({ tenantId }: Run) => void served.push(tenantId);
+    for (const [tenantId, count] of [
+      [1, 12],
+      [2, 3],
+      [3, 3],
+    ] as const) {
+      await queue(database, tenantId, count);
+    }
+    await startRunner(t, database, work, { perTenantLimit: 5, concurrency: 1 });
+    await eventually('all are served', () => served.length === 18);
+    t.deepEqual(served.slice(0, 9), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
+  });
+
+  test('a key with a long queue gives its place to another tenant where places are short', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const served: number[] = [];
+    await queue(database, 1, 10, () => 'one key');
+    await queue(database, 2, 1);
+    const work = ({ tenantId }: Run) => void served.push(tenantId);
+    await startRunner(t, database, work, { perTenantLimit: 5, concurrency: 1 });
+    await eventually('the other tenant is served', () => served.includes(2));
+    t.deepEqual(served.slice(0, 2), [1, 2]);
+    await eventually('all are served', () => served.length === 11);
+  });
+});
+
+/** How many blocks the statement that lists tenants touches. */
+function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
+  return database.transactShared(async (db) => {
+    const sent: { sql: string; bindings: unknown[] }[] = [];
+    const listener = (query: { sql: string; bindings: unknown[] }) => void sent.push(query);
+    db.knex.on('query', listener);
+    t.deepEqual(await jobSearchStore(db.knex, kind).listTenantsWithRoom(50, 0, 1), [stranger]);
+    db.knex.removeListener('query', listener);
+    t.is(sent.length, 1);
+    const [{ sql, bindings } = { sql: '', bindings: [] }] = sent;
+    const { rows } = await db.knex.raw(
+      `explain (analyze, buffers, format json) ${sql.replaceAll(/\$\d+/g, '?')}`,
+      bindings as string[],
+    );
+    const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
+    return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  });
+}
