@@ -1,5 +1,6 @@
 import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Environment, httpUrl, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { turnsAtOnceSetting } from '@parley/chassis/turns-at-once';
 import type { DocumentationUrls } from './catalogue.ts';
 import { type ModelSettings, modelSettingsOf, modelSettingsShape } from './models/model-settings.ts';
 
@@ -30,6 +31,7 @@ export function readAgentConfig(env: Environment): AgentConfig {
     AGENT_STT_LANGUAGE_CATALOG_URL: httpUrl.default('https://github.com/openai/whisper#available-models-and-languages'),
     AGENT_LIPSYNC_DOCS_URL: httpUrl.default('https://github.com/met4citizen/TalkingHead'),
     AGENT_MAX_ANSWER_BYTES: positiveInt.default(defaultMaxAnswerBytes),
+    ...turnsAtOnceSetting,
     ...modelSettingsShape,
   });
   return {
@@ -42,6 +44,6 @@ export function readAgentConfig(env: Environment): AgentConfig {
       sttLanguageCatalogUrl: read.AGENT_STT_LANGUAGE_CATALOG_URL,
       lipsyncModuleDocsUrl: read.AGENT_LIPSYNC_DOCS_URL,
     },
-    models: modelSettingsOf(read),
+    models: modelSettingsOf(read, read.SESSION_TURNS_AT_ONCE),
   };
 }

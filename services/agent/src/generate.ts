@@ -35,6 +35,7 @@ export async function generate(
   const model = await ports.chooseModel(agent, caller);
   const { providerId, modelId, offline } = model;
   if (offline) return { text: '', offline, tokensIn: 0, tokensOut: 0, providerId, modelId };
+  using _place = await model.admit(caller.tenantId, signal);
   try {
     const { text, tokensIn, tokensOut } = await model.generate(request, { signal });
     return { text, offline, tokensIn, tokensOut, providerId, modelId };

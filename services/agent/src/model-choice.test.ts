@@ -1,7 +1,6 @@
 import test from 'ava';
 import { modelChooser } from './model-choice.ts';
-import type { Model } from './models/model.ts';
-import type { ModelChoice, ModelDescription } from './models/models.ts';
+import type { ChosenModel, ModelChoice, ModelDescription } from './models/models.ts';
 import type { TenantOverrides } from './tenant-overrides.ts';
 
 const caller = { kind: 'service', service: 'session', tenantId: 1, requestId: 'r' } as const;
@@ -19,12 +18,13 @@ function chooserOver(providerIds: string[], wish: { provider: string; model: str
     throw new Error('Nothing is asked of it here');
   };
   const models = {
-    choose: ({ providerOverride, modelOverride }: ModelChoice = {}): Model => ({
+    choose: ({ providerOverride, modelOverride }: ModelChoice = {}): ChosenModel => ({
       providerId: providerOverride ?? providerIds[0] ?? '',
       modelId: modelOverride ?? 'its own',
       offline: false,
       stream: never,
       generate: never,
+      admit: never,
     }),
     describe: (): ModelDescription[] =>
       providerIds.map((providerId) => ({ providerId, modelId: 'its own', offline: false, text: '' })),

@@ -1,14 +1,13 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import type { Agent } from './agent.ts';
-import type { Model } from './models/model.ts';
-import type { Models } from './models/models.ts';
+import type { ChosenModel, Models } from './models/models.ts';
 import type { TenantOverrides } from './tenant-overrides.ts';
 
 /** The model that answers for an agent. */
 export type ModelChooser = (
   agent: Pick<Agent, 'llmProviderOverride' | 'llmModelOverride'>,
   caller: TenantCaller,
-) => Promise<Model>;
+) => Promise<ChosenModel>;
 
 /** The one provider whose model can be chosen too. */
 const manyModels = 'CLOUD_HOSTED_MODELS';

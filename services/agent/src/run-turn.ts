@@ -33,6 +33,8 @@ export async function* runTurn(
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const model = await ports.chooseModel(agent, caller);
   const request = { system: systemPrompt(agent), messages: history };
+  // Neither the model's time limits nor the turn's run before the model is asked.
+  using _place = await model.admit(caller.tenantId, signal);
   yield { type: 'asking', contextTokens: estimateRequestTokens(request) };
   try {
     for await (const event of model.stream(request, { signal })) {

@@ -38,6 +38,7 @@ export function agent(config: AgentConfig, around: Surroundings): Unit {
   });
   const models = createModels(config.models, log);
   const modelsPart: Part = { name: 'models', start: async () => undefined, stop: () => models.close() };
+  metrics.gauge('parley_agent_model_calls_waiting', 'Calls of models that wait for a place', () => models.waiting);
   const app = createApp({
     database,
     readAgent: agentReader(database),

@@ -8,7 +8,7 @@ import { type App, createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
 import type { NewAgent } from '../src/create-agent.ts';
-import { offlineModel } from '../src/models/offline-model.ts';
+import { createModels, type Models } from '../src/models/models.ts';
 
 export interface AgentApp {
   app: App;
@@ -18,15 +18,20 @@ export interface AgentApp {
 /** The use cases on a schema of the test's own, answered for by the offline model. */
 export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   const database = await testSchema(t, agentSchema);
-  const model = offlineModel();
+  const models = offlineModels();
   const app = createApp({
     database,
     readAgent: agentReader(database),
-    chooseModel: async () => model,
+    chooseModel: async () => models.choose(),
     catalogue: builtInCatalogue,
     documentation: readAgentConfig({}).documentation,
   });
   return { app, database };
+}
+
+/** The offline model alone, which says everything at once. */
+export function offlineModels(): Models {
+  return createModels({ callsAtOnce: 1, offlineWordPaceMs: 0 }, { warn: () => undefined });
 }
 
 /** A user who is in a tenant. */

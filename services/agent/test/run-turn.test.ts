@@ -1,3 +1,4 @@
+import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import { Role } from '@parley/protos/parley/agent/v1/agent';
 import test from 'ava';
@@ -103,6 +104,32 @@ test('a model that does not begin in time has timed out', async (t) => {
   const { texts, error } = await turn(unit, id);
   t.deepEqual(texts, []);
   t.like(error, { kind: 'unavailable', reason: 'TURN_TIMEOUT' });
+});
+
+test('turns beyond the places wait without being asked, for longer than a first word may take, and are answered', async (t) => {
+  const firstTokenMs = 2_000;
+  const next = createGate();
+  const unit = await unitOn(t, (_body, index) => (index === 0 ? { text: ['one ', 'two'], beforeDelta: next } : {}), {
+    SESSION_TURNS_AT_ONCE: '1',
+    HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: String(firstTokenMs),
+  });
+  const { id } = await made(unit, owner);
+  const other = await made(unit, inTenant(2));
+  const heard = createGate();
+  const first = turn(unit, id, { onText: () => heard.open() });
+  next.release();
+  await heard.pass();
+  const waiting = [turn(unit, id), turn(unit, id), turn(unit, other.id, { caller: inTenant(2) })];
+  const gone = new AbortController();
+  const givenUp = turn(unit, id, { signal: gone.signal });
+  const fromMs = performance.now();
+  await eventually('a first word would be late', () => performance.now() - fromMs > 1.2 * firstTokenMs);
+  gone.abort();
+  t.like(await givenUp, { asking: undefined, error: { name: 'AbortError' } });
+  t.is(unit.server.requests.length, 1);
+  next.open();
+  for (const { finished, asking } of await Promise.all([first, ...waiting])) t.truthy(finished && asking);
+  t.is(unit.server.requests.length, 4);
 });
 
 test('cancelling a turn before its first word cancels the request to the model', async (t) => {

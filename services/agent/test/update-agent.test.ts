@@ -8,8 +8,7 @@ import { agentSchema } from '../src/agent-schema.ts';
 import { createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
-import { offlineModel } from '../src/models/offline-model.ts';
-import { ada, agentApp, all, inTenant } from './agent-app.ts';
+import { ada, agentApp, all, inTenant, offlineModels } from './agent-app.ts';
 
 const owner = inTenant(1);
 
@@ -186,7 +185,7 @@ test('updates at the same time all take effect, and each is recorded against wha
   const second = createApp({
     database: replica,
     readAgent: agentReader(replica),
-    chooseModel: async () => offlineModel(),
+    chooseModel: async () => offlineModels().choose(),
     catalogue: builtInCatalogue,
     documentation: readAgentConfig({}).documentation,
   });

@@ -1,11 +1,15 @@
 import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { turnsAtOnceSetting } from '@parley/chassis/turns-at-once';
 
 /** What the use cases need to know. */
 export interface SessionSettings {
   /** How much of a conversation a model is sent, in estimated tokens. Default 6,000. */
   historyTokens: number;
-  /** How long one attempt at a reply may take, from its claim to its last chunk, in ms. Default 120,000. */
+  /**
+   * How long one attempt at a reply may take, from the model's request to the last chunk, in ms; for as long it may wait for
+   * that request before. Default 120,000.
+   */
   turnTimeoutMs: number;
   /** How long a process may be silent before another takes its turns, in ms. Default 30,000. */
   leaseMs: number;
@@ -44,7 +48,7 @@ export function readSessionConfig(env: Environment): SessionConfig {
     SESSION_HISTORY_TOKENS: positiveInt.default(6_000),
     SESSION_TURN_TIMEOUT_MS: positiveInt.default(120_000),
     SESSION_TURNS_PER_TENANT: positiveInt.default(50),
-    SESSION_TURNS_AT_ONCE: positiveInt.default(200),
+    ...turnsAtOnceSetting,
     SESSION_QUEUED_PER_SESSION: positiveInt.default(100),
     SESSION_IDLE_HOURS: positiveInt.default(24),
     SESSION_MAX_DAYS: positiveInt.default(30),

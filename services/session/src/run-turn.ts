@@ -62,7 +62,8 @@ async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promi
     }
   });
   const timeLimit = new AbortController();
-  const timer = setTimeout(() => timeLimit.abort(), ports.settings.turnTimeoutMs);
+  const limitTime = () => setTimeout(() => timeLimit.abort(), ports.settings.turnTimeoutMs);
+  let timer = limitTime();
   const signal = AbortSignal.any([run.signal, timeLimit.signal]);
   const onText = (text: string) => {
     if (chunks.text === '') ports.observeFirstChunk((performance.now() - beganMs) / 1000);
@@ -70,6 +71,9 @@ async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promi
   };
   const onContext = (tokens: number) => {
     contextTokens = tokens;
+    // The model is asked now: what the turn has waited for that is not the model's time.
+    clearTimeout(timer);
+    timer = limitTime();
   };
 
   try {
@@ -81,7 +85,9 @@ async function answer(ports: TurnPorts, run: TurnRun, turn: PreparedTurn): Promi
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return undefined;
     const said = chunks.text || (await shownBefore());
     if (run.signal.aborted) return cut(said);
-    const failure = timeLimit.signal.aborted ? turnFailure('TURN_TIMEOUT') : failureOf(error, chunks.text !== '');
+    const failure = timeLimit.signal.aborted
+      ? turnFailure(contextTokens === undefined && chunks.text === '' ? 'MODEL_UNAVAILABLE' : 'TURN_TIMEOUT')
+      : failureOf(error, chunks.text !== '');
     ports.log.warn(
       { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
       'a turn failed',

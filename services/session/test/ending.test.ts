@@ -241,6 +241,7 @@ test('what fails ends its turn once, with a code that says why, and without a re
     { begins: false, error: new Error('a bug'), code: 'INTERNAL' },
     { begins: true, error: null, code: 'MODEL_FAILED' },
     { begins: true, error: undefined, code: 'TURN_TIMEOUT' },
+    { begins: false, error: undefined, code: 'MODEL_UNAVAILABLE' }, // nobody has asked a model all that time
   ];
   for (const { begins, error, code } of failures) {
     agent.script = async function* (call) {
@@ -258,4 +259,26 @@ test('what fails ends its turn once, with a code that says why, and without a re
     t.is(begins ? joinedChunks(watching.events, 0) : 'partly', 'partly');
     t.is((await app.getTranscript(inTenant(1), id)).messages.length, 1);
   }
+});
+
+test('what a turn waits until its model is asked is not taken from the time that its reply may take', async (t) => {
+  const limitMs = 3_000;
+  const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: String(limitMs) } });
+  const { asking, finished, text } = await import('./scripted-agent.ts');
+  /** Resolves when the greater part of the limit has gone by. */
+  async function mostOfIt() {
+    const fromMs = performance.now();
+    await eventually('most of the limit has gone by', () => performance.now() - fromMs > 0.6 * limitMs);
+  }
+  agent.script = async function* () {
+    await mostOfIt();
+    yield asking(7);
+    await mostOfIt();
+    yield text('in time');
+    yield finished();
+  };
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  t.like(replyIn(await watching.until('the end', isEnd)), { text: 'in time', interrupted: false });
 });

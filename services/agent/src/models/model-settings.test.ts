@@ -2,7 +2,7 @@ import { readSettings, SettingsError } from '@parley/chassis/config';
 import test from 'ava';
 import { modelSettingsOf, modelSettingsShape } from './model-settings.ts';
 
-const read = (env: Record<string, string>) => modelSettingsOf(readSettings(env, modelSettingsShape));
+const read = (env: Record<string, string>) => modelSettingsOf(readSettings(env, modelSettingsShape), 200);
 
 test('without an endpoint no provider is configured', (t) => {
   t.is(read({ HOSTED_SMALL_MODEL_URL: '' }).hostedSmallModel, undefined);

@@ -30,6 +30,8 @@ export interface ProviderSettings {
 }
 
 export interface ModelSettings {
+  /** Calls that one provider gets at once from this process; more wait, fairly by tenant. */
+  callsAtOnce: number;
   hostedSmallModel?: ProviderSettings;
   /** Milliseconds between the words of the offline model: a pace that people can read. Tests take 0. */
   offlineWordPaceMs: number;
@@ -39,8 +41,11 @@ export interface ModelSettings {
  * Makes plain settings of what `readSettings` read.
  * @throws SettingsError where an endpoint is given without its model.
  */
-export function modelSettingsOf(read: z.infer<z.ZodObject<typeof modelSettingsShape>>): ModelSettings {
-  const settings: ModelSettings = { offlineWordPaceMs: 15 };
+export function modelSettingsOf(
+  read: z.infer<z.ZodObject<typeof modelSettingsShape>>,
+  callsAtOnce: number,
+): ModelSettings {
+  const settings: ModelSettings = { callsAtOnce, offlineWordPaceMs: 15 };
   if (read.HOSTED_SMALL_MODEL_URL === undefined) return settings;
   if (read.HOSTED_SMALL_MODEL_MODEL === undefined) {
     throw new SettingsError(['HOSTED_SMALL_MODEL_MODEL: is missing, and HOSTED_SMALL_MODEL_URL is set']);

@@ -7,7 +7,7 @@ const silent = { warn: () => {} };
 const small = { url: 'http://127.0.0.1:9/v1', modelId: 'small', maxOutputTokens: 10, firstTokenTimeoutMs: 1_000 };
 
 test('with nothing configured the offline model answers, and the banner says that it is no LLM', async (t) => {
-  const models = createModels({ offlineWordPaceMs: 0 }, silent);
+  const models = createModels({ callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);
 
   t.like(models.choose(), { providerId: 'OFFLINE', offline: true });
   t.like(models.choose({ providerOverride: 'DIRECT_MODEL_API', modelOverride: 'big' }), { providerId: 'OFFLINE' });
@@ -17,7 +17,7 @@ test('with nothing configured the offline model answers, and the banner says tha
 });
 
 test('a configured endpoint answers everything, with its one model', async (t) => {
-  const models = createModels({ hostedSmallModel: small, offlineWordPaceMs: 0 }, silent);
+  const models = createModels({ hostedSmallModel: small, callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);
   t.teardown(() => models.close());
 
   const choices = [
@@ -37,7 +37,9 @@ test('a configured endpoint answers everything, with its one model', async (t) =
 
 test('the banner shows where the endpoint is, and no key', (t) => {
   const hostedSmallModel = { ...small, url: 'http://user:pass@models.internal:8000/v1', key: 'secret' };
-  const text = JSON.stringify(createModels({ hostedSmallModel, offlineWordPaceMs: 0 }, silent).describe());
+  const text = JSON.stringify(
+    createModels({ hostedSmallModel, callsAtOnce: 9, offlineWordPaceMs: 0 }, silent).describe(),
+  );
 
   t.regex(text, /small at http:\/\/models\.internal:8000/u);
   t.notRegex(text, /secret|pass/u);
@@ -46,7 +48,10 @@ test('the banner shows where the endpoint is, and no key', (t) => {
 test('closing cuts what still runs and frees the connections', async (t) => {
   const server = await startModelServer({ script: { ending: 'never', text: 'One' } });
   t.teardown(() => server.stop());
-  const models = createModels({ hostedSmallModel: { ...small, url: server.url }, offlineWordPaceMs: 0 }, silent);
+  const models = createModels(
+    { hostedSmallModel: { ...small, url: server.url }, callsAtOnce: 9, offlineWordPaceMs: 0 },
+    silent,
+  );
   const running = eventsOf(models.choose().stream(ask('Count'), patiently));
   await server.until(({ counts }) => counts.running === 1);
   await models.close();

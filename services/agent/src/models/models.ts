@@ -1,3 +1,4 @@
+import { type FairPlaces, fairPlaces } from './fair-places.ts';
 import type { Model } from './model.ts';
 import type { ModelSettings, ProviderSettings } from './model-settings.ts';
 import { offlineModel } from './offline-model.ts';
@@ -20,10 +21,21 @@ export interface ModelDescription {
   text: string;
 }
 
+/** A model that takes so many calls at once. */
+export interface ChosenModel extends Model {
+  /**
+   * Waits for a place among the calls of the model's provider; the call is made when it is there, so that no time limit of the
+   * call runs before, and it is disposed of when the call is over. @throws the signal's reason, where that comes first.
+   */
+  admit: FairPlaces['admit'];
+}
+
 /** The models that this process can call. */
 export interface Models {
   /** The model for one call. An override that names a provider which is not configured is skipped. */
-  choose(choice?: ModelChoice): Model;
+  choose(choice?: ModelChoice): ChosenModel;
+  /** How many calls wait for a place. */
+  readonly waiting: number;
   /** What answers, first choice first. */
   describe(): ModelDescription[];
   /** Closes the connections to all providers, cutting what still runs. */
@@ -32,7 +44,9 @@ export interface Models {
 
 /** A configured provider: its model by id, and what it holds open. */
 interface Provider {
-  model(modelId?: string): Model;
+  model(modelId?: string): ChosenModel;
+  /** How many calls wait for a place. */
+  readonly waiting: number;
   text: string;
   close(): Promise<void>;
 }
@@ -41,7 +55,7 @@ interface Provider {
 export function createModels(settings: ModelSettings, log: ModelLog): Models {
   const providers = new Map<string, Provider>();
   if (settings.hostedSmallModel) {
-    providers.set('HOSTED_SMALL_MODEL', hostedSmallModel(settings.hostedSmallModel, log));
+    providers.set('HOSTED_SMALL_MODEL', hostedSmallModel(settings.hostedSmallModel, settings.callsAtOnce, log));
   }
   const [first = offlineProvider(settings.offlineWordPaceMs)] = providers.values();
 
@@ -49,6 +63,9 @@ export function createModels(settings: ModelSettings, log: ModelLog): Models {
     choose({ providerOverride, modelOverride } = {}) {
       const asked = providerOverride ? providers.get(providerOverride) : undefined;
       return asked ? asked.model(modelOverride ?? undefined) : first.model();
+    },
+    get waiting() {
+      return [...providers.values()].reduce((sum, { waiting }) => sum + waiting, 0);
     },
     describe() {
       const all = providers.size > 0 ? [...providers.values()] : [first];
@@ -63,21 +80,32 @@ export function createModels(settings: ModelSettings, log: ModelLog): Models {
   };
 }
 
-function hostedSmallModel(settings: ProviderSettings, log: ModelLog): Provider {
-  const connections = providerConnections(settings.url);
-  const model = tracedModel(openAICompatibleModel({ providerId: 'HOSTED_SMALL_MODEL', ...settings }, connections, log));
+function hostedSmallModel(settings: ProviderSettings, callsAtOnce: number, log: ModelLog): Provider {
+  const places = fairPlaces(callsAtOnce);
+  // As many as there are places: a call that has been let through does not wait for a connection.
+  const connections = providerConnections(settings.url, { connections: callsAtOnce });
+  const model = {
+    ...tracedModel(openAICompatibleModel({ providerId: 'HOSTED_SMALL_MODEL', ...settings }, connections, log)),
+    admit: places.admit,
+  };
   return {
     // It is one fixed model: overrides of the model do not count here.
     model: () => model,
+    get waiting() {
+      return places.waiting;
+    },
     text: `${settings.modelId} at ${new URL(settings.url).origin} (OpenAI-compatible)`,
     close: () => connections.close(),
   };
 }
 
 function offlineProvider(wordPaceMs: number): Provider {
-  const model = tracedModel(offlineModel({ wordPaceMs }));
+  // It has no connections that could be short.
+  const admit = async () => ({ [Symbol.dispose]: () => undefined });
+  const model = { ...tracedModel(offlineModel({ wordPaceMs })), admit };
   return {
     model: () => model,
+    waiting: 0,
     text: 'the built-in offline model, which is no LLM: it extracts its answers from the persona and the conversation (set HOSTED_SMALL_MODEL_URL for a real one)',
     close: async () => {},
   };

@@ -2,8 +2,8 @@ import { Pool } from 'undici';
 
 /** Bounds on what one provider may take of us. Times in milliseconds. */
 export interface ConnectionLimits {
-  /** Calls at once; more wait for a connection, within their own deadline. Default 128. */
-  connections?: number;
+  /** Calls at once. More would wait for a connection within their own deadline: let no more through. */
+  connections: number;
   /** TCP and TLS together. Default 5,000. */
   connectTimeoutMs?: number;
   /** The longest silence inside an answer. Default 30,000. */
@@ -28,9 +28,9 @@ export class NoAnswer extends Error {
  * Opens a bounded pool to the provider at `url`. Its `fetch` follows no redirect, takes no compressed answer (so an
  * answer is as large as its bytes) and does no more than the SDK needs: a POST of a string, a streamed answer.
  */
-export function providerConnections(url: string, limits: ConnectionLimits = {}): ProviderConnections {
+export function providerConnections(url: string, limits: ConnectionLimits): ProviderConnections {
   const pool = new Pool(new URL(url).origin, {
-    connections: limits.connections ?? 128,
+    connections: limits.connections,
     // A call is a connection, so that a cancelled one closes its own and nobody else's.
     pipelining: 1,
     allowH2: false,

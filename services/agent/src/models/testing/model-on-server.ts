@@ -20,7 +20,7 @@ export async function modelOn(
 ): Promise<ModelOnServer> {
   const server = await startModelServer({ script });
   const url = settings.url ?? server.url;
-  const connections = providerConnections(url, settings);
+  const connections = providerConnections(url, { connections: 128, ...settings });
   const logged: Record<string, unknown>[] = [];
   const defaults = {
     providerId: 'HOSTED_SMALL_MODEL',
