@@ -27,14 +27,15 @@ const databasePauseMs = 250;
 /**
  * Ends a turn: its message or its failure, its event, the session's figures and the job in one transaction, and with them the
  * session itself where somebody waits for that. While the database is away it is tried again for as long as the lease holds.
+ * `log` is the attempt's: it knows the ids of the pieces that were shown, which the end has to follow.
  */
 export async function finishTurn(
   ports: TurnPorts,
   run: TurnRun,
   turn: PreparedTurn,
   outcome: TurnOutcome,
+  log: SessionLog,
 ): Promise<void> {
-  const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
   const [eventId] = await log.reserve(1, turn.lastEventId, { turnIndex: turn.turnIndex, attempt: run.attempt });
   const beganMs = performance.now();
   for (;;) {

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDomainError } from '@parley/chassis/errors';
-import { compareEventIds, type EventId, eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
+import {
+  compareEventIds,
+  type EventId,
+  eventIdParts,
+  FIRST_EVENT_ID,
+  formatEventId,
+} from '@parley/chassis/event-log/event-id';
 import type { Entry, EventLog } from '@parley/chassis/event-log/event-log';
 import type { Logger } from '@parley/chassis/log';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
@@ -10,6 +16,9 @@ import { chunkEvent, type TurnOfEvent } from './session-event.ts';
 const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 const retries = 17;
+
+/** How far ahead of this process's clock that of the log may be, or that of another process which has made ids by itself. */
+const clockSkewMs = 60_000;
 
 /** What a reader finds in a session's event log. */
 export type LogItem =
@@ -55,7 +64,7 @@ function toItem(id: EventId, kind: NonNullable<SessionLogEntry['kind']>): LogIte
  */
 export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger) {
   const stream = streamOf(session);
-  let newest: EventId = '0-0';
+  let newest: EventId = FIRST_EVENT_ID;
 
   function note(ids: EventId[]): void {
     newest = ids.at(-1) ?? newest;
@@ -72,8 +81,9 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
 
     /**
      * Reserves ids for lasting events, greater than all ids of the session so far; `floor` is the newest that the database
-     * holds. While the log is away they are made from the clock: there is nobody then who could have seen greater ones but
-     * for chunks that this process has written itself.
+     * holds. While the log is away they are made from the clock, above all that this writer has been given; one that has been
+     * given nothing cannot know what chunks of another process are shown already, and stays above those by as much as clocks
+     * may differ.
      */
     async reserve(count: number, floor: EventId, turn?: TurnAttempt): Promise<EventId[]> {
       const value = { turnIndex: turn?.turnIndex, attempt: turn?.attempt ?? 0 };
@@ -85,8 +95,10 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
         return ids;
       } catch (error) {
         logger.warn({ err: error, sessionId: session.id }, 'no event ids from the log; they are made from the clock');
+        const mayBeBehind = newest === FIRST_EVENT_ID && floor !== FIRST_EVENT_ID;
+        const clockMs = Date.now() + (mayBeBehind ? clockSkewMs : 0);
         const last = eventIdParts(
-          [floor, newest, formatEventId({ ms: Date.now(), n: 0 })].sort(compareEventIds).at(-1) ?? floor,
+          [floor, newest, formatEventId({ ms: clockMs, n: 0 })].sort(compareEventIds).at(-1) ?? floor,
         );
         return Array.from({ length: count }, (_, index) => formatEventId({ ms: last.ms, n: last.n + 1 + index }));
       }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { unavailable } from '@parley/chassis/errors';
 import { compareEventIds } from '@parley/chassis/event-log/event-id';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { eventually } from '@parley/chassis/testing/eventually';
@@ -223,4 +224,35 @@ test('a turn that is cut before its second attempt says anything keeps what the 
   await eventually('the second attempt', () => agent.calls.length === 2);
   t.true(await app.interruptSession(inTenant(1), String(id)));
   t.like(replyIn(await watching.until('the reply', isReply)), { text: 'so far ', interrupted: true });
+});
+
+test('a cut reply of a lost process is kept though the log is away for a moment', async (t) => {
+  const { agent, database, replica, unit, eventLog } = await sessionMesh(t, { env });
+  await unit.stop(); // only the one that dies and the one that comes after it
+  const dyingDatabase = await replicaOf(t, database, sessionSchema);
+  const dying = await replica({ database: dyingDatabase });
+  const gate = createGate();
+  agent.script = gatedReply(gate, 'so far ', 'never');
+  const { id } = await dying.app.startSession(inTenant(1), start);
+  const watching = watch(t, dying.app, id, { after: '0' });
+  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  gate.release();
+  await watching.until('the first piece', isChunk);
+  await dyingDatabase.close();
+
+  let reads = 0;
+  const { app } = await replica({
+    eventLog: {
+      ...eventLog,
+      async read(...which) {
+        reads += 1;
+        if (reads <= 2) throw unavailable('The log is away');
+        return eventLog.read(...which);
+      },
+    },
+  });
+  t.true(await app.interruptSession(inTenant(1), String(id)));
+  const reply = await eventually('the reply', async () => (await app.getTranscript(inTenant(1), id)).messages[1]);
+  t.is(reply.text, 'so far ');
+  t.is(agent.calls.length, 1);
 });

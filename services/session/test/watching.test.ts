@@ -1,10 +1,13 @@
 import { unavailable } from '@parley/chassis/errors';
+import { compareEventIds } from '@parley/chassis/event-log/event-id';
 import type { Entry, EventLog } from '@parley/chassis/event-log/event-log';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { replicaOf } from '@parley/chassis/testing/test-schema';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
+import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import { inTenant, isChunk, isReply, isStatus, joinedChunks, replyIn, sessionMesh, watch } from './session-mesh.ts';
 
@@ -166,6 +169,38 @@ test('what was stored while the log was away is shown when it is back, and then 
   await late.until('all replies', isReply, 3);
   t.deepEqual(ids(live.events.filter((event) => !isChunk(event))), ids(late.events.filter((event) => !isChunk(event))));
 });
+
+for (const by of ['its own process', 'another process'] as const) {
+  test(`a reply that ${by} ends while the log is away, whose clock is ahead, is shown when it is back`, async (t) => {
+    const env = { SESSION_LEASE_MS: '2000' };
+    const { agent, database, replica, unit } = await sessionMesh(t, { env });
+    await unit.stop(); // only those on the log that is ahead
+    const log = leavingLog(memoryEventLog({ now: () => Date.now() + 5_000 }));
+    const ownDatabase = await replicaOf(t, database, sessionSchema);
+    const first = await replica({ eventLog: log.eventLog, database: ownDatabase });
+    const gate = createGate();
+    agent.script = gatedReply(gate, 'so far ', 'and on');
+    const { id } = await first.app.startSession(inTenant(1), start);
+    await first.app.sendMessage(inTenant(1), { sessionId: id, text: 'go' });
+    const second = await replica({ eventLog: log.eventLog });
+    const live = watch(t, second.app, id, { after: '0' });
+    gate.release();
+    await live.until('the first piece', isChunk);
+
+    log.leave();
+    if (by === 'another process') await ownDatabase.close(); // the first one can store nothing any more
+    t.true(await second.app.interruptSession(inTenant(1), String(id)));
+    await eventually('the reply is stored', async () => {
+      const [messages = []] = await second.app.listMessages(inTenant(1), [id], {});
+      return messages.length === 2;
+    });
+    log.back();
+    t.is(replyIn(await live.until('the reply', isReply)).text, 'so far ');
+    for (const [n, { eventId }] of live.events.entries()) {
+      t.true(n === 0 || compareEventIds(live.events[n - 1]?.eventId ?? '0', eventId) < 0);
+    }
+  });
+}
 
 test('what a replica stored that the log was away from alone is shown to those who watch at others', async (t) => {
   const { app, eventLog, replica } = await sessionMesh(t);
