@@ -12,7 +12,7 @@ export interface ChunkWriter {
  * not reject.
  */
 export function chunkWriter(write: (text: string) => Promise<void>): ChunkWriter {
-  const pieces: string[] = [];
+  let text = '';
   let waiting = '';
   let writing: Promise<void> | undefined;
 
@@ -27,17 +27,17 @@ export function chunkWriter(write: (text: string) => Promise<void>): ChunkWriter
   }
 
   return {
-    push(text) {
-      if (text === '') return;
-      pieces.push(text);
-      waiting += text;
+    push(piece) {
+      if (piece === '') return;
+      text += piece;
+      waiting += piece;
       writing ??= drain();
     },
     async flush() {
       await writing;
     },
     get text() {
-      return pieces.join('');
+      return text;
     },
   };
 }
