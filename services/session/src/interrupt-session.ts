@@ -9,8 +9,8 @@ import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
 /**
- * Cuts the running reply, on whichever replica it runs, and answers whether there was one. What was said of it is kept: its
- * holder stores it as the MODEL message.
+ * Cuts the running reply, on whichever replica it runs, and answers whether this call has: a reply is cut once, however often
+ * it is asked for until that has taken effect. What was said of it is kept: its holder stores it as the MODEL message.
  */
 export async function interruptSession(ports: Ports, caller: Caller, id: string): Promise<boolean> {
   const { tenantId } = callerOfSession(caller, id);
@@ -20,9 +20,8 @@ export async function interruptSession(ports: Ports, caller: Caller, id: string)
   return ports.database.transact(tenantId, async (db) => {
     assertActive(await sessionStore(db).lock(sessionId));
     await sessionStore(db).countInterrupt(sessionId);
-    const cut = await jobs(db, ports.turns).cancel({ kind: turnKind, key: String(sessionId) });
+    const begun = await jobs(db, ports.turns).cancel({ kind: turnKind, key: String(sessionId) });
     // The holder may be through with its reply when the cancellation reaches it: this it sees when it stores it.
-    if (cut) await turnStore(db).interruptFirst(sessionId);
-    return cut;
+    return begun && (await turnStore(db).interruptFirst(sessionId));
   });
 }

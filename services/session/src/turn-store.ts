@@ -186,14 +186,15 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return rows.map(openTurnFromRow);
     },
 
-    /** Notes on the session's first open turn that somebody wants no more of it. */
-    async interruptFirst(sessionId: number): Promise<void> {
-      await knex.raw(
-        `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND id = (
+    /** Notes on the session's first open turn that somebody wants no more of it. False where that is noted already. */
+    async interruptFirst(sessionId: number): Promise<boolean> {
+      const { rows } = await knex.raw(
+        `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND NOT interrupted AND id = (
            SELECT id FROM turns WHERE session_id = :sessionId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING')
-            ORDER BY turn_index LIMIT 1)`,
+            ORDER BY turn_index LIMIT 1) RETURNING id`,
         { tenantId, sessionId },
       );
+      return rows.length > 0;
     },
 
     /**

@@ -56,6 +56,26 @@ test('an interrupt of a reply that has not begun keeps an empty one; where nothi
   t.is((await app.findSession(inTenant(1), id))?.interruptCount, 2);
 });
 
+test('five interrupts of one reply cut it once, and all of them count', async (t) => {
+  const { app, agent, replica } = await sessionMesh(t);
+  const other = await replica();
+  const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
+  agent.script = gatedReply(createGate());
+  const watching = watch(t, app, id, { after });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  await eventually('the call', () => agent.calls.length === 1);
+  const cut = await Promise.all(
+    [app, other.app, app, other.app, app].map((each) => each.interruptSession(inTenant(1), String(id))),
+  );
+  t.is(cut.filter(Boolean).length, 1);
+  t.is((await app.findSession(inTenant(1), id))?.interruptCount, 5);
+  t.like(replyIn(await watching.until('the reply', isReply)), { interrupted: true });
+
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'again' });
+  await eventually('the next call', () => agent.calls.length === 2);
+  t.true(await app.interruptSession(inTenant(1), String(id)), 'the next reply is another one');
+});
+
 test('a turn is interrupted from another replica', async (t) => {
   const { app, agent, replica } = await sessionMesh(t);
   const other = await replica();
