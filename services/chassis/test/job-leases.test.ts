@@ -82,6 +82,19 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['long']);
   });
 
+  test('a lease is shorter than the time of a take-over, by what the search for it may take', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const runner = await startRunner(t, database, () => gate.pass(), { searchIntervalMs: undefined });
+    await append(database, 'a', 'k', runner);
+    const { rows } = await database.transactShared(({ knex }) =>
+      knex.raw(`select cast(extract(epoch from lease_until - parley_now()) as float8) as left from jobs`),
+    );
+    gate.open();
+    const [{ left }] = rows;
+    t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, and up to 1.9 s until the next search
+  });
+
   test('a process that hears that its lease was taken aborts the job and writes nothing of it', async (t) => {
     const database = await testSchema(t, effectsSchema);
     let reason = '';

@@ -11,23 +11,16 @@ import type { ClaimedJob } from './job-rows.ts';
 import { jobSearch } from './job-search.ts';
 import { JobHandover, LeaseLost } from './job-signals.ts';
 import { jobsStore } from './jobs-store.ts';
+import { leaseTimes } from './lease-times.ts';
 import type { JobRunner, RunnerOptions } from './runner-types.ts';
 
 /** How long handlers have, once told of the handover, before their jobs may begin elsewhere. */
 const handoverMs = 1_000;
 
 export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
-  const {
-    database,
-    kind,
-    concurrency,
-    leaseMs = 30_000,
-    maxAttempts = 3,
-    notifier,
-    log,
-    stopGraceMs = 15_000,
-  } = options;
+  const { database, kind, concurrency, maxAttempts = 3, notifier, log, stopGraceMs = 15_000 } = options;
   const perTenantLimit = typeof options.perTenantLimit === 'number' ? options.perTenantLimit : undefined;
+  const { leaseMs, searchIntervalMs } = leaseTimes(options.leaseMs ?? 30_000, options.searchIntervalMs);
   const owner = randomUUID();
   const claim = { owner, leaseMs };
   const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;
@@ -48,7 +41,7 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     claim,
     perTenantLimit,
     maxAttempts,
-    intervalMs: options.searchIntervalMs ?? 1_500,
+    intervalMs: searchIntervalMs,
     capacity,
     keepPlaces: (count) => {
       searchPlaces = count;

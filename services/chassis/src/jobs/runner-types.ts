@@ -16,7 +16,10 @@ export interface RunnerOptions {
    * claimed in the order of their ids.
    */
   perTenantLimit: number | { unlimitedBecause: string };
-  /** How long a process may be silent before another takes its jobs, in ms. Renewed every third of it. Default 30 s. */
+  /**
+   * How long a process may be silent until another with a free place has its jobs, in ms, the search for them included: their
+   * leases are that much shorter (`lease-times.ts`), and renewed three times in their course. Default 30 s.
+   */
   leaseMs?: number | undefined;
   /** How many attempts a job has; a handover begins a new one, but never exhausts the job. Default 3. */
   maxAttempts?: number | undefined;
@@ -24,7 +27,7 @@ export interface RunnerOptions {
   retryable?: ((error: unknown) => boolean) | undefined;
   /** How long a job waits after so many failed attempts, in ms. Default: 1 s, doubled up to 60 s, less up to a half. */
   backoffMs?: ((attempt: number) => number) | undefined;
-  /** How often to look for jobs that nobody claimed and leases that ran out, in ms. Default 1.5 s. */
+  /** How often to look for jobs that nobody claimed and leases that ran out, in ms. Default 1.5 s, less for short leases. */
   searchIntervalMs?: number | undefined;
   /** How long `stop` waits for jobs to end before it hands them over, in ms. Default 15 s. */
   stopGraceMs?: number | undefined;
