@@ -7,6 +7,7 @@ import { serviceDatabase } from '@parley/chassis/connect';
 import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
 import { poolSizeSetting } from '@parley/chassis/database/pool-size';
+import { eventLogSetting } from '@parley/chassis/event-log/event-log-setting';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
@@ -55,6 +56,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         LOG_LEVEL: logLevel,
         REDIS_URL: redisUrl.optional(),
         ...kafkaSettings,
+        ...eventLogSetting,
       }),
     ...unitSettings(env),
     database: () => readDatabase(env),
@@ -69,7 +71,10 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   const redis = REDIS_URL === undefined ? undefined : redisEngines(REDIS_URL, log);
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue({ log }),
-    eventLog: memoryEventLog(folder === null ? {} : { highWaterFile: join(folder, 'event-log.mark') }),
+    eventLog: memoryEventLog({
+      maxBytes: configs.mesh.EVENT_LOG_MAX_BYTES,
+      ...(folder !== null && { highWaterFile: join(folder, 'event-log.mark') }),
+    }),
   };
   const eventBus =
     kafkaBusOf(configs.mesh, log) ??

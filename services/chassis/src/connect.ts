@@ -5,6 +5,7 @@ import { readDatabaseUrls, requireDatabaseUrls } from './database/database-urls.
 import { openDatabase } from './database/open.ts';
 import { poolSizeSetting } from './database/pool-size.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
+import { eventLogSetting } from './event-log/event-log-setting.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
 import { inProcessEventBus } from './events/in-process-event-bus.ts';
 import { kafkaBusOf, kafkaSettings } from './events/kafka-settings.ts';
@@ -36,6 +37,7 @@ export function connectSurroundings(env: Environment, schema?: string): Surround
         LOG_LEVEL: logLevel,
         REDIS_URL: redisUrl.optional(),
         ...kafkaSettings,
+        ...eventLogSetting,
         PARLEY_HOST: z.string().default('127.0.0.1'),
       }),
     database: () => schema !== undefined && requireDatabaseUrls(env, schema),
@@ -46,7 +48,10 @@ export function connectSurroundings(env: Environment, schema?: string): Surround
   });
 
   const redis = settings.REDIS_URL === undefined ? undefined : redisEngines(settings.REDIS_URL, createLogger('redis'));
-  const { keyValue, eventLog } = redis ?? { keyValue: memoryKeyValue(), eventLog: memoryEventLog() };
+  const { keyValue, eventLog } = redis ?? {
+    keyValue: memoryKeyValue(),
+    eventLog: memoryEventLog({ maxBytes: settings.EVENT_LOG_MAX_BYTES }),
+  };
   const eventBus =
     kafkaBusOf(settings, createLogger('kafka')) ??
     inProcessEventBus({

@@ -129,6 +129,43 @@ test('a stream keeps a bounded number of entries and says what it has lost', asy
   t.like(await t.throwsAsync(async () => void (await slow[Symbol.asyncIterator]().next())), { reason: 'SLOW_READER' });
 });
 
+test('all streams together keep a bounded number of bytes: the oldest go first, and their streams say so', async (t) => {
+  const log = memoryEventLog({ maxBytes: 1_000_000 });
+  const kept = async () => {
+    const excerpts = await Promise.all(streams.map((stream) => log.read(stream, { after: '0', limit: 100_000 })));
+    return excerpts.map(({ entries, complete }) => ({ entries, complete }));
+  };
+  const streams = Array.from({ length: 50 }, (_, n) => `parley:${n}`);
+  const ids: string[] = [];
+  for (let n = 0; n < 40; n++) {
+    for (const stream of streams) ids.push(...(await log.append(stream, [new Uint8Array(1_000)], { after: '0' })));
+  }
+  const held = (await kept()).flatMap(({ entries }) => entries.map(({ id }) => id));
+  t.true(held.length < 1_000 && held.length > 400, `${held.length} entries of 1,000 bytes`);
+  t.deepEqual(held.toSorted(compareEventIds), ids.slice(-held.length), 'the newest of all streams');
+  t.true((await kept()).every(({ complete }) => !complete));
+  t.true((await log.read('parley:0', { after: held[0] ?? '' })).complete);
+});
+
+test('few short entries leave the streams of others whole, and one that is larger than the room stays alone', async (t) => {
+  const log = memoryEventLog({ maxBytes: 100_000 });
+  for (const stream of ['parley:a', 'parley:b']) await log.append(stream, [bytes('short')], { after: '0' });
+  t.true((await log.read('parley:a', { after: '0' })).complete);
+  await log.append('parley:b', [new Uint8Array(200_000)]);
+  t.like(await log.read('parley:a', { after: '0' }), { complete: false, entries: { length: 0 } });
+  t.like(await log.read('parley:b', { after: '0' }), { complete: false, entries: { length: 1 } });
+});
+
+test('a reader who is behind what had to go is told, and reads on from there', async (t) => {
+  const log = memoryEventLog({ maxBytes: 10_000 });
+  const slow = await log.tail('parley:a', { after: 'now' }, never());
+  const [unread = ''] = await log.append('parley:a', [bytes('unread')]);
+  for (let n = 0; n < 20; n++) await log.append('parley:b', [bytes('busy')]);
+  t.like(await t.throwsAsync(async () => void (await slow[Symbol.asyncIterator]().next())), { reason: 'SLOW_READER' });
+  t.false((await log.read('parley:a', { after: '0' })).complete);
+  t.true((await log.read('parley:a', { after: unread })).complete);
+});
+
 test('an id is <ms>-<n>, or 0 for the beginning, and nothing else', (t) => {
   t.is(parseEventId('1700000000000-3'), '1700000000000-3');
   t.is(parseEventId('0'), '0-0');

@@ -11,7 +11,8 @@ import {
 } from './event-id.ts';
 import type { EventLog, Excerpt, Reach } from './event-log.ts';
 import { highWaterMark } from './high-water-mark.ts';
-import { dropOldest, emptyStream, indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-stream.ts';
+import { memoryRoom } from './memory-room.ts';
+import { emptyStream, indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-stream.ts';
 import { followStream } from './memory-tail.ts';
 
 export interface MemoryEventLogOptions {
@@ -19,6 +20,8 @@ export interface MemoryEventLogOptions {
   ttlMs?: number;
   /** The most entries one stream keeps; beyond, its oldest go first. Default 100,000. */
   maxEntries?: number;
+  /** What all streams take together, at most; beyond, the oldest entries of all of them go first. Default 256 MB. */
+  maxBytes?: number;
   /**
    * A small file of the data folder that remembers how far ids have gone, so that a restart continues above them even
    * where the clock went back. Without it, ids of two runs are told apart by the clock and by `after` alone.
@@ -30,7 +33,8 @@ export interface MemoryEventLogOptions {
 
 /** The event log of one process, shared by all its units. A restart loses the entries and never the order of ids. */
 export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
-  const { ttlMs = 3_600_000, maxEntries = 100_000, now = Date.now } = options;
+  const { ttlMs = 3_600_000, maxEntries = 100_000, maxBytes = 256 * 1024 * 1024, now = Date.now } = options;
+  const room = memoryRoom(maxBytes);
   const mark = options.highWaterFile === undefined ? undefined : highWaterMark(options.highWaterFile);
   const streams = new Map<string, MemoryStream>();
   const sweep = gradualSweep(streams, (stream) => {
@@ -60,7 +64,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
     // A tenth more at once, so that a full stream does not move all its entries at every append.
     let gone = entries.length > maxEntries ? entries.length - Math.floor(maxEntries * 0.9) : 0;
     for (let entry = entries[gone]; entry && eventIdParts(entry.id).ms < oldestMs; entry = entries[gone]) gone++;
-    dropOldest(stream, gone);
+    room.drop(stream, gone);
   }
 
   function reach(stream: MemoryStream | undefined, after: EventIdParts): Reach {
@@ -80,7 +84,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
       if (stream.horizon === undefined) {
         stream.horizon = after !== undefined && isBeginning(after) ? eventIdParts(FIRST_EVENT_ID) : last;
       } else if (floor && compareParts(floor, newestId(stream)) > 0) {
-        dropOldest(stream, stream.entries.length); // entries are missing between: what is older would look whole
+        room.drop(stream, stream.entries.length); // entries are missing between: what is older would look whole
         stream.horizon = last;
       }
 
@@ -91,6 +95,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
         return { id: formatEventId(last), data: bytes };
       });
       stream.entries.push(...entries);
+      room.added(stream, data);
       wakeReaders(stream);
       sweep();
       return entries.map(({ id }) => id);

@@ -24,12 +24,15 @@ export function newestId({ entries, horizon }: MemoryStream): EventIdParts {
   return entry ? eventIdParts(entry.id) : (horizon ?? eventIdParts(FIRST_EVENT_ID));
 }
 
-/** Forgets the oldest `count` entries. */
-export function dropOldest(stream: MemoryStream, count: number): void {
-  const dropped = stream.entries.splice(0, count).at(-1);
-  if (!dropped) return;
-  stream.dropped += count;
-  stream.horizon = eventIdParts(dropped.id);
+/** Forgets the oldest `count` entries, and answers them. */
+export function dropOldest(stream: MemoryStream, count: number): Entry[] {
+  const dropped = stream.entries.splice(0, count);
+  const newest = dropped.at(-1);
+  if (newest) {
+    stream.dropped += dropped.length;
+    stream.horizon = eventIdParts(newest.id);
+  }
+  return dropped;
 }
 
 export function wakeReaders(stream: MemoryStream): void {
