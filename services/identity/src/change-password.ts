@@ -1,6 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { unauthenticated } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
+import { lockedSignIn } from './locked-sign-in.ts';
 import { checkNewPassword } from './password-rules.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
@@ -9,7 +10,8 @@ import { userStore } from './user-store.ts';
 
 /** Sets a new password and ends every other sign-in of this user; this one goes on. */
 export async function changePassword(ports: Ports, caller: Caller, input: { newPassword: string }): Promise<boolean> {
-  const { userId, signInId } = signedIn(caller);
+  const person = signedIn(caller);
+  const { userId, signInId } = person;
   const user = await ports.database.transactShared((db) => userStore(db).find(userId));
   if (!user) throw unauthenticated();
   const check = inputChecks();
@@ -18,7 +20,9 @@ export async function changePassword(ports: Ports, caller: Caller, input: { newP
 
   const passwordHash = await ports.passwords.hash(input.newPassword);
   await ports.database.transactShared(async (db) => {
-    if (!(await userStore(db).setPasswordHash(userId, passwordHash))) throw unauthenticated();
+    // Asked only now: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
+    await lockedSignIn(db, person);
+    await userStore(db).setPasswordHash(userId, passwordHash);
     await signInStore(db).revokeOthers(userId, signInId);
   });
   await ports.announce({ $case: 'userId', value: userId });

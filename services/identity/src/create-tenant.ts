@@ -1,15 +1,15 @@
 import type { Caller } from '@parley/chassis/caller';
-import { badRequest, unauthenticated } from '@parley/chassis/errors';
+import { badRequest } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
 import type { IdentitySettings } from './config.ts';
 import { foundTenant } from './found-tenant.ts';
+import { lockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { checkPlanChange, checkTenantInput, type TenantInput } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
-import { userStore } from './user-store.ts';
 
 export interface CreateTenantInput extends TenantInput {
   name: string;
@@ -20,7 +20,8 @@ const firstPlan = 'DEV';
 
 /** Makes a tenant that the caller owns, and turns this sign-in to it. */
 export async function createTenant(ports: Ports, caller: Caller, input: CreateTenantInput): Promise<Tenant> {
-  const { userId, signInId } = signedIn(caller);
+  const person = signedIn(caller);
+  const { userId, signInId } = person;
   const check = inputChecks();
   check.text('input.name', input.name, { max: 255 });
   checkTenantInput(check, { ...input, name: null }, ports.settings);
@@ -29,8 +30,8 @@ export async function createTenant(ports: Ports, caller: Caller, input: CreateTe
   checkPlanChange(ports.settings, firstPlan, plan);
 
   const tenant = await ports.database.transactShared(async (db) => {
-    // The user's row is held, so that two at once do not both find room for one.
-    if (!(await userStore(db).lock(userId))) throw unauthenticated();
+    // The user's row is locked, so that two at once do not both find room for one.
+    await lockedSignIn(db, person);
     checkRoom(ports.settings, await tenantStore(db).countOf(userId));
     const founded = await foundTenant(
       db,
@@ -43,7 +44,7 @@ export async function createTenant(ports: Ports, caller: Caller, input: CreateTe
       },
       userId,
     );
-    if (!(await signInStore(db).setTenant(signInId, userId, founded.id))) throw unauthenticated();
+    await signInStore(db).setTenant(signInId, founded.id);
     return founded;
   });
   await ports.announce({ $case: 'signInId', value: signInId });

@@ -2,12 +2,11 @@ import type { Caller } from '@parley/chassis/caller';
 import { outbox } from '@parley/chassis/events/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
-import { heldTenantOfOwner } from './owned-tenant.ts';
+import { heldTenant, requireOwner } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
 import { tenantStore } from './tenant-store.ts';
-import { userStore } from './user-store.ts';
 
 /**
  * Soft-deletes the tenant in use: its API key ends, and its members are in no tenant until they choose or make one. What runs
@@ -16,10 +15,12 @@ import { userStore } from './user-store.ts';
 export async function deleteTenant(ports: Ports, caller: Caller): Promise<boolean> {
   const user = signedInToTenant(caller);
   await ports.database.transactShared(async (db) => {
-    const { id } = await heldTenantOfOwner(db, user);
+    const held = await heldTenant(db, user);
+    requireOwner(held);
+    const { id } = held.tenant;
     const deletedAt = await tenantStore(db).softDelete(id);
     await apiKeyStore(db).revokeAll(id);
-    await userStore(db).forgetLastTenant(id);
+    // Where members chose it last stays: new sign-ins begin only in a tenant that lives, and the members' rows are not locked.
     await signInStore(db).leaveTenant(id);
     await outbox(db).append({
       topic: 'tenant-deleted',

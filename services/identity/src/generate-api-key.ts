@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { apiKeySha256, newApiKey } from './api-key.ts';
 import { apiKeyStore } from './api-key-store.ts';
-import { heldTenantOfOwner } from './owned-tenant.ts';
+import { heldTenantInUse, requireOwner } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
@@ -19,7 +19,9 @@ export async function generateApiKey(ports: Ports, caller: Caller): Promise<Gene
   const user = signedInToTenant(caller);
   const key = newApiKey();
   await ports.database.transactShared(async (db) => {
-    const { id } = await heldTenantOfOwner(db, user);
+    const held = await heldTenantInUse(db, user);
+    requireOwner(held);
+    const { id } = held.tenant;
     const keys = apiKeyStore(db);
     await keys.revokeAll(id);
     await keys.insert({ tenantId: id, sha256: apiKeySha256(key), createdBy: user.userId });

@@ -1,5 +1,5 @@
 import type { Caller } from '@parley/chassis/caller';
-import { forbidden, unauthenticated } from '@parley/chassis/errors';
+import { unauthenticated } from '@parley/chassis/errors';
 import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
@@ -9,6 +9,7 @@ import { maxPasswordLength } from './password-rules.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
+import { userSuspended } from './signed-in.ts';
 import { type Account, userStore } from './user-store.ts';
 
 export interface SignInInput {
@@ -87,8 +88,4 @@ async function findAccount(users: ReturnType<typeof userStore>, input: SignInInp
 
 function wrongCredentials() {
   return unauthenticated('Wrong credentials');
-}
-
-export function userSuspended() {
-  return forbidden('This account is suspended', 'USER_SUSPENDED');
 }

@@ -1,26 +1,41 @@
+import type { TenantCaller } from '@parley/chassis/caller';
 import type { SharedDb } from '@parley/chassis/database/types';
-import { type DomainError, forbidden } from '@parley/chassis/errors';
+import { conflict, type DomainError, forbidden } from '@parley/chassis/errors';
+import { lockedSignIn } from './locked-sign-in.ts';
+import type { UserCaller } from './signed-in.ts';
 import type { MembershipRole, Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
+export interface HeldTenant {
+  tenant: Tenant;
+  /** The caller's. */
+  role: MembershipRole;
+}
+
 /**
- * The caller's tenant with their role in it, held until the transaction ends.
- * @throws DomainError `forbidden` with `NO_TENANT` when it has just been deleted or left.
+ * The caller's tenant with their role in it. The rows of user and tenant are locked until the transaction ends, and the sign-in
+ * is required to live and to be turned to this tenant.
+ * @throws DomainError what `lockedSignIn` throws; `forbidden` with `NO_TENANT` when the tenant has just been deleted or left;
+ * `conflict` when the sign-in has turned to another one since the caller was authenticated.
  */
-export async function heldTenant(
-  db: SharedDb,
-  caller: { tenantId: number; userId: number },
-): Promise<{ tenant: Tenant; role: MembershipRole }> {
+export async function heldTenant(db: SharedDb, caller: UserCaller & TenantCaller): Promise<HeldTenant> {
+  const signIn = await lockedSignIn(db, caller);
   const held = await tenantStore(db).lockForMember(caller.tenantId, caller.userId);
   if (!held) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
+  if (signIn.tenantId !== caller.tenantId) throw conflict('This sign-in has turned to another tenant; try again');
   return held;
 }
 
-/** The same for what only its owner may do. @throws DomainError `forbidden` with `OWNER_ONLY` as well. */
-export async function heldTenantOfOwner(db: SharedDb, caller: { tenantId: number; userId: number }): Promise<Tenant> {
-  const { tenant, role } = await heldTenant(db, caller);
+/** The same for what is refused while the tenant is suspended. @throws DomainError `forbidden` with `TENANT_SUSPENDED` as well. */
+export async function heldTenantInUse(db: SharedDb, caller: UserCaller & TenantCaller): Promise<HeldTenant> {
+  const held = await heldTenant(db, caller);
+  if (held.tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
+  return held;
+}
+
+/** @throws DomainError `forbidden` with `OWNER_ONLY` unless the caller owns the tenant. */
+export function requireOwner({ role }: HeldTenant): void {
   if (role !== 'OWNER') throw ownerOnly();
-  return tenant;
 }
 
 export function ownerOnly(): DomainError {

@@ -2,11 +2,11 @@ import type { SharedDb } from '@parley/chassis/database/types';
 import { unauthenticated } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
-import { userSuspended } from './login.ts';
 import type { Ports } from './ports.ts';
 import { refreshTokenSha256, successorOf } from './refresh-token.ts';
 import { refreshTokenStore, type StoredRefreshToken } from './refresh-token-store.ts';
 import { signInStore } from './sign-in-store.ts';
+import { userSuspended } from './signed-in.ts';
 
 /** For so long a client that raced itself gets the same successor again, unless that has been used meanwhile. */
 const graceS = 10;

@@ -34,10 +34,19 @@ export function refreshTokenStore({ knex }: SharedDb) {
       });
     },
 
-    /** Held until the transaction ends: of many who present it at once, one rotates it and the others see that. */
+    /**
+     * Locks it and its user's row until the transaction ends: of many who present it at once, one rotates it and the others
+     * see that, and none does while the sign-in is being revoked.
+     */
     async lock(sha256: Buffer): Promise<StoredRefreshToken | undefined> {
-      const held = await knex('refresh_tokens').where({ token_sha256: sha256 }).forUpdate().first('sign_in_id');
-      if (!held) return undefined;
+      const { rows: held } = await knex.raw(
+        `SELECT FROM refresh_tokens r
+           JOIN sign_ins s ON s.id = r.sign_in_id
+           JOIN users u ON u.id = s.user_id
+          WHERE r.token_sha256 = ? FOR NO KEY UPDATE OF u FOR UPDATE OF r`,
+        [sha256],
+      );
+      if (held.length === 0) return undefined;
       const { rows } = await knex.raw(
         `SELECT s.id AS "signInId", s.user_id AS "userId", u.status AS "userStatus",
                 s.revoked_at IS NOT NULL OR u.deleted_at IS NOT NULL AS dead,

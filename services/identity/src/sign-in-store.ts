@@ -25,6 +25,12 @@ export interface SignInState {
   userSuspended: boolean;
 }
 
+/** What a transaction that has locked the user finds of a sign-in that has not been revoked. */
+export interface LiveSignIn {
+  /** The tenant in use, deleted ones too. */
+  tenantId: number | null;
+}
+
 export interface ListedSignIn extends SignInState {
   signInId: string;
 }
@@ -82,9 +88,13 @@ export function signInStore({ knex }: SharedDb) {
       return rows[0].found;
     },
 
-    /** False when this sign-in of this user is over. */
-    async setTenant(id: string, userId: number, tenantId: number): Promise<boolean> {
-      return (await live().where({ id, user_id: userId }).update({ tenant_id: tenantId })) > 0;
+    /** Undefined when this sign-in of this user has been revoked. */
+    async findLive(id: string, userId: number): Promise<LiveSignIn | undefined> {
+      return live().where({ id, user_id: userId }).first({ tenantId: 'tenant_id' });
+    },
+
+    async setTenant(id: string, tenantId: number): Promise<void> {
+      await live().where({ id }).update({ tenant_id: tenantId });
     },
 
     /** Leaves everybody who is in this tenant without one. */

@@ -1,6 +1,6 @@
 import type { Caller, TenantCaller } from '@parley/chassis/caller';
 import { inTenant } from '@parley/chassis/caller';
-import { unauthenticated } from '@parley/chassis/errors';
+import { type DomainError, forbidden, unauthenticated } from '@parley/chassis/errors';
 
 /** A person with a sign-in, in a tenant or not. */
 export type UserCaller = Caller & { kind: 'user'; userId: number; signInId: string };
@@ -14,4 +14,9 @@ export function signedIn(caller: Caller): UserCaller {
 /** @throws DomainError `unauthenticated` when no person is asking, `forbidden` with `NO_TENANT` when they are in no tenant. */
 export function signedInToTenant(caller: Caller): UserCaller & TenantCaller {
   return inTenant(signedIn(caller)) as UserCaller & TenantCaller;
+}
+
+/** What somebody is answered who has the right credential of a suspended user. */
+export function userSuspended(): DomainError {
+  return forbidden('This account is suspended', 'USER_SUSPENDED');
 }

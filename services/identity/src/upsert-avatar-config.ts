@@ -2,6 +2,7 @@ import type { Caller } from '@parley/chassis/caller';
 import { type InputChecks, inputChecks } from '@parley/chassis/input-checks';
 import type { AvatarConfig, AvatarGender, AvatarSettings, VoiceTier } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
+import { heldTenantInUse } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
@@ -24,7 +25,7 @@ export async function upsertAvatarConfig(
   caller: Caller,
   input: UpsertAvatarConfigInput,
 ): Promise<AvatarConfig> {
-  const { tenantId } = signedInToTenant(caller);
+  const person = signedInToTenant(caller);
   const check = inputChecks();
   checkAvatar(check, input);
   check.finish();
@@ -34,7 +35,10 @@ export async function upsertAvatarConfig(
     Object.entries(rest).filter(([, value]) => value != null),
   ) as Partial<AvatarSettings>;
   const changes = { ...given, ...(liveTalkingUrl !== undefined && { liveTalkingUrl }) };
-  return database.transact(tenantId, (db) => avatarConfigStore(db).update(changes));
+  return database.transactShared(async (db) => {
+    await heldTenantInUse(db, person);
+    return db.asTenant(person.tenantId, (own) => avatarConfigStore(own).update(changes));
+  });
 }
 
 function checkAvatar(check: InputChecks, input: UpsertAvatarConfigInput): void {

@@ -81,9 +81,9 @@ export function userStore({ knex }: SharedDb) {
       return row && fromRow(row);
     },
 
-    /** The user's row held until the transaction ends, so that what is counted of theirs stays counted. */
-    async lock(id: number): Promise<boolean> {
-      return (await live().where({ id }).forNoKeyUpdate().first('id')) !== undefined;
+    /** Locks the user's row until the transaction ends. Undefined when the user is gone. */
+    async lock(id: number): Promise<UserStatus | undefined> {
+      return (await live().where({ id }).forNoKeyUpdate().first('status'))?.status;
     },
 
     async findByReferralCode(code: string): Promise<number | undefined> {
@@ -120,13 +120,8 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ last_tenant_id: tenantId });
     },
 
-    async forgetLastTenant(tenantId: number): Promise<void> {
-      await knex('users').where({ last_tenant_id: tenantId }).update({ last_tenant_id: null });
-    },
-
-    /** False when the user is gone. */
-    async setPasswordHash(id: number, passwordHash: string): Promise<boolean> {
-      return (await live().where({ id }).update({ password_hash: passwordHash, updated_at: now })) > 0;
+    async setPasswordHash(id: number, passwordHash: string): Promise<void> {
+      await live().where({ id }).update({ password_hash: passwordHash, updated_at: now });
     },
 
     /** Whether the account still is as it was when its password was checked. Holds the row against a change meanwhile. */

@@ -106,9 +106,16 @@ export async function callerOf(app: App, { accessToken }: AccessToken): Promise<
 
 /** Puts a user into another's tenant, which no operation does yet. */
 export async function join(database: Database, member: UserCaller, tenantId: number): Promise<UserCaller> {
-  await database.transactShared(async ({ knex }) => {
-    await knex('memberships').insert({ user_id: member.userId, tenant_id: tenantId, role: 'MEMBER' });
-    await knex('sign_ins').where({ id: member.signInId }).update({ tenant_id: tenantId });
-  });
-  return { ...member, tenantId };
+  await database.transactShared(({ knex }) =>
+    knex('memberships').insert({ user_id: member.userId, tenant_id: tenantId, role: 'MEMBER' }),
+  );
+  return turn(database, member, tenantId);
+}
+
+/** Turns a sign-in to another tenant of its user, which no operation does yet. */
+export async function turn<C extends UserCaller>(database: Database, caller: C, tenantId: number) {
+  await database.transactShared(({ knex }) =>
+    knex('sign_ins').where({ id: caller.signInId }).update({ tenant_id: tenantId }),
+  );
+  return { ...caller, tenantId };
 }

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
+import test from 'ava';
+import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
+import type { App } from '../src/app.ts';
+import type { UserCaller } from '../src/signed-in.ts';
+import { anybody, callerOf, type IdentityApp, identityApp, signUp, turn } from './support/identity-app.ts';
+
+const password = 'correct horse battery';
+const newPassword = 'another long password';
+const refused = { kind: 'unauthenticated', message: 'Not signed in' };
+
+/** Every mutation of a signed-in person. */
+const mutations: Record<string, (app: App, caller: UserCaller) => Promise<unknown>> = {
+  changePassword: (app, caller) => app.changePassword(caller, { newPassword }),
+  createTenant: (app, caller) => app.createTenant(caller, { name: 'By a thief' }),
+  updateTenant: (app, caller) => app.updateTenant(caller, { name: 'By a thief' }),
+  deleteTenant: (app, caller) => app.deleteTenant(caller),
+  generateApiKey: (app, caller) => app.generateApiKey(caller),
+  upsertAvatarConfig: (app, caller) => app.upsertAvatarConfig(caller, { speakingRate: 3 }),
+};
+const ofTenant = ['updateTenant', 'deleteTenant', 'generateApiKey', 'upsertAvatarConfig'];
+
+test('the list above has every mutation that takes an access token', (t) => {
+  const schema = parse(readFileSync(new URL('../src/schema.graphql', import.meta.url), 'utf8'));
+  const root = schema.definitions.find(
+    (each): each is ObjectTypeDefinitionNode =>
+      each.kind === Kind.OBJECT_TYPE_DEFINITION && each.name.value === 'Mutation',
+  );
+  const signedIn = root?.fields?.filter((field) => field.directives?.some((each) => /JWT/u.test(print(each))));
+  t.deepEqual(signedIn?.map(({ name }) => name.value).toSorted(), Object.keys(mutations).toSorted());
+});
+
+/** What the mutations change, but for what they only add to. */
+async function stateOf({ database, app }: IdentityApp, caller: UserCaller & { tenantId: number }) {
+  const { users, tenants, keys, configs } = await database.transactShared(async (db) => ({
+    users: await db.knex('users').orderBy('id'),
+    tenants: await db.knex('tenants').orderBy('id'),
+    keys: await db.knex('api_keys').orderBy('id'),
+    configs: await db.asTenant(caller.tenantId, ({ knex }) => knex('avatar_configs')),
+  }));
+  return { users, tenants, keys, configs, tenant: await app.myTenant(caller) };
+}
+
+test('a revoked sign-in changes nothing, whatever a gateway still believes', async (t) => {
+  const identity = await identityApp(t);
+  const { app, database } = identity;
+  const { caller } = await signUp(app);
+  await database.transactShared(({ knex }) => knex('sign_ins').update({ revoked_at: knex.fn.now() }));
+  const before = await stateOf(identity, caller);
+  for (const [name, call] of Object.entries(mutations)) {
+    t.like(await t.throwsAsync(call(app, caller), undefined, name), refused, name);
+  }
+  t.deepEqual(await stateOf(identity, caller), before);
+});
+
+test('a suspended user changes nothing and is told so, and a deleted one is nobody', async (t) => {
+  const identity = await identityApp(t);
+  const { app, database } = identity;
+  const { caller } = await signUp(app);
+  const { caller: gone } = await signUp(app);
+  await database.transactShared(async ({ knex }) => {
+    await knex('users').where({ id: caller.userId }).update({ status: 'SUSPENDED' });
+    await knex('users').where({ id: gone.userId }).update({ deleted_at: knex.fn.now() });
+  });
+  const before = await stateOf(identity, caller);
+  for (const [name, call] of Object.entries(mutations)) {
+    t.like(await t.throwsAsync(call(app, caller)), { kind: 'forbidden', reason: 'USER_SUSPENDED' }, name);
+    t.like(await t.throwsAsync(call(app, gone)), refused, name);
+  }
+  t.deepEqual(await stateOf(identity, caller), before);
+});
+
+test('a sign-in that has turned to another tenant changes nothing in the one before', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const { id } = await app.createTenant(caller, { name: 'Second' });
+  for (const name of ofTenant) {
+    t.like(await t.throwsAsync(mutations[name]?.(app, caller) ?? Promise.resolve()), { kind: 'conflict' }, name);
+  }
+  await t.notThrowsAsync(app.updateTenant({ ...caller, tenantId: id }, { name: 'Third' }));
+});
+
+test('a tenant that has just been suspended gets no key and no new defaults, and may still be changed and deleted', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller } = await signUp(app);
+  await app.updateTenant(caller, { isSuspended: true });
+  const suspended = { kind: 'forbidden', reason: 'TENANT_SUSPENDED' };
+  t.like(await t.throwsAsync(app.generateApiKey(caller)), suspended);
+  t.like(await t.throwsAsync(app.upsertAvatarConfig(caller, { speakingRate: 3 })), suspended);
+  t.true((await app.updateTenant(caller, { name: 'Renamed' })).isSuspended);
+  t.true(await app.deleteTenant(caller));
+});
+
+test('a sign-in that is revoked while its new password is hashed does not set it', async (t) => {
+  const { app, ports } = await identityApp(t);
+  const { input, caller: owner } = await signUp(app);
+  const thief = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const { hash } = ports.passwords;
+  const hashed = createGate();
+  ports.passwords.hash = async (given) => {
+    if (given === 'the password of a thief') await hashed.pass();
+    return hash(given);
+  };
+  const late = t.throwsAsync(app.changePassword(thief, { newPassword: 'the password of a thief' }));
+  t.true(await app.changePassword(owner, { newPassword }));
+  hashed.open();
+
+  t.like(await late, refused);
+  await t.notThrowsAsync(app.login(anybody, { email: input.email, password: newPassword }));
+});
+
+test('of two sign-ins that set a password at once one does, and the other is over', async (t) => {
+  const { app } = await identityApp(t);
+  const { input, caller: owner } = await signUp(app);
+  const thief = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const passwords = ['the password of the owner', 'the password of a thief'];
+  const outcomes = await Promise.allSettled(
+    [owner, thief].map((caller, n) => app.changePassword(caller, { newPassword: passwords[n] ?? '' })),
+  );
+
+  t.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  for (const [n, outcome] of outcomes.entries()) {
+    const login = app.login(anybody, { email: input.email, password: passwords[n] ?? '' });
+    if (outcome.status === 'fulfilled') await t.notThrowsAsync(login);
+    else {
+      t.like(outcome.reason, refused);
+      await t.throwsAsync(login);
+    }
+  }
+});
+
+test('a mutation waits for a transaction that is revoking its sign-in, and is refused then', async (t) => {
+  const identity = await identityApp(t);
+  const { app, database } = identity;
+  const { input, caller: owner } = await signUp(app);
+  const thief = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const before = await stateOf(identity, owner);
+  const [locked, enough] = [createGate(), createGate()];
+  const revoking = database.transactShared(async ({ knex }) => {
+    await knex('users').where({ id: owner.userId }).forNoKeyUpdate().first('id');
+    locked.open();
+    await enough.pass();
+    await knex('sign_ins').where({ id: thief.signInId }).update({ revoked_at: knex.fn.now() });
+  });
+  await locked.pass();
+  let begun = 0;
+  const calls = Object.values(mutations).map(async (call) => {
+    begun += 1;
+    return t.throwsAsync(call(app, thief));
+  });
+  await eventually('all are under way', () => begun === calls.length);
+  enough.open();
+  await revoking;
+
+  for (const error of await Promise.all(calls)) t.like(error, refused);
+  t.deepEqual(await stateOf(identity, owner), before);
+});
+
+test('changes by a member while the owner deletes their tenant come before it or are refused', async (t) => {
+  const identity = await identityApp(t);
+  const { app, database } = identity;
+  const { caller: owner } = await signUp(app);
+  const member = (await signUp(app)).caller;
+  await database.transactShared(({ knex }) =>
+    knex('memberships').insert({ user_id: member.userId, tenant_id: owner.tenantId, role: 'MEMBER' }),
+  );
+  await database.transactShared(({ knex }) =>
+    knex('users').where({ id: member.userId }).update({ last_tenant_id: owner.tenantId }),
+  );
+  const inside = await turn(database, member, owner.tenantId);
+  const renames = Array.from({ length: 5 }, (_, n) => app.updateTenant(inside, { name: `Renamed ${n}` }));
+  const [deleted, ...rest] = await Promise.allSettled([app.deleteTenant(owner), ...renames]);
+
+  t.deepEqual(deleted, { status: 'fulfilled', value: true });
+  for (const each of rest) {
+    if (each.status === 'rejected') t.like(each.reason, { kind: 'forbidden', reason: 'NO_TENANT' });
+  }
+});
