@@ -30,19 +30,20 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
   }
   check.finish();
 
-  const identifier = identifierOf(input);
+  const found = await ports.database.transactShared((db) => findAccount(userStore(db), input));
+  const subject = subjectOf(found, input);
   const ip = caller.ip ?? '';
-  const door = await ports.loginLock.door(identifier, ip);
-  const account = await verified(ports, door, input, ip).catch(async (error: unknown) => {
+  const door = await ports.loginLock.door(subject, ip);
+  const account = await verified(ports, door, found, input.password, ip).catch(async (error: unknown) => {
     // What could not be looked at was no guess. Should that not be told either, it stays counted.
-    if (door !== 'closed') await ports.loginLock.untried(identifier, ip).catch(() => undefined);
+    if (door !== 'closed') await ports.loginLock.untried(subject, ip).catch(() => undefined);
     throw error;
   });
   if (!account) {
-    if (door !== 'closed') await ports.loginLock.failed(identifier, ip);
+    if (door !== 'closed') await ports.loginLock.failed(subject, ip);
     throw wrongCredentials();
   }
-  await ports.loginLock.succeeded(identifier, ip);
+  await ports.loginLock.succeeded(subject, ip);
   if (account.status === 'SUSPENDED') throw userSuspended();
 
   const { userId, passwordHash } = account;
@@ -60,24 +61,27 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
 }
 
 /** The account, where this is its password and the door is open to who brings it. The same work is done whatever is wrong. */
-async function verified(ports: Ports, door: LoginDoor, input: SignInInput, ip: string) {
-  const account = await ports.database.transactShared(async (db) => {
-    const found = await findAccount(userStore(db), input);
-    const barred = door === 'known' && found && !(await signInStore(db).hasBegunFrom(found.userId, ip));
-    return barred ? undefined : found;
-  });
+async function verified(ports: Ports, door: LoginDoor, found: Account | undefined, password: string, ip: string) {
+  // Nobody has the id 0: for an account that is not there the same is asked.
+  const knows = () => ports.database.transactShared((db) => signInStore(db).hasBegunFrom(found?.userId ?? 0, ip));
+  const account = door === 'known' && !(await knows()) ? undefined : found;
   // Behind a closed door, and for what nobody can have as a password, the same work is done for nothing.
-  const possible = door !== 'closed' && codePoints(input.password) <= maxPasswordLength;
+  const possible = door !== 'closed' && codePoints(password) <= maxPasswordLength;
   const passwordHash = account?.passwordHash;
-  const right = await ports.passwords.verify(possible ? passwordHash : null, possible ? input.password : '');
+  const right = await ports.passwords.verify(possible ? passwordHash : null, possible ? password : '');
   return account && passwordHash && right ? { ...account, passwordHash } : undefined;
 }
 
-/** One spelling for each address or number, so that guessing goes on under the same one. */
-function identifierOf(input: SignInInput): string {
-  if (input.email != null) return normalEmail(input.email);
+/**
+ * What guesses are counted against: the account that the look-up found, so that no other spelling of its email or phone has
+ * guesses of its own. What finds none is counted by what was looked up.
+ */
+function subjectOf(found: Account | undefined, input: SignInInput): string {
+  if (found) return `account ${found.userId}`;
+  if (input.email != null) return `email ${normalEmail(input.email)}`;
   const query = readPhoneQuery(input.phoneNumber ?? '');
-  return query ? Object.values(query).join(' ') : 'no number';
+  if (!query) return 'no number';
+  return `phone ${'e164' in query ? query.e164 : query.national}`;
 }
 
 async function findAccount(users: ReturnType<typeof userStore>, input: SignInInput): Promise<Account | undefined> {

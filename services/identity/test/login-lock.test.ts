@@ -50,8 +50,8 @@ test('after fifty failures in an hour over all addresses only those get in that 
 test('an account that is not there locks like one that is', async (t) => {
   const identity = await identityApp(t);
   await fail(identity, 'nobody@example.test', 10, () => '192.0.2.7');
-  t.is(await identity.ports.loginLock.door('nobody@example.test', '192.0.2.7'), 'closed');
-  t.is(await identity.ports.loginLock.door('nobody@example.test', '192.0.2.8'), 'open');
+  t.is(await identity.ports.loginLock.door('email nobody@example.test', '192.0.2.7'), 'closed');
+  t.is(await identity.ports.loginLock.door('email nobody@example.test', '192.0.2.8'), 'open');
 });
 
 test('of guesses that come at once from one address no more than ten are tried, and all are answered alike', async (t) => {
@@ -87,12 +87,59 @@ test('the right password among wrong ones at once leaves the door open', async (
 
 test('an IPv6 client is its /64, and IPv4 within IPv6 is IPv4', async (t) => {
   const identity = await identityApp(t);
-  const { door } = identity.ports.loginLock;
+  const door = (email: string, ip: string) => identity.ports.loginLock.door(`email ${email}`, ip);
   await fail(identity, 'nobody@example.test', 10, (n) => `2001:db8:1:2:${n}::1`);
   t.is(await door('nobody@example.test', '2001:db8:1:2:ffff::'), 'closed');
   t.is(await door('nobody@example.test', '2001:db8:1:3::1'), 'open');
   await fail(identity, 'nobody@example.test', 10, (n) => (n % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'));
   t.is(await door('nobody@example.test', '192.0.2.7'), 'closed');
+});
+
+test('all spellings of one account’s email and phone share ten guesses from one address', async (t) => {
+  const identity = await identityApp(t);
+  const { input } = await signUp(identity.app, { phoneCode: '+44', phoneNumber: '07911123456' });
+  const tried = spied(identity, (given) => given === password);
+  const zeros = Array.from({ length: 25 }, (_, n) => ({ phoneNumber: `${'0'.repeat(n)}7911123456` }));
+  const spellings = [
+    ...zeros,
+    { phoneNumber: '+447911123456' },
+    { phoneNumber: '+44 (0)7911 123-456' },
+    { phoneNumber: ' 07911 123456' },
+    { email: input.email },
+    { email: ` ${input.email.toUpperCase()} ` },
+  ];
+  for (const spelling of spellings) {
+    const guess = identity.app.login(from('192.0.2.7'), { ...spelling, password: 'wrong password' });
+    t.like(await t.throwsAsync(guess), refused);
+  }
+  t.is(tried.length, 10);
+  for (const spelling of spellings) {
+    const right = identity.app.login(from('192.0.2.7'), { ...spelling, password });
+    t.like(await t.throwsAsync(right, undefined, JSON.stringify(spelling)), refused);
+  }
+  await t.notThrowsAsync(identity.app.login(from('192.0.2.8'), { email: input.email, password }));
+});
+
+test('all spellings of one account share fifty guesses an hour from everywhere', async (t) => {
+  const identity = await identityApp(t);
+  const { input } = await signUp(identity.app, { phoneCode: '+44', phoneNumber: '7911123457' });
+  const tried = spied(identity, () => false);
+  const spellings = [{ email: input.email }, { phoneNumber: '+447911123457' }, { phoneNumber: '007911123457' }];
+  await Promise.all(
+    Array.from({ length: 75 }, (_, n) =>
+      t.throwsAsync(identity.app.login(from(`198.51.100.${n}`), { ...spellings[n % 3], password: 'wrong password' })),
+    ),
+  );
+  t.is(tried.length, 50);
+});
+
+test('spellings of a phone that nobody has share their guesses too', async (t) => {
+  const identity = await identityApp(t);
+  for (let n = 0; n < 10; n += 1) {
+    const input = { phoneNumber: `${'0'.repeat(n)}7911999999`, password: 'wrong password' };
+    t.like(await t.throwsAsync(identity.app.login(from('192.0.2.7'), input)), refused);
+  }
+  t.is(await identity.ports.loginLock.door('phone 7911999999', '192.0.2.7'), 'closed');
 });
 
 /** What is compared with the hash of somebody's password, and how it ends. */
