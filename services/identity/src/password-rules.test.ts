@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { inputChecks } from '@parley/chassis/input-checks';
+import test from 'ava';
+import { folded } from './folded.ts';
+import { checkNewPassword } from './password-rules.ts';
+
+const list = readFileSync(new URL('./common-passwords/list.txt', import.meta.url), 'utf8');
+const passwords = list.trimEnd().split('\n');
+
+/** Why this password is refused; undefined where it is not. */
+function refusalOf(password: string, email: string | null = 'ada@example.test'): string | undefined {
+  const check = inputChecks();
+  checkNewPassword(check, 'password', password, email);
+  try {
+    check.finish();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const common = 'password is one of the most common passwords';
+
+test('the list is the one that its README tells of: 10,000 folded passwords of 8 characters and more, each once, in order', (t) => {
+  t.is(
+    createHash('sha256').update(list).digest('hex'),
+    '3caf061186a86960cdcead930c1a8b871ce68d2795cf241ef6f410e2102e7981',
+  );
+  t.is(new Set(passwords).size, 10_000);
+  t.deepEqual(passwords, passwords.toSorted());
+  for (const password of passwords) {
+    t.true([...password].length >= 8, password);
+    t.is(password, folded(password).toLowerCase());
+  }
+});
+
+test('each common password is refused, in capitals, in full-width letters and between blanks too', (t) => {
+  const wide = (text: string) => text.replace(/[!-~]/gu, (each) => String.fromCodePoint(each.charCodeAt(0) + 0xfee0));
+  for (const password of passwords) {
+    t.is(refusalOf(password), common);
+    t.is(refusalOf(password.toUpperCase()), common);
+    t.is(refusalOf(wide(password)), common);
+    t.is(refusalOf(` ${password} `), common);
+  }
+});
+
+test('repeats and sequences are on the list, with digits of any script', (t) => {
+  for (const password of '88888888 87654321 987654321 abcdefgh aaaaaaaa 12121212 99999999 ٨٨٨٨٨٨٨٨ १२३४५६७८'.split(' '))
+    t.is(refusalOf(password), common, password);
+});
+
+test('a password that is not common has 8 to 128 characters and is not the email, however that is spelled', (t) => {
+  t.is(refusalOf('correct horse'), undefined);
+  t.is(refusalOf('x'.repeat(64) + 'y'.repeat(64)), undefined);
+  t.is(refusalOf('xyz 123'), 'password must have at least 8 characters');
+  t.is(refusalOf('x'.repeat(65) + 'y'.repeat(64)), 'password must have at most 128 characters');
+  t.is(refusalOf('ａｄａ@Example.test '), 'password must not be the email');
+  t.is(refusalOf('ada@example.test', null), undefined);
+});
