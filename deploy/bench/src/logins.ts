@@ -39,12 +39,13 @@ export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
 
 /** With the right password, with a wrong one, of an account that is not there, and a comparison of a password alone; in turn. */
 async function loginTimes(people: Client[], warmUp: number, calls: number): Promise<Figure[]> {
-  const passwords = createPasswords({ atOnce: 1, queue: 1 });
-  const stored = await passwords.hash('a password');
+  const passwords = createPasswords({ atOnce: 1, waiting: 1, perUser: 1, perAddress: 1 });
+  const asker = { address: 'here' };
+  const stored = await passwords.hash('a password', asker);
   const times = await oneByOne(warmUp + calls, async (n) => {
     const person = people[n % peopleCount] as Client;
     return {
-      alone: await tookMs(() => passwords.verify(stored, 'a password')),
+      alone: await tookMs(() => passwords.verify(stored, 'a password', asker)),
       right: await tookMs(() => logIn(person)),
       wrong: await tookMs(() => logIn(person, { password: 'not the password' })),
       unknown: await tookMs(() => logIn(person, { email: `nobody-${n}@example.com` })),

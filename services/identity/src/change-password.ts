@@ -3,13 +3,19 @@ import { unauthenticated } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
 import { lockedSignIn } from './locked-sign-in.ts';
 import { checkNewPassword } from './password-rules.ts';
+import { askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
 /** Sets a new password and ends every other sign-in of this user; this one goes on. */
-export async function changePassword(ports: Ports, caller: Caller, input: { newPassword: string }): Promise<boolean> {
+export async function changePassword(
+  ports: Ports,
+  caller: Caller,
+  input: { newPassword: string },
+  gone?: AbortSignal,
+): Promise<boolean> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
   const user = await ports.database.transactShared((db) => userStore(db).find(userId));
@@ -18,7 +24,7 @@ export async function changePassword(ports: Ports, caller: Caller, input: { newP
   checkNewPassword(check, 'input.newPassword', input.newPassword, user.email);
   check.finish();
 
-  const passwordHash = await ports.passwords.hash(input.newPassword);
+  const passwordHash = await ports.passwords.hash(input.newPassword, askerOf(caller, gone));
   await ports.database.transactShared(async (db) => {
     // Asked only now: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
     await lockedSignIn(db, person);

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { type Environment, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
 import { secretKeys } from '@parley/chassis/secret-box';
 import { z } from 'zod';
+import type { FairQueueOptions } from './fair-queue.ts';
 
 /** Who may register: anybody, or whoever holds a code (`otp`) or an invitation (`invite`). */
 export type RegistrationMode = 'open' | 'otp' | 'invite';
@@ -38,10 +39,11 @@ export interface IdentityConfig {
   opsPort: number;
   /** The key ring at rest, the first one seals. */
   secretsKeys: Uint8Array[];
-  /** Passwords hashed at once. Default: one less than there are processors, 1 to 4. */
-  hashesAtOnce: number;
-  /** Passwords that may wait to be hashed; more are refused. Default 100. */
-  hashQueue: number;
+  /**
+   * How many passwords are hashed at once (default: one less than there are processors, 1 to 4), how many may wait (100), and how
+   * many of one signed-in user (4) and of one client address (40) may do either. More are refused.
+   */
+  hashes: FairQueueOptions;
   settings: IdentitySettings;
 }
 
@@ -55,6 +57,8 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
     IDENTITY_REFRESH_TOKEN_TTL_S: positiveInt.default(30 * 24 * 60 * 60),
     IDENTITY_HASHES_AT_ONCE: positiveInt.default(Math.max(1, Math.min(4, availableParallelism() - 1))),
     IDENTITY_HASH_QUEUE: positiveInt.default(100),
+    IDENTITY_HASHES_PER_USER: positiveInt.default(4),
+    IDENTITY_HASHES_PER_ADDRESS: positiveInt.default(40),
     IDENTITY_MAX_OWNED_TENANTS: positiveInt.default(5),
     IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS: positiveInt.default(10),
     PARLEY_PUBLIC_URL: httpUrl.default('http://localhost:4000'),
@@ -70,8 +74,12 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
     graphPort: read.IDENTITY_GRAPH_PORT,
     opsPort: read.IDENTITY_OPS_PORT,
     secretsKeys: read.SECRETS_KEYS,
-    hashesAtOnce: read.IDENTITY_HASHES_AT_ONCE,
-    hashQueue: read.IDENTITY_HASH_QUEUE,
+    hashes: {
+      atOnce: read.IDENTITY_HASHES_AT_ONCE,
+      waiting: read.IDENTITY_HASH_QUEUE,
+      perUser: read.IDENTITY_HASHES_PER_USER,
+      perAddress: read.IDENTITY_HASHES_PER_ADDRESS,
+    },
     settings: {
       publicUrl: read.PARLEY_PUBLIC_URL.replace(/\/$/, ''),
       accessTokenTtlS: read.IDENTITY_ACCESS_TOKEN_TTL_S,

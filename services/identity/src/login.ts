@@ -4,8 +4,10 @@ import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
+import type { Asker } from './fair-queue.ts';
 import type { LoginDoor } from './login-lock.ts';
 import { maxPasswordLength } from './password-rules.ts';
+import { askerOf } from './passwords.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
@@ -22,7 +24,12 @@ export interface SignInInput {
  * Signs in with a password. An unknown account, a wrong password and a locked door are answered alike, in like time; that an
  * account is suspended learns only who has its password.
  */
-export async function login(ports: Ports, caller: Caller, input: SignInInput): Promise<AccessToken> {
+export async function login(
+  ports: Ports,
+  caller: Caller,
+  input: SignInInput,
+  gone?: AbortSignal,
+): Promise<AccessToken> {
   const check = inputChecks();
   for (const name of ['email', 'phoneNumber', 'password'] as const) check.storable(`input.${name}`, input[name]);
   if ((input.email == null) === (input.phoneNumber == null)) {
@@ -34,7 +41,8 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
   const subject = subjectOf(found, input);
   const ip = caller.ip ?? '';
   const door = await ports.loginLock.door(subject, ip);
-  const account = await verified(ports, door, found, input.password, ip).catch(async (error: unknown) => {
+  const asker = askerOf(caller, gone);
+  const account = await verified(ports, door, found, input.password, ip, asker).catch(async (error: unknown) => {
     // What could not be looked at was no guess. Should that not be told either, it stays counted.
     if (door !== 'closed') await ports.loginLock.untried(subject, ip).catch(() => undefined);
     throw error;
@@ -61,14 +69,21 @@ export async function login(ports: Ports, caller: Caller, input: SignInInput): P
 }
 
 /** The account, where this is its password and the door is open to who brings it. The same work is done whatever is wrong. */
-async function verified(ports: Ports, door: LoginDoor, found: Account | undefined, password: string, ip: string) {
+async function verified(
+  ports: Ports,
+  door: LoginDoor,
+  found: Account | undefined,
+  password: string,
+  ip: string,
+  asker: Asker,
+) {
   // Nobody has the id 0: for an account that is not there the same is asked.
   const knows = () => ports.database.transactShared((db) => signInStore(db).hasBegunFrom(found?.userId ?? 0, ip));
   const account = door === 'known' && !(await knows()) ? undefined : found;
   // Behind a closed door, and for what nobody can have as a password, the same work is done for nothing.
   const possible = door !== 'closed' && codePoints(password) <= maxPasswordLength;
   const passwordHash = account?.passwordHash;
-  const right = await ports.passwords.verify(possible ? passwordHash : null, possible ? password : '');
+  const right = await ports.passwords.verify(possible ? passwordHash : null, possible ? password : '', asker);
   return account && passwordHash && right ? { ...account, passwordHash } : undefined;
 }
 

@@ -4,6 +4,9 @@ import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
 import { createPasswords } from './passwords.ts';
 
+const asker = { address: '192.0.2.1' };
+const wide = { perUser: 1_000, perAddress: 1_000 };
+
 function passwordsOf(t: ExecutionContext, options: Parameters<typeof createPasswords>[0]) {
   const passwords = createPasswords(options);
   t.teardown(() => passwords.close());
@@ -19,47 +22,47 @@ function hashingThreads(): { nice: number }[] {
 }
 
 test('a password is argon2id with OWASP’s parameters, and verifies', async (t) => {
-  const passwords = passwordsOf(t, { atOnce: 2, queue: 10 });
-  const stored = await passwords.hash('correct horse');
+  const passwords = passwordsOf(t, { ...wide, atOnce: 2, waiting: 10 });
+  const stored = await passwords.hash('correct horse', asker);
 
   t.regex(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-  t.true(await passwords.verify(stored, 'correct horse'));
-  t.false(await passwords.verify(stored, 'correct horsf'));
+  t.true(await passwords.verify(stored, 'correct horse', asker));
+  t.false(await passwords.verify(stored, 'correct horsf', asker));
 });
 
 test('without a hash the answer is no, also for the password behind the stand-in', async (t) => {
-  const passwords = passwordsOf(t, { atOnce: 2, queue: 10 });
-  for (const nobody of [null, undefined, '']) t.false(await passwords.verify(nobody, 'x'));
+  const passwords = passwordsOf(t, { ...wide, atOnce: 2, waiting: 10 });
+  for (const nobody of [null, undefined, '']) t.false(await passwords.verify(nobody, 'x', asker));
 });
 
 test('beyond the queue a call is refused as unavailable, and those in it are served', async (t) => {
-  const passwords = passwordsOf(t, { atOnce: 1, queue: 2 });
-  const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.hash('correct horse')));
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });
+  const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.hash('correct horse', asker)));
 
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
   for (const outcome of outcomes) if (outcome.status === 'rejected') t.is(outcome.reason.kind, 'unavailable');
-  await t.notThrowsAsync(passwords.hash('afterwards'));
+  await t.notThrowsAsync(passwords.hash('afterwards', asker));
 });
 
 test('hashing leaves the event loop free', async (t) => {
-  const passwords = passwordsOf(t, { atOnce: 1, queue: 2 });
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;
   }, 1);
   t.teardown(() => clearInterval(timer));
-  await passwords.hash('correct horse');
+  await passwords.hash('correct horse', asker);
   t.true(turns > 0);
 });
 
 test('what the stand-in costs is what a real hash costs', async (t) => {
   const fresh = await hash('x', { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
-  const passwords = passwordsOf(t, { atOnce: 1, queue: 200 });
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 200 });
   const timesMs = { known: [] as number[], unknown: [] as number[] };
   for (let n = 0; n < 30; n += 1) {
     const which = n % 2 ? 'known' : 'unknown'; // in turn, so that a busy machine is busy for both
     const started = performance.now();
-    await passwords.verify(which === 'known' ? fresh : null, 'wrong');
+    await passwords.verify(which === 'known' ? fresh : null, 'wrong', asker);
     timesMs[which].push(performance.now() - started);
   }
   const [known, unknown] = [Math.min(...timesMs.known), Math.min(...timesMs.unknown)];
@@ -69,9 +72,9 @@ test('what the stand-in costs is what a real hash costs', async (t) => {
 const linuxTest = process.platform === 'linux' ? test.serial : test.skip;
 
 linuxTest('threads that hash are as many as were asked for at most, stand back for others, and end', async (t) => {
-  const passwords = createPasswords({ atOnce: 2, queue: 10 });
+  const passwords = createPasswords({ ...wide, atOnce: 2, waiting: 10 });
   const before = hashingThreads().length;
-  await Promise.all(Array.from({ length: 6 }, () => passwords.hash('correct horse')));
+  await Promise.all(Array.from({ length: 6 }, () => passwords.hash('correct horse', asker)));
   const threads = hashingThreads();
 
   t.is(threads.length - before, 2);
@@ -81,16 +84,16 @@ linuxTest('threads that hash are as many as were asked for at most, stand back f
   );
   await passwords.close();
   t.is(hashingThreads().length, before);
-  t.regex(await passwords.hash('afterwards'), /^\$argon2id/);
+  t.regex(await passwords.hash('afterwards', asker), /^\$argon2id/);
   await passwords.close();
 });
 
 test('whoever waits for a thread that is ended hears of it, and what is no hash compares with nothing', async (t) => {
-  const passwords = passwordsOf(t, { atOnce: 1, queue: 10 });
-  const waiting = passwords.hash('correct horse');
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 10 });
+  const waiting = passwords.hash('correct horse', asker);
   await passwords.close();
 
   await t.throwsAsync(waiting, { message: /has ended/ });
-  await t.throwsAsync(passwords.verify('no hash at all', 'correct horse'));
-  t.regex(await passwords.hash('correct horse'), /^\$argon2id/);
+  await t.throwsAsync(passwords.verify('no hash at all', 'correct horse', asker));
+  t.regex(await passwords.hash('correct horse', asker), /^\$argon2id/);
 });

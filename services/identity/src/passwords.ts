@@ -1,29 +1,34 @@
-import { unavailable } from '@parley/chassis/errors';
-import { BulkheadRejectedError, bulkhead } from 'cockatiel';
+import type { Caller } from '@parley/chassis/caller';
+import { clientNetwork } from '@parley/chassis/client-network';
+import { type Asker, type FairQueueOptions, fairQueue } from './fair-queue.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
-/** Hashes and compares passwords, in threads of their own. */
+/** Hashes and compares passwords, in threads of their own. Whoever asks takes their turn: both throw what `FairQueue` does. */
 export interface Passwords {
-  /** @throws DomainError `unavailable` when too many wait already. */
-  hash(password: string): Promise<string>;
+  hash(password: string, asker: Asker): Promise<string>;
   /**
    * Whether the password is the one hashed. Without a hash (no such account, or one without a password) it costs the same
-   * and answers false. @throws DomainError `unavailable` when too many wait already.
+   * and answers false.
    */
-  verify(passwordHash: string | null | undefined, password: string): Promise<boolean>;
+  verify(passwordHash: string | null | undefined, password: string, asker: Asker): Promise<boolean>;
   /** Ends the threads, with whatever they are at. The next password would start new ones. */
   close(): Promise<void>;
+}
+
+/** For whom a password is hashed. @param gone aborted when the request that it is for has been given up. */
+export function askerOf({ ip, userId }: Caller, gone?: AbortSignal): Asker {
+  return { address: clientNetwork(ip ?? ''), userId, gone };
 }
 
 /** The hash of a password that nobody has, with the parameters of all others: what an unknown account is compared with. */
 const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
 /**
- * `atOnce` bounds memory and cores: so many threads there are at most, each started when it is needed first. `queue` is how many
- * may wait, so that a flood of sign-ins is refused rather than kept.
+ * `atOnce` bounds memory and cores: so many threads there are at most, each started when it is needed first. A flood of sign-ins
+ * is refused rather than kept.
  */
-export function createPasswords({ atOnce, queue }: { atOnce: number; queue: number }): Passwords {
-  const lanes = bulkhead(atOnce, queue);
+export function createPasswords(options: FairQueueOptions): Passwords {
+  const queue = fairQueue(options);
   const threads = new Set<HashThread>();
   const idle: HashThread[] = [];
 
@@ -37,27 +42,21 @@ export function createPasswords({ atOnce, queue }: { atOnce: number; queue: numb
     return started;
   }
 
-  async function inLane<T>(work: (thread: HashThread) => Promise<T>): Promise<T> {
-    try {
-      return await lanes.execute(async () => {
-        const thread = takeThread();
-        try {
-          return await work(thread);
-        } finally {
-          idle.push(thread);
-        }
-      });
-    } catch (error) {
-      if (error instanceof BulkheadRejectedError)
-        throw unavailable('Too many sign-ins at once; try again in a moment', error);
-      throw error;
-    }
+  function inTurn<T>(asker: Asker, work: (thread: HashThread) => Promise<T>): Promise<T> {
+    return queue.run(asker, async () => {
+      const thread = takeThread();
+      try {
+        return await work(thread);
+      } finally {
+        idle.push(thread);
+      }
+    });
   }
 
   return {
-    hash: (password) => inLane(async (thread) => String(await thread.run({ password }))),
-    verify: (passwordHash, password) =>
-      inLane(async (thread) => {
+    hash: (password, asker) => inTurn(asker, async (thread) => String(await thread.run({ password }))),
+    verify: (passwordHash, password, asker) =>
+      inTurn(asker, async (thread) => {
         const right = await thread.run({ password, hash: passwordHash || nobodysHash });
         return right === true && Boolean(passwordHash);
       }),

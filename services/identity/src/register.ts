@@ -3,7 +3,9 @@ import { isUniqueViolation } from '@parley/chassis/database/database-errors';
 import { badRequest, conflict, type DomainError, invalid } from '@parley/chassis/errors';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
+import type { Asker } from './fair-queue.ts';
 import { foundTenant } from './found-tenant.ts';
+import { askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
 import { checkedRegistration, type RegisterInput, type Registration } from './registration.ts';
@@ -25,12 +27,13 @@ export async function register(
   caller: Caller,
   input: RegisterInput,
   token: SecuredToken | null,
+  gone?: AbortSignal,
 ): Promise<AccessToken> {
   const registration = checkedRegistration(input);
   // Only codes and invitations that were handed out can be right, and Parley hands out none.
   if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
 
-  const user = await newUserOf(ports, registration);
+  const user = await newUserOf(ports, registration, askerOf(caller, gone));
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await issueTokens(ports, await store(ports, caller, registration, user));
@@ -43,13 +46,13 @@ export async function register(
 
 type UserWithoutCode = Omit<NewUser, 'referralCode' | 'referrerId' | 'idNoSealed'>;
 
-async function newUserOf({ keys, passwords }: Ports, input: Registration): Promise<UserWithoutCode> {
+async function newUserOf({ keys, passwords }: Ports, input: Registration, asker: Asker): Promise<UserWithoutCode> {
   const { idNo, idType } = input;
   return {
     email: input.email,
     fullname: input.fullname,
     phone: input.phone,
-    passwordHash: await passwords.hash(input.password),
+    passwordHash: await passwords.hash(input.password, asker),
     idType,
     idNoIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idNo])),
     idDocumentIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idType, idNo])),

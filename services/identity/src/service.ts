@@ -31,7 +31,7 @@ export function identity(config: IdentityConfig, around: Surroundings): Unit {
   const metrics = createMetrics(name);
   const database = around.database(identitySchema);
   const box = createSecretBox(config.secretsKeys);
-  const passwords = createPasswords({ atOnce: config.hashesAtOnce, queue: config.hashQueue });
+  const passwords = createPasswords(config.hashes);
   const ports: Ports = {
     database,
     box,
@@ -76,7 +76,7 @@ export function identity(config: IdentityConfig, around: Surroundings): Unit {
       port: config.graphPort,
       typeDefs: readFileSync(new URL('./schema.graphql', import.meta.url), 'utf8'),
       resolvers,
-      context: (caller) => ({ app, caller }),
+      context: (caller, _budget, gone) => ({ app, caller, gone }),
       callers,
       log,
       metrics,

@@ -1,4 +1,5 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { isAbortError } from '../abort.ts';
 import { errorTable, internalMessage } from '../error-table.ts';
 import { type DomainError, isDomainError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -23,7 +24,8 @@ export function formatGraphError(log: Logger) {
       ...(formatted.locations && { locations: formatted.locations }),
     };
     if (isDomainError(original)) {
-      if (original.kind === 'internal' || original.kind === 'unavailable')
+      // What was given up by its caller is no failure of ours.
+      if ((original.kind === 'internal' || original.kind === 'unavailable') && !isAbortError(original.cause))
         log.warn({ err: original }, 'operation failed');
       return { ...graphError(original).toJSON(), ...place };
     }

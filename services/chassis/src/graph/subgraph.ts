@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
@@ -35,8 +35,11 @@ export interface SubgraphOptions<Context extends GraphContext> {
   /** The subgraph's SDL, `@access` on every root field. */
   typeDefs: string;
   resolvers: GraphQLResolverMap<Context>;
-  /** Makes one request's context: the app, loaders, and what its lists draw on. */
-  context: (caller: Caller, budget: AnswerBudget) => Context;
+  /**
+   * Makes one request's context: the app, loaders, and what its lists draw on. `gone` is aborted when the connection closes
+   * before the answer: nobody waits for it any more.
+   */
+  context: (caller: Caller, budget: AnswerBudget, gone: AbortSignal) => Context;
   /** Bytes of one answer at most; default 32 MB. More is `ANSWER_TOO_LARGE`. */
   maxAnswerBytes?: number;
   callers: Callers;
@@ -92,7 +95,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       });
       app.use(express.json({ limit: '9mb' }));
       const context = async ({ res }: { res: express.Response }) =>
-        options.context(res.locals.caller as Caller, answerBudget(maxAnswerBytes));
+        options.context(res.locals.caller as Caller, answerBudget(maxAnswerBytes), goneSignal(res));
       app.use(expressMiddleware(apollo, { context }));
 
       const http = createServer({ keepAliveTimeout: 65_000 }, app);
@@ -105,6 +108,14 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       await apollo?.stop();
     },
   };
+}
+
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 /** Listens, and rejects with the system's error (a taken port) instead of emitting it. */

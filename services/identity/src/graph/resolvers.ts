@@ -25,16 +25,17 @@ export const resolvers = {
   },
 
   Mutation: {
-    login: (_: unknown, { input }: Input<SignInInput>, { app, caller }: IdentityContext) => app.login(caller, input),
+    login: (_: unknown, { input }: Input<SignInInput>, { app, caller, gone }: IdentityContext) =>
+      app.login(caller, input, gone),
     refreshToken: (_: unknown, { input }: Input<{ refreshToken: string }>, { app }: IdentityContext) =>
       app.refreshSignIn(input),
     register: (
       _: unknown,
       { input, token }: Input<RegisterInput> & { token?: SecuredToken | null },
-      { app, caller }: IdentityContext,
-    ) => app.register(caller, input, token ?? null),
-    changePassword: (_: unknown, { input }: Input<{ newPassword: string }>, { app, caller }: IdentityContext) =>
-      app.changePassword(caller, input),
+      { app, caller, gone }: IdentityContext,
+    ) => app.register(caller, input, token ?? null, gone),
+    changePassword: (_: unknown, { input }: Input<{ newPassword: string }>, { app, caller, gone }: IdentityContext) =>
+      app.changePassword(caller, input, gone),
     createTenant: (_: unknown, { input }: Input<CreateTenantInput>, { app, caller }: IdentityContext) =>
       app.createTenant(caller, input),
     updateTenant: (_: unknown, { input }: Input<UpdateTenantInput>, { app, caller }: IdentityContext) =>

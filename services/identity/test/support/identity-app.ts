@@ -43,7 +43,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   const announced: CredentialsChanged['whose'][] = [];
   const portsOn = (on: Database): Ports => {
     const box = createSecretBox([secretsKey]);
-    const passwords = createPasswords({ atOnce: 2, queue: 100 });
+    const passwords = createPasswords({ atOnce: 2, waiting: 100, perUser: 4, perAddress: 40 });
     t.teardown(() => passwords.close());
     return {
       database: on,

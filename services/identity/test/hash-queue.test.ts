@@ -1,0 +1,83 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
+import test from 'ava';
+import type { Asker } from '../src/fair-queue.ts';
+import { resolvers } from '../src/graph/resolvers.ts';
+import { anybody, identityApp, signUp, somebody } from './support/identity-app.ts';
+
+const password = 'correct horse battery';
+
+test('of one user’s passwords four are worked on at once and the rest refused, and nobody else waits for them', async (t) => {
+  const { app, ports } = await identityApp(t);
+  const { caller: busy } = await signUp(app);
+  const { caller, input } = await signUp(app);
+  // They come one by one from the database, and to the queue all at once.
+  const { hash } = ports.passwords;
+  const gate = createGate();
+  let arrived = 0;
+  ports.passwords.hash = async (given, asker) => {
+    arrived += 1;
+    await gate.pass();
+    return hash(given, asker);
+  };
+  const flood = Array.from({ length: 30 }, (_, n) =>
+    app.changePassword({ ...busy, ip: `198.51.100.${n}` }, { newPassword: `another long password ${n}` }),
+  );
+  await eventually('all passwords are to be hashed', () => arrived === flood.length);
+  const others = [
+    app.login({ ...anybody, ip: '192.0.2.2' }, { email: input.email, password }),
+    app.register({ ...anybody, ip: '192.0.2.3' }, somebody(), null),
+    app.changePassword(caller, { newPassword: 'another long password' }),
+  ];
+  gate.open();
+  const outcomes = await Promise.allSettled(flood);
+
+  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 4);
+  for (const outcome of outcomes)
+    if (outcome.status === 'rejected') t.like(outcome.reason, { kind: 'tooManyRequests' });
+  for (const outcome of await Promise.allSettled(others)) t.is(outcome.status, 'fulfilled', JSON.stringify(outcome));
+});
+
+test('whatever hashes a password does so for the client’s network and for the request that asks', async (t) => {
+  const { app, ports } = await identityApp(t);
+  const { caller, input } = await signUp(app);
+  const askers: Asker[] = [];
+  const { hash, verify } = ports.passwords;
+  ports.passwords.hash = (given, asker) => {
+    askers.push(asker);
+    return hash(given, asker);
+  };
+  ports.passwords.verify = (passwordHash, given, asker) => {
+    askers.push(asker);
+    return verify(passwordHash, given, asker);
+  };
+  const gone = new AbortController().signal;
+  const { login, register, changePassword } = resolvers.Mutation;
+  const ip = '2001:db8:1:2::9';
+  await register({}, { input: somebody() }, { app, caller: { ...anybody, ip }, gone });
+  await login({}, { input: { email: input.email, password } }, { app, caller: { ...anybody, ip }, gone });
+  await changePassword(
+    {},
+    { input: { newPassword: 'another long password' } },
+    { app, caller: { ...caller, ip }, gone },
+  );
+
+  const address = '2001:db8:1:2::/64';
+  t.deepEqual(askers, [
+    { address, userId: undefined, gone },
+    { address, userId: undefined, gone },
+    { address, userId: caller.userId, gone },
+  ]);
+});
+
+test('a password whose caller has gone is not hashed, and changes nothing', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller, input } = await signUp(app);
+  const gone = AbortSignal.abort();
+  const given = { newPassword: 'another long password' };
+  t.like(await t.throwsAsync(app.changePassword(caller, given, gone)), { kind: 'unavailable' });
+  t.like(await t.throwsAsync(app.login(anybody, { email: input.email, password: 'wrong' }, gone)), {
+    kind: 'unavailable',
+  });
+  await t.notThrowsAsync(app.login(anybody, { email: input.email, password }));
+});
