@@ -20,14 +20,19 @@ export interface OwnKeys extends Part {
   /** HMAC-SHA-256 under a key that rotating `SECRETS_KEYS` does not change. */
   hmac(purpose: KeyPurpose, data: string): Promise<Buffer>;
   derivationKey(purpose: KeyPurpose): Promise<Uint8Array>;
-  /** Makes a new signing key, which signs once every replica has seen it. Answers its `kid`. */
+  /** Makes a new signing key, which signs half an hour later: once everybody who verifies tokens has read it. Answers its `kid`. */
   rotate(accessTokenTtlS: number): Promise<string>;
 }
 
 const algorithm = 'ES256';
-/** How long a replica goes on with the key that it knows. A new one signs only after that, and an old one verifies for longer. */
+/** How long a replica goes on signing with the key that it knows. An old one verifies for longer than that. */
 const rememberMs = 30_000;
-const rotationLeadS = 60;
+/**
+ * How long a new key is published before it signs. Longer than all caches of the key set together, or tokens under it would be
+ * refused: a gateway's (5 min), its answer at `/.well-known/jwks.json` in a proxy or a client (5 min), and what libraries that
+ * verify tokens keep by themselves (10 min are usual).
+ */
+const rotationLeadS = 30 * 60;
 
 export function ownKeys(database: Database, box: SecretBox): OwnKeys {
   let remembered: { signing: Promise<SigningKey>; untilMs: number } | undefined;
