@@ -1316,8 +1316,8 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * For operators: makes a new key to sign access tokens with. It signs a minute later, when all have heard of it; tokens
-     * of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+     * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
+     * set lacks it any more; tokens of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
      */
     rotateSigningKey: {
       name: "RotateSigningKey",
@@ -1351,8 +1351,8 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
   /**
-   * For operators: makes a new key to sign access tokens with. It signs a minute later, when all have heard of it; tokens
-   * of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+   * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
+   * set lacks it any more; tokens of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
    */
   rotateSigningKey(
     request: RotateSigningKeyRequest,
@@ -1381,8 +1381,8 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
   /**
-   * For operators: makes a new key to sign access tokens with. It signs a minute later, when all have heard of it; tokens
-   * of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+   * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
+   * set lacks it any more; tokens of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
    */
   rotateSigningKey(
     request: DeepPartial<RotateSigningKeyRequest>,
