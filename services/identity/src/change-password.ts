@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { unauthenticated } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
-import { lockedSignIn } from './locked-sign-in.ts';
+import { lockedSignIn, requireRecent } from './locked-sign-in.ts';
 import { checkNewPassword } from './password-rules.ts';
 import { askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
@@ -18,7 +18,12 @@ export async function changePassword(
 ): Promise<boolean> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
-  const user = await ports.database.transactShared((db) => userStore(db).find(userId));
+  const user = await ports.database.transactShared(async (db) => {
+    const signIn = await signInStore(db).findLive(signInId, userId);
+    if (!signIn) throw unauthenticated();
+    requireRecent(signIn, ports.settings);
+    return userStore(db).find(userId);
+  });
   if (!user) throw unauthenticated();
   const check = inputChecks();
   checkNewPassword(check, 'input.newPassword', input.newPassword, user.email);
@@ -26,8 +31,8 @@ export async function changePassword(
 
   const passwordHash = await ports.passwords.hash(input.newPassword, askerOf(caller, gone));
   await ports.database.transactShared(async (db) => {
-    // Asked only now: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
-    await lockedSignIn(db, person);
+    // Asked again: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
+    requireRecent(await lockedSignIn(db, person), ports.settings);
     await userStore(db).setPasswordHash(userId, passwordHash);
     await signInStore(db).revokeOthers(userId, signInId);
   });

@@ -30,3 +30,12 @@ test('the public address loses the slash at its end, as gateways read it', (t) =
     'https://parley.test',
   );
 });
+
+test('how recent a sign-in must be is off, or a whole number of seconds', (t) => {
+  const reauth = (value: string) => readIdentityConfig({ ...key, REAUTH_MAX_AGE: value }).settings.reauthMaxAgeS;
+  t.is(readIdentityConfig(key).settings.reauthMaxAgeS, null);
+  t.is(reauth(''), null);
+  t.is(reauth('300'), 300);
+  for (const wrong of ['banana', '0', '-1', '1.5', '5m'])
+    t.throws(() => reauth(wrong), { message: /REAUTH_MAX_AGE: / }, wrong);
+});

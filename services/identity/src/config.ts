@@ -24,6 +24,8 @@ export interface IdentitySettings {
   regions: string[];
   /** Default `operator` in production, else `self`. */
   planChanges: PlanChanges;
+  /** How old, in seconds, a sign-in may be that changes a password, makes an API key or deletes a tenant; null, the default: any. */
+  reauthMaxAgeS: number | null;
   /** Live tenants that a user may own. Default 5. */
   maxOwnedTenants: number;
   /** Tenants that a user may make within 30 days, deleted ones counted. Default 10. */
@@ -65,6 +67,7 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
     SECRETS_KEYS: secretKeys,
     REGISTRATION: z.enum(['open', 'otp', 'invite'], 'is none of open, otp and invite').default('open'),
     REGIONS: list.default([]),
+    REAUTH_MAX_AGE: positiveInt.optional(),
     PLAN_CHANGES: z
       .enum(['self', 'operator'], 'is neither self nor operator')
       .default(env.NODE_ENV === 'production' ? 'operator' : 'self'),
@@ -86,6 +89,7 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
       refreshTokenTtlS: read.IDENTITY_REFRESH_TOKEN_TTL_S,
       registration: read.REGISTRATION,
       regions: read.REGIONS,
+      reauthMaxAgeS: read.REAUTH_MAX_AGE ?? null,
       planChanges: read.PLAN_CHANGES,
       maxOwnedTenants: read.IDENTITY_MAX_OWNED_TENANTS,
       maxTenantsMadeIn30Days: read.IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS,

@@ -2,6 +2,7 @@ import type { Caller } from '@parley/chassis/caller';
 import { outbox } from '@parley/chassis/events/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
+import { requireRecent } from './locked-sign-in.ts';
 import { heldTenant, requireOwner } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
@@ -17,6 +18,7 @@ export async function deleteTenant(ports: Ports, caller: Caller): Promise<boolea
   await ports.database.transactShared(async (db) => {
     const held = await heldTenant(db, user);
     requireOwner(held);
+    requireRecent(held.signIn, ports.settings);
     const { id } = held.tenant;
     const deletedAt = await tenantStore(db).softDelete(id);
     await apiKeyStore(db).revokeAll(id);

@@ -1,6 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { apiKeySha256, newApiKey } from './api-key.ts';
 import { apiKeyStore } from './api-key-store.ts';
+import { requireRecent } from './locked-sign-in.ts';
 import { heldTenantInUse, requireOwner } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
@@ -21,6 +22,7 @@ export async function generateApiKey(ports: Ports, caller: Caller): Promise<Gene
   await ports.database.transactShared(async (db) => {
     const held = await heldTenantInUse(db, user);
     requireOwner(held);
+    requireRecent(held.signIn, ports.settings);
     const { id } = held.tenant;
     const keys = apiKeyStore(db);
     await keys.revokeAll(id);

@@ -1,5 +1,6 @@
 import type { SharedDb } from '@parley/chassis/database/types';
-import { unauthenticated } from '@parley/chassis/errors';
+import { forbidden, unauthenticated } from '@parley/chassis/errors';
+import type { IdentitySettings } from './config.ts';
 import { type LiveSignIn, signInStore } from './sign-in-store.ts';
 import { type UserCaller, userSuspended } from './signed-in.ts';
 import { userStore } from './user-store.ts';
@@ -20,4 +21,11 @@ export async function lockedSignIn(db: SharedDb, { userId, signInId }: UserCalle
   const signIn = await signInStore(db).findLive(signInId, userId);
   if (!signIn) throw unauthenticated();
   return signIn;
+}
+
+/** Where `REAUTH_MAX_AGE` is set: @throws DomainError `forbidden` with `REAUTHENTICATE` when the sign-in began longer ago. */
+export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
+  if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {
+    throw forbidden('You signed in too long ago for this; sign in again', 'REAUTHENTICATE');
+  }
 }

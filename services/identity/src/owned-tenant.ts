@@ -2,6 +2,7 @@ import type { TenantCaller } from '@parley/chassis/caller';
 import type { SharedDb } from '@parley/chassis/database/types';
 import { conflict, type DomainError, forbidden } from '@parley/chassis/errors';
 import { lockedSignIn } from './locked-sign-in.ts';
+import type { LiveSignIn } from './sign-in-store.ts';
 import type { UserCaller } from './signed-in.ts';
 import type { MembershipRole, Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
@@ -10,6 +11,7 @@ export interface HeldTenant {
   tenant: Tenant;
   /** The caller's. */
   role: MembershipRole;
+  signIn: LiveSignIn;
 }
 
 /**
@@ -23,7 +25,7 @@ export async function heldTenant(db: SharedDb, caller: UserCaller & TenantCaller
   const held = await tenantStore(db).lockForMember(caller.tenantId, caller.userId);
   if (!held) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
   if (signIn.tenantId !== caller.tenantId) throw conflict('This sign-in has turned to another tenant; try again');
-  return held;
+  return { ...held, signIn };
 }
 
 /** The same for what is refused while the tenant is suspended. @throws DomainError `forbidden` with `TENANT_SUSPENDED` as well. */

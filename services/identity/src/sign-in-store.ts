@@ -29,6 +29,8 @@ export interface SignInState {
 export interface LiveSignIn {
   /** The tenant in use, deleted ones too. */
   tenantId: number | null;
+  /** Seconds since its credential was shown; exchanging refresh tokens changes nothing about it. */
+  ageS: number;
 }
 
 export interface ListedSignIn extends SignInState {
@@ -90,7 +92,12 @@ export function signInStore({ knex }: SharedDb) {
 
     /** Undefined when this sign-in of this user has been revoked. */
     async findLive(id: string, userId: number): Promise<LiveSignIn | undefined> {
-      return live().where({ id, user_id: userId }).first({ tenantId: 'tenant_id' });
+      return live()
+        .where({ id, user_id: userId })
+        .first({
+          tenantId: 'tenant_id',
+          ageS: knex.raw('extract(epoch FROM parley_now() - created_at)::float'),
+        });
     },
 
     async setTenant(id: string, tenantId: number): Promise<void> {
