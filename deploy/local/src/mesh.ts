@@ -2,7 +2,16 @@ import { join, resolve } from 'node:path';
 import { agent } from '@parley/agent';
 import { createModels } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
-import { type Environment, port, readAll, readSettings, requireInProduction, secretKey } from '@parley/chassis/config';
+import {
+  type Environment,
+  port,
+  readAll,
+  readSettings,
+  requireInProduction,
+  secretKey,
+  unknownSettings,
+  warnOfUnknownSettings,
+} from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
 import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
@@ -27,7 +36,7 @@ import { identity } from '@parley/identity';
 import { session } from '@parley/session';
 import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
-import { unitSettings } from './mesh-settings.ts';
+import { unitNames, unitSettings } from './mesh-settings.ts';
 import { schemas } from './schemas.ts';
 import { localStorage } from './storage.ts';
 import { topics } from './topics.ts';
@@ -64,6 +73,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     s3: () => readS3Settings(env),
   });
   const log = createLogger('mesh');
+  warnOfUnknownSettings(env, unitNames, log);
   let embedded: EmbeddedDatabase | undefined;
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
 
@@ -98,7 +108,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     eventLog,
     eventBus,
     objectStore: storage.store,
-    addresses: createAddresses(env, ['gateway', ...schemas.map(({ name }) => name)]),
+    addresses: createAddresses(env, unitNames),
     callers: createCallers(configs.mesh.MESH_KEY),
     host: '127.0.0.1',
     migrateOnStart: true,
@@ -164,6 +174,8 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     databaseUrl: () => embedded?.url,
     /** Where clients reach it. Known once it has started. */
     publicUrl: () => surroundings.addresses.of('gateway', 'public'),
+    /** Variables that look like settings and are none, with the nearest setting. */
+    unknownSettings: () => unknownSettings(env, unitNames),
     /** Which models answer. */
     models: () => createModels(configs.agent.models, log).describe(),
     /** Which engine serves which port, for the start-up banner. */

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 
@@ -27,3 +29,25 @@ for (const name of ['gateway', 'identity', 'agent', 'session', 'evaluation']) {
     t.is(stderr.includes(`  ${database}: is missing\n`), name !== 'gateway', stderr);
   });
 }
+
+test('a unit alone warns of a variable with its name that is no setting, and starts all the same', async (t) => {
+  const child = spawn(process.execPath, [join(root, 'services/evaluation/src/main.ts')], {
+    env: {
+      PATH: process.env.PATH,
+      MESH_KEY: randomBytes(32).toString('base64'),
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', // it waits for a database until the test ends it
+      EVALUATION_CONCURENCY: '3',
+      EVALUATION_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+      SESSION_TURNS: '3', // another unit's
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  for await (const line of createInterface(child.stdout)) {
+    const { level, variables } = JSON.parse(line);
+    if (variables === undefined) continue;
+    t.deepEqual([level, variables], ['warn', { EVALUATION_CONCURENCY: 'EVALUATION_CONCURRENCY' }]);
+    return;
+  }
+  t.fail('it ended without a warning');
+});

@@ -1,6 +1,12 @@
 import type { ModelDescription } from '@parley/local/mesh-settings';
 import { defaultUrl } from '../talk/api.ts';
 
+/** The row of variables that look like settings and are none. @param unknown the nearest setting of each. */
+export function unknownRow(unknown: Record<string, string> = {}): [string, string][] {
+  const told = Object.entries(unknown).map(([name, nearest]) => `${name} (the nearest is ${nearest})`);
+  return told.length === 0 ? [] : [['no settings', told.join(', ')]];
+}
+
 /**
  * What a person needs to know once everything is up, which it is now.
  * @param rows what else there is to know, a name and a value each.

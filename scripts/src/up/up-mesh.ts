@@ -16,7 +16,7 @@ import { type ProcessMesh, startProcessMesh } from '@parley/mesh/process-mesh';
 import { topicsCommand } from '@parley/mesh/topics-command';
 import { foldersOf } from '@parley/servers/folders';
 import { isFree } from '@parley/servers/ports';
-import { banner } from './banner.ts';
+import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 
 /**
@@ -54,7 +54,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
     throw new Error(`Port ${publicPort} on 127.0.0.1 is taken by another program.`);
   }
   const given: Environment = { ...(await withKeys(env, dataFolder)), PARLEY_DATA_DIR: dataFolder };
-  const { models } = readMeshSettings(given);
+  const { models, unknown } = readMeshSettings(given);
 
   const folders = { ...foldersOf(env), ...(!env.PARLEY_SERVERS_DIR && { data: join(dataFolder, 'servers') }) };
   const servers = await startMeshServers({ folders, env, only: ['postgres', 'redis', 'kafka', 's3'], signal, say });
@@ -84,6 +84,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
     ['data', shown(dataFolder)],
     ['logs', `${shown(logs.folder)}/<process>.log`],
     ['all logs', `tail -f ${shown(logs.joinedFile)}`],
+    ...unknownRow(unknown),
   ];
   process.stdout.write(
     banner(`http://localhost:${mesh.publicPort}`, models, rows, ` as ${mesh.processes.length} processes`),

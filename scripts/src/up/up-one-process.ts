@@ -3,7 +3,7 @@ import { createLogger } from '@parley/chassis/log';
 import { run } from '@parley/chassis/run';
 import { telemetry } from '@parley/chassis/telemetry';
 import { localMesh } from '@parley/local';
-import { banner } from './banner.ts';
+import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 
 const stopTimeoutMs = 9_000;
@@ -31,6 +31,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
         ...Object.entries(mesh.engines()),
         ['data', shown(dataFolder)],
         ['log', shown(logFile)],
+        ...unknownRow(mesh.unknownSettings()),
       ];
       process.stdout.write(banner(url, mesh.models(), rows));
     },

@@ -72,7 +72,7 @@ const { data, temporary } = place;
 const ada = new Client('');
 
 test.serial('a first start says all that a person needs, and Ctrl-C ends it with nothing left', async (t) => {
-  const first = startUp(t, place);
+  const first = startUp(t, place, { IDENTITY_HASH_QUEU: '3' });
   const url = await whenUp(first);
   if (existsSync('/proc/self/status')) {
     const peak = /^VmHWM:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${first.pid}/status`, 'utf8'))?.[1];
@@ -81,6 +81,9 @@ test.serial('a first start says all that a person needs, and Ctrl-C ends it with
   t.regex(first.stdout, /^\nParley is up, after [\d.]+ s\.\n/u);
   t.regex(first.stdout, /OFFLINE[^\n]*\n(.*\n)*.*no language model/u);
   t.regex(first.stdout, /PGlite in .*data\/database/u);
+  t.regex(first.stdout, /no settings +IDENTITY_HASH_QUEU \(the nearest is IDENTITY_HASH_QUEUE\)\n/u);
+  const log = readFileSync(join(data, 'parley.log'), 'utf8');
+  t.regex(log, /"level":"warn".*"variables":\{"IDENTITY_HASH_QUEU":"IDENTITY_HASH_QUEUE"\}/u);
   t.true(first.stdout.includes(`  scripts/talk --url ${url}\n`), 'its port is not the usual one');
   t.regex(first.stdout, /scripts\/talk.*\nStop with Ctrl-C\.\n\n$/u);
   for (const name of ['keys.json', 'parley.log']) t.is(statSync(join(data, name)).mode & 0o777, 0o600, name);

@@ -1,5 +1,17 @@
 import test from 'ava';
-import { flag, list, port, positiveInt, readAll, readSettings, SettingsError, secretKey } from './config.ts';
+import {
+  flag,
+  list,
+  port,
+  positiveInt,
+  readAll,
+  readSettings,
+  SettingsError,
+  secretKey,
+  unknownSettings,
+  warnOfUnknownSettings,
+} from './config.ts';
+import type { Logger } from './log.ts';
 
 test('every problem of the settings is named at once', (t) => {
   const shape = { A_PORT: port, A_COUNT: positiveInt, A_FLAG: flag, A_KEY: secretKey };
@@ -31,4 +43,51 @@ test('problems of several units are told together, each once', (t) => {
     instanceOf: SettingsError,
   });
   t.deepEqual(error?.problems, ['SHARED: is missing', 'OTHER: is missing']);
+});
+
+const shape = {
+  KITCHEN_TABLES: positiveInt.optional(),
+  KITCHEN_STAFF_AT_ONCE: positiveInt.optional(),
+  CUISINES: list.optional(),
+};
+
+test('a variable with a unit’s prefix that is no setting is named with the nearest setting', (t) => {
+  const env = {
+    KITCHEN_TABELS: '3',
+    KITCHEN_STAFF_ATONCE: '3',
+    KITCHEN_CUISINES: 'thai',
+    KITCHEN_SERVICE_HOST: '10.0.0.1',
+    KITCHEN_TABLES: '3',
+    KITCHEN_RPC_URL: 'localhost:1',
+    KITCHEN_DATABASE_URL: 'postgres://localhost',
+    KITCHEN_EMPTY: '',
+    KITCHENS_TABLES: '3',
+    CELLAR_TABELS: '3',
+    HOME: '/',
+  };
+  readSettings(env, shape);
+  const unknown = unknownSettings(env, ['kitchen']);
+  t.like(unknown, {
+    KITCHEN_TABELS: 'KITCHEN_TABLES',
+    KITCHEN_STAFF_ATONCE: 'KITCHEN_STAFF_AT_ONCE',
+    KITCHEN_CUISINES: 'CUISINES',
+  });
+  t.deepEqual(Object.keys(unknown ?? {}), [
+    'KITCHEN_CUISINES',
+    'KITCHEN_SERVICE_HOST',
+    'KITCHEN_STAFF_ATONCE',
+    'KITCHEN_TABELS',
+  ]);
+});
+
+test('the warning names variables and never tells their values; without such variables there is none', (t) => {
+  const lines: unknown[][] = [];
+  const log = { warn: (...line: unknown[]) => void lines.push(line) } as unknown as Logger;
+  const env = { KITCHEN_SECRET_KEY: 'hush' };
+  readSettings(env, shape);
+  warnOfUnknownSettings(env, ['kitchen'], log);
+  warnOfUnknownSettings({ KITCHEN_RPC_URL: 'x' }, ['kitchen'], log);
+  t.is(lines.length, 1);
+  t.regex(JSON.stringify(lines), /KITCHEN_SECRET_KEY/u);
+  t.notRegex(JSON.stringify(lines), /hush/u);
 });

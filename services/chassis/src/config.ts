@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Logger } from './log.ts';
 
 /** The environment as a process sees it. */
 export type Environment = Record<string, string | undefined>;
@@ -14,11 +15,20 @@ export class SettingsError extends Error {
   }
 }
 
+/** What each unit may have behind its own name, asked for where it is needed. */
+const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'];
+
+/** The names that have been read from an environment so far. */
+const namesRead = new WeakMap<Environment, Set<string>>();
+
 /**
  * Reads one unit's settings: `shape` maps each environment name to a zod type. An empty value counts as not given.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function readSettings<S extends z.ZodRawShape>(env: Environment, shape: S): z.infer<z.ZodObject<S>> {
+  const names = namesRead.get(env) ?? new Set();
+  namesRead.set(env, names);
+  for (const name of Object.keys(shape)) names.add(name);
   const given = Object.fromEntries(Object.keys(shape).map((name) => [name, env[name] === '' ? undefined : env[name]]));
   const result = z.object(shape).safeParse(given);
   if (result.success) return result.data;
@@ -47,6 +57,49 @@ export function requireInProduction(env: Environment, names: string[]): void {
   const missing = names.filter((name) => !env[name]);
   if (missing.length > 0)
     throw new SettingsError(missing.map((name) => `${name}: is missing, and NODE_ENV is production`));
+}
+
+/**
+ * Variables that begin with the name of one of these units and are no setting, with the setting whose name is nearest: most of them
+ * are misspelt. They are no error, because Kubernetes injects such names. To be asked once all settings have been read.
+ * @returns nearest settings by variable; undefined where there is no such variable.
+ */
+export function unknownSettings(env: Environment, units: string[]): Record<string, string> | undefined {
+  const prefixes = units.map((unit) => `${unit.toUpperCase()}_`);
+  const ofEach = prefixes.flatMap((prefix) => namesOfEachUnit.map((name) => prefix + name));
+  const known = new Set([...(namesRead.get(env) ?? []), ...ofEach]);
+  const unknown = Object.keys(env).filter(
+    (name) => env[name] && !known.has(name) && prefixes.some((prefix) => name.startsWith(prefix)),
+  );
+  if (unknown.length === 0) return undefined;
+  return Object.fromEntries(unknown.toSorted().map((name) => [name, nearest(name, [...known].toSorted())]));
+}
+
+/** Logs `unknownSettings`, for a process that starts. Their values, which may be secrets, are not in it. */
+export function warnOfUnknownSettings(env: Environment, units: string[], log: Pick<Logger, 'warn'>): void {
+  const variables = unknownSettings(env, units);
+  if (variables) log.warn({ variables }, 'these variables are no settings; beside each stands the nearest setting');
+}
+
+function nearest(name: string, known: string[]): string {
+  // A shared setting, such as REGIONS, may have been given a unit's name.
+  const bare = name.slice(name.indexOf('_') + 1);
+  const distances = known.map((each) => Math.min(editDistance(name, each), 1 + editDistance(bare, each)));
+  return known[distances.indexOf(Math.min(...distances))] ?? '';
+}
+
+/** Levenshtein's: the characters to insert, delete or replace to make one of the other. */
+function editDistance(one: string, other: string): number {
+  let above = Array.from({ length: other.length + 1 }, (_, n) => n);
+  for (let row = 0; row < one.length; row += 1) {
+    const current = [row + 1];
+    for (let n = 0; n < other.length; n += 1) {
+      const replaced = (above[n] ?? 0) + (one[row] === other[n] ? 0 : 1);
+      current.push(Math.min(replaced, (above[n + 1] ?? 0) + 1, (current[n] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above[other.length] ?? 0;
 }
 
 function issueText(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {

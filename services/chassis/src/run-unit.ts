@@ -1,4 +1,4 @@
-import { type Environment, readAll, SettingsError } from './config.ts';
+import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from './config.ts';
 import { connectSurroundings } from './connect.ts';
 import { createLogger } from './log.ts';
 import { run } from './run.ts';
@@ -29,7 +29,9 @@ export async function runUnit<Config>(
   );
   if (!read) return;
   const { config, around } = read;
-  await run([telemetry(env), around, unit(config, around)], { log: createLogger(name), addresses: around.addresses });
+  const log = createLogger(name);
+  warnOfUnknownSettings(env, [name], log);
+  await run([telemetry(env), around, unit(config, around)], { log, addresses: around.addresses });
 }
 
 function settingsOf<T>(read: () => T): T | undefined {
