@@ -11,7 +11,18 @@ export function clientNetwork(address: string): string {
   return `${new ipaddr.IPv6([...read.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** IPv4 within IPv6 is read as IPv4. Only what the system itself would take: ipaddr.js also reads octal, hexadecimal and short forms. */
+/**
+ * The address in its usual spelling, as it may be stored and given to a database: without a zone, and IPv4 within IPv6 as IPv4.
+ * Undefined where it is none.
+ */
+export function plainAddress(text: string): string | undefined {
+  return readAddress(text)?.toString();
+}
+
+/**
+ * IPv4 within IPv6 is read as IPv4. A zone (`%eth0`), which tells one's own links apart, is left out. Only what the system itself
+ * would take: ipaddr.js also reads octal, hexadecimal and short forms, and not every zone.
+ */
 export function readAddress(text: string): Address | undefined {
-  return isIP(text) ? ipaddr.process(text) : undefined;
+  return isIP(text) ? ipaddr.process(text.replace(/%.*$/su, '')) : undefined;
 }

@@ -2,6 +2,7 @@ import type { SchemaDeclaration } from '@parley/chassis/database/types';
 import { people } from './migrations/001-people.ts';
 import { keys } from './migrations/002-keys.ts';
 import { avatarConfigs } from './migrations/003-avatar-configs.ts';
+import { phoneDigits } from './migrations/004-phone-digits.ts';
 
 /** Identity's tables. Nobody but identity reads them. */
 export const identitySchema: SchemaDeclaration = {
@@ -17,5 +18,5 @@ export const identitySchema: SchemaDeclaration = {
     derivation_keys: 'people',
     avatar_configs: 'tenant',
   },
-  migrations: [people, keys, avatarConfigs],
+  migrations: [people, keys, avatarConfigs, phoneDigits],
 };

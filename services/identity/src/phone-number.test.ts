@@ -43,3 +43,13 @@ test('a number alone is E.164 or national digits', (t) => {
   t.deepEqual(readPhoneQuery('07911 123456'), { digits: '07911123456', national: '7911123456' });
   for (const nothing of ['', '+', 'abc', '1', '+1', '9'.repeat(100)]) t.is(readPhoneQuery(nothing), undefined, nothing);
 });
+
+test('digits of any script are read, kept and looked up in ASCII', (t) => {
+  const phone = { code: '+44', number: '07911123456', e164: '+447911123456', national: '7911123456' };
+  t.deepEqual(readPhone('+44', '٠٧٩١١١٢٣٤٥٦'), phone);
+  t.deepEqual(readPhone('＋٤٤', '०७९१११२३४५६'), phone);
+  t.deepEqual(readPhone('+44', '０７９１１ １２３-４５６'), phone);
+  t.deepEqual(readPhone('+44', '＋４４ ７９１１１２３４５６'), { ...phone, number: '7911123456' });
+  t.deepEqual(readPhoneQuery('٠٧٩١١١٢٣٤٥٦'), { digits: '07911123456', national: '7911123456' });
+  t.deepEqual(readPhoneQuery('＋４４٧٩١١١٢٣٤٥٦'), { e164: '+447911123456' });
+});

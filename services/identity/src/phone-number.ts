@@ -1,10 +1,13 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
+import { folded } from './folded.ts';
+
+const maxLength = 40;
 
 /** A phone as it is kept. */
 export interface Phone {
-  /** The dial prefix as given, e.g. `+44` or `44`. */
+  /** The dial prefix as given, e.g. `+44` or `44`, in ASCII. */
   code: string;
-  /** The national digits as given. */
+  /** The national digits as given, in ASCII. */
   number: string;
   /** What makes it unique: `+447911123456`. */
   e164: string;
@@ -13,18 +16,18 @@ export interface Phone {
 }
 
 /**
- * Reads a dial prefix and a number. Checks that the length is possible there, not that the number is assigned.
+ * Reads a dial prefix and a number, in digits of any script. Checks that the length is possible there, not that the number is assigned.
  * Undefined when it can be no phone.
  */
 export function readPhone(phoneCode: string, phoneNumber: string): Phone | undefined {
-  const callingCode = /^\+?(\d{1,3})$/.exec(phoneCode.trim())?.[1];
-  if (!callingCode || phoneNumber.length > 40) return undefined;
-  const parsed = parse(phoneNumber, callingCode);
+  const [code, number] = [folded(phoneCode), folded(phoneNumber)];
+  const callingCode = /^\+?(\d{1,3})$/.exec(code)?.[1];
+  if (!callingCode || number.length > maxLength) return undefined;
+  const parsed = parse(number, callingCode);
   if (!parsed || parsed.ext || parsed.countryCallingCode !== callingCode) return undefined;
-  const international = phoneNumber.trim().startsWith('+');
   return {
-    code: phoneCode.trim(),
-    number: international ? parsed.nationalNumber : digitsOf(phoneNumber),
+    code,
+    number: number.startsWith('+') ? parsed.nationalNumber : digitsOf(number),
     e164: parsed.number,
     national: withoutLeadingZeros(parsed.nationalNumber),
   };
@@ -35,12 +38,13 @@ export type PhoneQuery = { e164: string } | { digits: string; national: string }
 
 /** Undefined when it is no phone number at all. */
 export function readPhoneQuery(phoneNumber: string): PhoneQuery | undefined {
-  if (phoneNumber.length > 40) return undefined;
-  if (phoneNumber.trim().startsWith('+')) {
-    const parsed = parse(phoneNumber);
+  const number = folded(phoneNumber);
+  if (number.length > maxLength) return undefined;
+  if (number.startsWith('+')) {
+    const parsed = parse(number);
     return parsed && { e164: parsed.number };
   }
-  const digits = digitsOf(phoneNumber);
+  const digits = digitsOf(number);
   return digits.length >= 4 ? { digits, national: withoutLeadingZeros(digits) } : undefined;
 }
 

@@ -8,7 +8,7 @@ import { foundTenant } from './found-tenant.ts';
 import { askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
-import { checkedRegistration, type RegisterInput, type Registration } from './registration.ts';
+import { checkedRegistration, normalIdNo, type RegisterInput, type Registration } from './registration.ts';
 import { type NewUser, userStore } from './user-store.ts';
 
 /** A code or link token that was sent to somebody. */
@@ -47,7 +47,8 @@ export async function register(
 type UserWithoutCode = Omit<NewUser, 'referralCode' | 'referrerId' | 'idNoSealed'>;
 
 async function newUserOf({ keys, passwords }: Ports, input: Registration, asker: Asker): Promise<UserWithoutCode> {
-  const { idNo, idType } = input;
+  const { idType } = input;
+  const idNo = input.idNo === null ? null : normalIdNo(input.idNo);
   return {
     email: input.email,
     fullname: input.fullname,

@@ -1,5 +1,6 @@
 import { inputChecks } from '@parley/chassis/input-checks';
 import { isEmail, normalEmail } from './email-address.ts';
+import { folded } from './folded.ts';
 import { checkNewPassword } from './password-rules.ts';
 import { type Phone, readPhone } from './phone-number.ts';
 
@@ -23,6 +24,7 @@ export interface Registration {
   fullname: string;
   phone: Phone;
   fcmToken: string | null;
+  /** As given. */
   idNo: string | null;
   idType: string | null;
   referralCode: string | null;
@@ -55,13 +57,13 @@ export function checkedRegistration(input: RegisterInput): Registration {
     fullname: input.fullname,
     phone,
     fcmToken: input.fcmToken ?? null,
-    idNo: input.idNo == null ? null : normalIdNo(input.idNo),
+    idNo: input.idNo ?? null,
     idType: input.idType?.trim() ?? null,
     referralCode: input.referralCode ?? null,
   };
 }
 
-/** How numbers of identity documents compare. */
+/** How numbers of identity documents compare. They are kept as given. */
 export function normalIdNo(idNo: string): string {
-  return idNo.trim().toUpperCase();
+  return folded(idNo).toUpperCase();
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { plainAddress } from '@parley/chassis/client-network';
 import type { SharedDb } from '@parley/chassis/database/types';
 
 export interface NewSignIn {
@@ -57,7 +57,7 @@ export function signInStore({ knex }: SharedDb) {
            VALUES (:id, :userId, ${tenant}, :limitedReason, :ip, :fcmTokenSealed) RETURNING id)
          INSERT INTO refresh_tokens (token_sha256, sign_in_id, expires_at)
          SELECT :sha256::bytea, id, parley_now() + :ttlS * interval '1 second' FROM sign_in`,
-        { ...signIn, ...refreshToken, tenantId, ip: ip !== null && isIP(ip) ? ip : null },
+        { ...signIn, ...refreshToken, tenantId, ip: plainAddress(ip ?? '') ?? null },
       );
     },
 
@@ -77,15 +77,16 @@ export function signInStore({ knex }: SharedDb) {
       return rows;
     },
 
-    /** Whether the user has ever signed in from this address, or for IPv6 from its network. */
+    /** Whether the user has ever signed in from this address, or for IPv6 from its network. Older rows may hold a zone. */
     async hasBegunFrom(userId: number, ip: string): Promise<boolean> {
-      if (isIP(ip) === 0) return false;
+      const address = plainAddress(ip);
+      if (address === undefined) return false;
       const network = (address: string) =>
         `network(set_masklen(${address}::inet, CASE family(${address}::inet) WHEN 6 THEN 64 ELSE 32 END))`;
       const { rows } = await knex.raw(
         `SELECT EXISTS (SELECT FROM sign_ins s
-           WHERE s.user_id = :userId AND s.ip IS NOT NULL AND ${network('s.ip')} = ${network(':ip')}) AS found`,
-        { userId, ip },
+           WHERE s.user_id = :userId AND s.ip IS NOT NULL AND ${network("split_part(s.ip, '%', 1)")} = ${network(':address')}) AS found`,
+        { userId, address },
       );
       return rows[0].found;
     },

@@ -226,3 +226,23 @@ test('wrong ones beside others that nobody could look at do not lock before they
   for (const error of await Promise.all(late)) t.like(error, { kind: 'unavailable' });
   await t.notThrowsAsync(login(password));
 });
+
+test('an address with a zone signs in like the same without it, and is known afterwards', async (t) => {
+  const identity = await identityApp(t);
+  const { app, database } = identity;
+  const { input, caller } = await signUp(app);
+  const login = (ip: string) => app.login(from(ip), { email: input.email, password });
+  await login('fe80::7%eth0.100');
+  await login('::ffff:192.0.2.77');
+  const ips = await database.transactShared(({ knex }) => knex('sign_ins').orderBy('created_at').pluck('ip'));
+  t.deepEqual(ips, ['192.0.2.1', 'fe80::7', '192.0.2.77']);
+
+  // As it was stored before.
+  await database.transactShared(({ knex }) =>
+    knex('sign_ins').insert({ user_id: caller.userId, ip: '2001:db8:1:2::1%wlan0' }),
+  );
+  await fail(identity, input.email, 50, (n) => `198.51.100.${n}`);
+  for (const known of ['fe80::9', 'fe80::7%eth1', '192.0.2.77', '2001:db8:1:2::5'])
+    await t.notThrowsAsync(login(known), known);
+  t.like(await t.throwsAsync(login('2001:db8:1:3::5%eth0')), refused);
+});

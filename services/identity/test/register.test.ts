@@ -62,13 +62,31 @@ test('the profile shows what was given, and nothing that is write-only', async (
     username: null,
     phoneCode: '44',
     phoneNumber: '07911654321',
-    idNo: 'S1234567D',
+    idNo: 's1234567d',
     idType: 'NRIC',
     status: 'ACTIVE',
     twoFactorEnabled: false,
   });
   t.regex(profile?.referralCode ?? '', /^[2-9A-HJ-NP-Z]{8}$/);
   t.notRegex(JSON.stringify(profile), /canary|argon2/);
+});
+
+test('a phone in digits of another script is kept in ASCII, and its owner signs in with either', async (t) => {
+  const { app } = await identityApp(t);
+  const { caller, input } = await signUp(app, { phoneCode: '＋٤٤', phoneNumber: '٠٧٩١١٧٦٥٤٣٢' });
+  t.like(await app.getAuthProfile(caller), { phoneCode: '+44', phoneNumber: '07911765432' });
+  for (const phoneNumber of ['+447911765432', '٠٧٩١١٧٦٥٤٣٢', '7911765432', '＋４４ ７９１１ ７６５４３２']) {
+    const { userId } = await callerOf(app, await app.login(anybody, { phoneNumber, password: input.password }));
+    t.is(userId, caller.userId, phoneNumber);
+  }
+});
+
+test('the number of an identity document comes back as it was given, letter by letter', async (t) => {
+  const { app } = await identityApp(t);
+  for (const idNo of ['straße 12', ' ab-１２ ', 'ıİ٣']) {
+    const { caller } = await signUp(app, { idNo, idType: 'PASSPORT' });
+    t.is((await app.getAuthProfile(caller))?.idNo, idNo);
+  }
 });
 
 test('the number of an identity document and the device’s token are nowhere in plain', async (t) => {
@@ -127,6 +145,9 @@ test('email, phone and identity document are each unique among live users, howev
     fields: [{ path: 'input.phoneNumber' }],
   });
   t.like(await taken({ idNo: ' x1 ', idType: 'PASSPORT' }), { kind: 'conflict', fields: [{ path: 'input.idNo' }] });
+  for (const idNo of ['Ｘ１', 'x١'])
+    t.like(await taken({ idNo, idType: 'PASSPORT' }), { kind: 'conflict', fields: [{ path: 'input.idNo' }] }, idNo);
+  t.like(await taken({ phoneCode: '+44', phoneNumber: '٧٩١١١٢٣٤٥٦' }), { fields: [{ path: 'input.phoneNumber' }] });
   await t.notThrowsAsync(signUp(app, { idNo: 'X1', idType: 'NRIC' })); // another document
 
   await database.transactShared(({ knex }) =>
