@@ -18,6 +18,8 @@ export async function changePassword(
 ): Promise<boolean> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
+  const asker = askerOf(caller, gone);
+  using _entered = ports.passwords.enter(asker);
   const user = await ports.database.transactShared(async (db) => {
     const signIn = await signInStore(db).findLive(signInId, userId);
     if (!signIn) throw unauthenticated();
@@ -29,7 +31,7 @@ export async function changePassword(
   checkNewPassword(check, 'input.newPassword', input.newPassword, user.email);
   check.finish();
 
-  const passwordHash = await ports.passwords.hash(input.newPassword, askerOf(caller, gone));
+  const passwordHash = await ports.passwords.hash(input.newPassword, asker);
   await ports.database.transactShared(async (db) => {
     // Asked again: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
     requireRecent(await lockedSignIn(db, person), ports.settings);

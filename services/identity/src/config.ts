@@ -43,7 +43,7 @@ export interface IdentityConfig {
   secretsKeys: Uint8Array[];
   /**
    * How many passwords are hashed at once (default: one less than there are processors, 1 to 4), how many may wait (100), and how
-   * many of one signed-in user (4) and of one client address (40) may do either. More are refused.
+   * many requests of one signed-in user (4) and of one client address (40) that need one may be under way. More are refused.
    */
   hashes: FairQueueOptions;
   settings: IdentitySettings;

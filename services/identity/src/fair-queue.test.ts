@@ -17,7 +17,11 @@ function heldQueue(options: Partial<FairQueueOptions> = {}) {
         await gate.pass();
         return name;
       };
-      return queue.run(asker, work).catch((error: unknown) => (error as { kind: string }).kind);
+      const entered = async () => {
+        using _entered = queue.enter(asker);
+        return await queue.run(asker, work);
+      };
+      return entered().catch((error: unknown) => (error as { kind: string }).kind);
     },
     /** Lets all go on to their end. */
     open: () => gate.open(),

@@ -15,7 +15,7 @@ export interface FairQueueOptions {
   atOnce: number;
   /** How much may wait besides. */
   waiting: number;
-  /** How much of one user may run and wait. */
+  /** How many of one user may have entered. */
   perUser: number;
   /** The same of one address. */
   perAddress: number;
@@ -23,9 +23,14 @@ export interface FairQueueOptions {
 
 export interface FairQueue {
   /**
+   * Counts somebody who will ask for something, from now until they leave: before anything else is done for them, so that those who
+   * are too many cost nothing. @throws DomainError `tooManyRequests` when their user or their address has as many already.
+   */
+  enter(asker: Asker): Disposable;
+  /**
    * Runs `work` when its turn comes: addresses are served one after another, each one's in the order in which they came.
-   * @throws DomainError `tooManyRequests` when user or address has as much under way as it may, or when others need the room of an
-   * address that has the most of a full queue; `unavailable` when the queue is full, or when the asker has gone while waiting.
+   * @throws DomainError `tooManyRequests` when others need the room of an address that has the most of a full queue; `unavailable`
+   * when the queue is full, or when the asker has gone while waiting.
    */
   run<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
 }
@@ -38,24 +43,26 @@ interface Waiting {
 export function fairQueue({ atOnce, waiting: room, perUser, perAddress }: FairQueueOptions): FairQueue {
   /** In the order of their turns; without those of whom nothing waits. */
   const waitingOf = new Map<string, Waiting[]>();
-  /** Running and waiting, by user and by address. */
-  const underWay = new Map<string, number>();
+  /** Those who have entered, by user and by address. */
+  const entered = new Map<string, number>();
   let running = 0;
   let waiting = 0;
 
-  function enter({ address, userId }: Asker): () => void {
+  function enter({ address, userId }: Asker): Disposable {
     const bounds = [
       { key: `address ${address}`, most: perAddress },
       ...(userId === undefined ? [] : [{ key: `user ${userId}`, most: perUser }]),
     ];
-    const countOf = (key: string) => underWay.get(key) ?? 0;
+    const countOf = (key: string) => entered.get(key) ?? 0;
     if (bounds.some(({ key, most }) => countOf(key) >= most)) throw tooMany();
-    for (const { key } of bounds) underWay.set(key, countOf(key) + 1);
-    return () => {
-      for (const { key } of bounds) {
-        if (countOf(key) > 1) underWay.set(key, countOf(key) - 1);
-        else underWay.delete(key);
-      }
+    for (const { key } of bounds) entered.set(key, countOf(key) + 1);
+    return {
+      [Symbol.dispose]: () => {
+        for (const { key } of bounds) {
+          if (countOf(key) > 1) entered.set(key, countOf(key) - 1);
+          else entered.delete(key);
+        }
+      },
     };
   }
 
@@ -115,19 +122,15 @@ export function fairQueue({ atOnce, waiting: room, perUser, perAddress }: FairQu
   }
 
   return {
+    enter,
     async run(asker, work) {
       if (asker.gone?.aborted) throw unavailable('The caller has gone', asker.gone.reason);
-      const leave = enter(asker);
+      const wait = turn(asker);
+      if (wait) await wait;
       try {
-        const wait = turn(asker);
-        if (wait) await wait;
-        try {
-          return await work();
-        } finally {
-          next();
-        }
+        return await work();
       } finally {
-        leave();
+        next();
       }
     },
   };

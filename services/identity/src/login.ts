@@ -37,11 +37,12 @@ export async function login(
   }
   check.finish();
 
+  const asker = askerOf(caller, gone);
+  using _entered = ports.passwords.enter(asker);
   const found = await ports.database.transactShared((db) => findAccount(userStore(db), input));
   const subject = subjectOf(found, input);
   const ip = caller.ip ?? '';
   const door = await ports.loginLock.door(subject, ip);
-  const asker = askerOf(caller, gone);
   const account = await verified(ports, door, found, input.password, ip, asker).catch(async (error: unknown) => {
     // What could not be looked at was no guess. Should that not be told either, it stays counted.
     if (door !== 'closed') await ports.loginLock.untried(subject, ip).catch(() => undefined);

@@ -3,8 +3,10 @@ import { clientNetwork } from '@parley/chassis/client-network';
 import { type Asker, type FairQueueOptions, fairQueue } from './fair-queue.ts';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
-/** Hashes and compares passwords, in threads of their own. Whoever asks takes their turn: both throw what `FairQueue` does. */
+/** Hashes and compares passwords, in threads of their own. Whoever asks takes their turn: all throw what `FairQueue` does. */
 export interface Passwords {
+  /** Says, before anything is done, that a password will be hashed or compared. Disposed of when all is done. */
+  enter(asker: Asker): Disposable;
   hash(password: string, asker: Asker): Promise<string>;
   /**
    * Whether the password is the one hashed. Without a hash (no such account, or one without a password) it costs the same
@@ -54,6 +56,7 @@ export function createPasswords(options: FairQueueOptions): Passwords {
   }
 
   return {
+    enter: (asker) => queue.enter(asker),
     hash: (password, asker) => inTurn(asker, async (thread) => String(await thread.run({ password }))),
     verify: (passwordHash, password, asker) =>
       inTurn(asker, async (thread) => {

@@ -33,7 +33,9 @@ export async function register(
   // Only codes and invitations that were handed out can be right, and Parley hands out none.
   if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
 
-  const user = await newUserOf(ports, registration, askerOf(caller, gone));
+  const asker = askerOf(caller, gone);
+  using _entered = ports.passwords.enter(asker);
+  const user = await newUserOf(ports, registration, asker);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await issueTokens(ports, await store(ports, caller, registration, user));
