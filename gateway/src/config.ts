@@ -1,4 +1,5 @@
 import { type Environment, flag, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
+import type { FairQueueLimits } from '@parley/chassis/fair-queue';
 import { type KeyRing, keyRing } from '@parley/chassis/key-ring';
 import { readNetwork } from './limits/client-address.ts';
 
@@ -40,6 +41,8 @@ export interface GatewayConfig {
   requestTimeoutMs: number;
   /** How long a subgraph may take to answer in all, its turn to be asked included, in ms. */
   subgraphTimeoutMs: number;
+  /** Calls to one subgraph that are under way at once; of one client (an IPv4 address or an IPv6 /64) and of one tenant. */
+  subgraphCalls: FairQueueLimits;
   /** Bytes of an answer, also when several subgraphs have their part in it. */
   maxAnswerBytes: number;
   /** Bytes of all answers together that are written and not read yet; one client has a quarter. */
@@ -92,6 +95,11 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_MAX_BODIES_BYTES: positiveInt.default(268_435_456),
     GATEWAY_REQUEST_TIMEOUT_MS: positiveInt.default(30_000),
     GATEWAY_SUBGRAPH_TIMEOUT_MS: positiveInt.default(30_000),
+    GATEWAY_SUBGRAPH_CALLS: positiveInt.default(64),
+    GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: positiveInt.default(8),
+    GATEWAY_SUBGRAPH_CALLS_PER_TENANT: positiveInt.default(16),
+    GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: positiveInt.default(500),
+    GATEWAY_SUBGRAPH_WAITING_PER_TENANT: positiveInt.default(2_000),
     GATEWAY_MAX_ANSWER_BYTES: positiveInt.default(33_554_432),
     GATEWAY_MAX_ANSWERS_BYTES: positiveInt.default(268_435_456),
     GATEWAY_ANSWER_STALL_MS: positiveInt.default(60_000),
@@ -125,6 +133,17 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     maxBodiesBytes: settings.GATEWAY_MAX_BODIES_BYTES,
     requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
     subgraphTimeoutMs: settings.GATEWAY_SUBGRAPH_TIMEOUT_MS,
+    subgraphCalls: {
+      underWay: settings.GATEWAY_SUBGRAPH_CALLS,
+      client: {
+        underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
+        waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_CLIENT,
+      },
+      tenant: {
+        underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
+        waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
+      },
+    },
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
     maxAnswersBytes: settings.GATEWAY_MAX_ANSWERS_BYTES,
     answerStallMs: settings.GATEWAY_ANSWER_STALL_MS,

@@ -23,7 +23,7 @@ import { readFieldRules } from './graph/field-rules.ts';
 import type { GatewayContext } from './graph/gateway-context.ts';
 import { maskError } from './graph/mask-error.ts';
 import { operationRules } from './graph/operation-rules.ts';
-import { createSupergraph } from './graph/supergraph.ts';
+import { createSupergraph, type Supergraph } from './graph/supergraph.ts';
 import { httpApp } from './http/app.ts';
 import { boundConnections } from './http/connections.ts';
 import { refuseUnreadable } from './http/raw-refusals.ts';
@@ -53,17 +53,31 @@ export interface PublicServerOptions {
 /** What clients reach: one HTTP server with GraphQL over POST and, on the same path, over WebSocket. */
 export function publicServer({ config, around, identity, session, metrics, log }: PublicServerOptions): Part {
   const { addresses, callers, keyValue, host } = around;
-  const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs } = config;
+  const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls } = config;
   const degraded = metrics.counter(
     'parley_throttle_degraded_total',
     'Throttled requests that this process counted alone, or refused, because counts could not be shared',
   );
+  let supergraph: Supergraph | undefined;
+  metrics.gauge(
+    'parley_subgraph_calls_waiting',
+    'Calls to subgraphs that wait for their turn, because their client, their tenant or all have as many under way as may',
+    () => supergraph?.waiting() ?? 0,
+  );
   const closers: (() => Promise<unknown>)[] = [];
 
   async function open(): Promise<void> {
-    const supergraph = await createSupergraph({ callers, addresses, subgraphTimeoutMs, maxAnswerBytes, log });
-    closers.push(() => supergraph.close());
-    const rules = readFieldRules(supergraph.sdl);
+    const made = await createSupergraph({
+      callers,
+      addresses,
+      subgraphTimeoutMs,
+      subgraphCalls,
+      maxAnswerBytes,
+      log,
+    });
+    supergraph = made;
+    closers.push(() => made.close());
+    const rules = readFieldRules(made.sdl);
     const tokens = accessTokens(identity, config.publicUrl);
     const sessionTokens = createSessionTokens(config.avatarTokenKeys);
     const standing = createStanding({ identity, session });
@@ -72,10 +86,10 @@ export function publicServer({ config, around, identity, session, metrics, log }
 
     const clientIp = clientAddress(config.trustedProxies);
     const throttle = createThrottle({ rules, keyValue, onDegraded: () => degraded.add(), log });
-    const documents = createDocuments({ ...config, schema: () => supergraph.apiSchema() });
+    const documents = createDocuments({ ...config, schema: () => made.apiSchema() });
 
     const apollo = new ApolloServer<GatewayContext>({
-      gateway: supergraph.gateway,
+      gateway: made.gateway,
       introspection,
       hideSchemaDetailsFromClientErrors: !introspection,
       persistedQueries: false, // clients could fill the cache
@@ -101,7 +115,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
     });
     await apollo.start();
     closers.push(() => apollo.stop());
-    attachSubscriptions(supergraph.apiSchema(), { sessionEvents: sessionEvents(session) });
+    attachSubscriptions(made.apiSchema(), { sessionEvents: sessionEvents(session) });
 
     const http = createServer(
       {
@@ -121,7 +135,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
     closers.push(async () => held.stop());
     const sockets = socketServer({
       http,
-      schema: () => supergraph.apiSchema(),
+      schema: () => made.apiSchema(),
       config,
       documents,
       authenticate,

@@ -154,7 +154,11 @@ test('a subgraph that is slow or trickles holds up nobody for longer than its ti
   });
   const { ask, identity } = await gatewayMesh(t, {
     graphUrls: { agent },
-    env: { GATEWAY_SUBGRAPH_TIMEOUT_MS: '3000' },
+    env: {
+      GATEWAY_SUBGRAPH_TIMEOUT_MS: '3000',
+      GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
+      GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '64',
+    },
   });
   const token = await identity.signIn('s-1');
   const timed = async (times: number) => {

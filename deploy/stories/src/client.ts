@@ -46,14 +46,16 @@ export class Client {
     this.url = url;
   }
 
-  /** Sends a document and answers whatever comes. */
+  /** Sends a document and answers whatever comes. @param signal goes away without having waited for the answer. */
   async send<Data = Record<string, unknown>>(
     query: string,
     variables: object = {},
     headers: Record<string, string> = {},
+    signal: AbortSignal | null = null,
   ): Promise<Answer<Data>> {
     const response = await fetch(this.url, {
       method: 'POST',
+      signal,
       headers: { 'content-type': 'application/json', ...this.#credentials(), ...headers },
       body: JSON.stringify({ query, variables }),
     });

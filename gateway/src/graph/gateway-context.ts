@@ -1,6 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import type { Presented } from '../credentials/presented.ts';
+import type { ClientPresence } from '../http/client-presence.ts';
 import type { RequestFacts } from '../http/request-log.ts';
 import type { ReadDocument } from './documents.ts';
 
@@ -18,6 +19,10 @@ export interface GatewayContext {
   /** The same where the operation itself may change it, from one mutation to the next. */
   changing?: ChangingCaller;
   presented: Presented;
+  /** Whom its calls count for: an IPv4 address, or an IPv6 /64. */
+  client: string;
+  /** Ends what is done for a client that is gone. */
+  presence: ClientPresence;
   /** Bytes of the body as received. */
   bodyBytes: number;
   /** The document, read and found within the limits; undefined where the request holds none. */

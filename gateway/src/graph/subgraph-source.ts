@@ -3,6 +3,7 @@ import { context as otel, propagation } from '@opentelemetry/api';
 import { answerTooLarge } from '@parley/chassis/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/chassis/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
+import { type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import { type Dispatcher, errors, Pool } from 'undici';
@@ -16,14 +17,18 @@ export interface SubgraphSourceOptions {
   unit: string;
   url: string;
   callers: Callers;
-  /** What one request may take in all, in ms: its wait for a connection, and the last byte of the answer. */
+  /** What one request may take in all, in ms: its wait for its turn, and the last byte of the answer. */
   timeoutMs: number;
+  /** How many are asked at once, of all together and of each client and tenant. */
+  calls: FairQueueLimits;
   maxAnswerBytes: number;
   log: Logger;
 }
 
 /** A subgraph over pooled HTTP connections: `@apollo/gateway`'s own fetcher is half the cost of a federated query. */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
+  /** Calls that wait for their turn. */
+  readonly waiting: number;
   close(): Promise<void>;
 }
 
@@ -32,13 +37,16 @@ export function subgraphSource({
   url,
   callers,
   timeoutMs,
+  calls,
   maxAnswerBytes,
   log,
 }: SubgraphSourceOptions): SubgraphSource {
+  // A pool's own queue is first in, first out: whoever sends most would have all of it.
+  const queue = fairQueue(calls);
   const pool = new Pool(new URL(url).origin, {
-    connections: 64,
+    connections: calls.underWay,
     connectTimeout: 1_000,
-    // undici's own know nothing of the wait for a connection, and begin anew with every byte.
+    // undici's own know nothing of the wait for a turn, and begin anew with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
@@ -46,37 +54,50 @@ export function subgraphSource({
   });
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
+    const { client, presence } = context;
+    // Not AbortSignal.timeout: that one, and what hangs on it, would stay for all that time after a quick answer.
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
+    const stay = presence.whenGone(() => cut.abort(new Error('The client is gone')));
+    try {
+      cut.signal.throwIfAborted();
+      const end = await queue.enter({ client, tenantId: caller.tenantId }, () => cut.signal);
+      try {
+        return await call(request, context, caller, cut.signal);
+      } finally {
+        end();
+      }
+    } catch (error) {
+      const known = asDomainError(unit, error);
+      const isOurs = known.kind !== 'invalid' && known.kind !== 'tooManyRequests' && !presence.isGone;
+      if (isOurs) log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
+      throw graphError(known);
+    } finally {
+      clearTimeout(timer);
+      stay();
+    }
+  }
+
+  async function call(
+    { query, variables, operationName }: Query,
+    context: GatewayContext,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<GraphAnswer> {
     const headers: Record<string, string> = {
       'content-type': 'application/json',
       [callerHeader]: await callers.mint(caller, unit),
     };
     propagation.inject(otel.active(), headers);
-    const { query, variables, operationName } = request;
-    // Not AbortSignal.timeout: that one, and what hangs on it, would stay for all that time after a quick answer.
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
-    try {
-      const response = await pool.request({
-        method: 'POST',
-        path: '/',
-        headers,
-        body: JSON.stringify({ query, variables, operationName }),
-        signal: late.signal,
-      });
-      if (response.statusCode !== 200) {
-        await response.body.dump();
-        throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
-      }
-      const answer = await readWithin(context.answer, response);
-      if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
-      return answer;
-    } catch (error) {
-      const known = asDomainError(unit, error);
-      if (known.kind !== 'invalid') log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
-      throw graphError(known);
-    } finally {
-      clearTimeout(timer);
+    const body = JSON.stringify({ query, variables, operationName });
+    const response = await pool.request({ method: 'POST', path: '/', headers, body, signal });
+    if (response.statusCode !== 200) {
+      await response.body.dump();
+      throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
     }
+    const answer = await readWithin(context.answer, response);
+    if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
+    return answer;
   }
 
   /** Mutations of identity one by one, each for whoever the caller is by then; none after one that is refused. */
@@ -103,6 +124,9 @@ export function subgraphSource({
       if (!changing) return send(asked, context, context.caller);
       if (unit === 'identity') return sendApart(asked, context, changing);
       return send(asked, context, await callerOf(changing, () => fieldsAsked(asked.query)));
+    },
+    get waiting() {
+      return queue.waiting;
     },
     close: () => pool.close(),
   };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ApolloGateway } from '@apollo/gateway';
 import type { Callers } from '@parley/chassis/caller';
+import type { FairQueueLimits } from '@parley/chassis/fair-queue';
 import type { Logger } from '@parley/chassis/log';
 import type { Addresses } from '@parley/chassis/surroundings';
 import type { GraphQLSchema } from 'graphql';
@@ -12,6 +13,8 @@ export interface Supergraph {
   sdl: string;
   /** What clients see. There once the gateway has been loaded. */
   apiSchema(): GraphQLSchema;
+  /** Calls to subgraphs that wait for their turn. */
+  waiting(): number;
   close(): Promise<void>;
 }
 
@@ -20,6 +23,8 @@ export interface SupergraphOptions {
   addresses: Addresses;
   /** What a subgraph may take for an answer, in ms. */
   subgraphTimeoutMs: number;
+  /** How many calls to each subgraph are under way at once. */
+  subgraphCalls: FairQueueLimits;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -33,6 +38,7 @@ export async function createSupergraph({
   callers,
   addresses,
   subgraphTimeoutMs: timeoutMs,
+  subgraphCalls: calls,
   maxAnswerBytes,
   log,
 }: SupergraphOptions): Promise<Supergraph> {
@@ -46,7 +52,7 @@ export async function createSupergraph({
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
-      const source = subgraphSource({ unit: name, url, callers, timeoutMs, maxAnswerBytes, log });
+      const source = subgraphSource({ unit: name, url, callers, timeoutMs, calls, maxAnswerBytes, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },
@@ -61,6 +67,7 @@ export async function createSupergraph({
       if (!schema) throw new Error('The supergraph has not been loaded yet');
       return schema;
     },
+    waiting: () => sources.reduce((sum, { waiting }) => sum + waiting, 0),
     async close() {
       await Promise.all(sources.map((source) => source.close()));
     },

@@ -12,6 +12,7 @@ import type { Documents, ReadDocument } from '../graph/documents.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
 import type { Arrival } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
+import { clientPresence } from './client-presence.ts';
 import { boundRequests } from './connections.ts';
 import { explorer } from './explorer.ts';
 import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
@@ -56,6 +57,8 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
       context: async ({ req, res }): Promise<GatewayContext> => ({
         caller: { kind: 'anonymous', tenantId: null, ip: clientIp(req), requestId: res.locals.requestId as string },
         presented: presentedIn(req.headers),
+        client: clientOf(req),
+        presence: clientPresence(res),
         bodyBytes: bodies.bytesOf(req),
         read: res.locals.read as ReadDocument | undefined,
         facts: res.locals.facts as RequestFacts,

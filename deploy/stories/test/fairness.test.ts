@@ -1,0 +1,71 @@
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import type { Client } from '../src/client.ts';
+import type { TestMesh } from '../src/mesh.ts';
+import { stories } from '../src/stories.ts';
+
+const story = stories(test);
+const calls = 300;
+/**
+ * Of somebody else's calls so many may be answered while a stranger waits for one query. In one queue for all it would be most of
+ * them; in turns it is about those that are under way anyway.
+ */
+const mayPass = 40;
+
+/** Calls that take long or wait for each other, all of one account. */
+const slow: Record<string, (ada: Client, n: number) => [document: string, variables: object]> = {
+  changePassword: ({ account }) => [
+    'mutation ($input: PasswordInput!) { changePassword(input: $input) }',
+    { input: { newPassword: account?.password } },
+  ],
+  updateTenant: (_ada, n) => [
+    'mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { id } }',
+    { input: { name: `Name ${n}` } },
+  ],
+};
+
+/** How many calls wait at the gateways for their turn. */
+async function waiting(mesh: TestMesh): Promise<number> {
+  const counts = mesh.addresses('gateway', 'ops').map(async (address) => {
+    const text = await (await fetch(`${address}/metrics`)).text();
+    return Number(/^parley_subgraph_calls_waiting\S* (\d+)$/mu.exec(text)?.[1]);
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+for (const [name, callOf] of Object.entries(slow)) {
+  story.serial(
+    `${calls} calls of ${name} by one account keep nobody else waiting, and end with whoever made them`,
+    async (t, mesh) => {
+      const ada = await mesh.person();
+      const grace = await mesh.person();
+      const stranger = grace.at(ada.url);
+      await stranger.query('{ myTenant { id } }');
+      const leaving = new AbortController();
+      let answered = 0;
+      // Where the service bounds them as well, they try again at once, as somebody would who means no good.
+      const all = Array.from({ length: calls }, async (_, n) => {
+        const [document, variables] = callOf(ada, n);
+        for (;;) {
+          const { errors } = await ada.send(document, variables, {}, leaving.signal);
+          answered += 1;
+          if (errors?.[0]?.extensions.code !== 'TOO_MANY_REQUESTS') return errors;
+        }
+      });
+      const over = Promise.allSettled(all);
+      await eventually('most of them wait', async () => (await waiting(mesh)) > calls / 2);
+
+      for (let n = 0; n < 3; n += 1) {
+        const before = answered;
+        t.truthy((await stranger.query<{ myTenant: unknown }>('{ myTenant { id } }')).myTenant);
+        t.true(answered - before < mayPass, `${answered - before} of ${calls} were answered meanwhile`);
+      }
+      leaving.abort();
+      await eventually('none of them waits', async () => (await waiting(mesh)) === 0);
+      for (const outcome of await over) {
+        if (outcome.status === 'fulfilled') t.is(outcome.value, undefined);
+        else t.is(outcome.reason?.name, 'AbortError');
+      }
+    },
+  );
+}

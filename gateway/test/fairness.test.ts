@@ -1,0 +1,121 @@
+import { type ClientRequest, request, type ServerResponse } from 'node:http';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test, { type ExecutionContext } from 'ava';
+import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
+import { rawServer } from './support/raw-server.ts';
+
+const query = '{ agentCount }';
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const people = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
+
+/** A gateway whose agent subgraph answers only when it is told to. */
+async function setup(t: ExecutionContext, env: Record<string, string>) {
+  /** Those that wait for their answer. */
+  const held = new Set<ServerResponse>();
+  const seen = { calls: 0, cut: 0 };
+  const agent = await rawServer(t, (incoming, response) => {
+    incoming.resume();
+    seen.calls += 1;
+    held.add(response);
+    response.once('close', () => {
+      held.delete(response);
+      if (!response.writableFinished) seen.cut += 1;
+    });
+  });
+  const mesh = await gatewayMesh(t, { graphUrls: { agent }, env: { TRUSTED_PROXIES: '127.0.0.1', ...env } });
+  const answer = (response: ServerResponse | undefined) =>
+    response?.setHeader('content-type', 'application/json').end('{"data":{"agentCount":2}}');
+  /** Asks, and tells how often it was answered with what. */
+  function ask(tenantId: number, addresses: string[]) {
+    const counts = { ok: 0, refused: 0 };
+    const all = addresses.map(async (address) => {
+      const token = await mesh.identity.signIn(`s-${tenantId}`, { tenantId });
+      const { status, data, ...told } = await mesh.ask(query, { token, headers: from(address) });
+      t.is(status, 200);
+      if (data?.agentCount === 2) counts.ok += 1;
+      else if (codesOf({ status, data, ...told })[0] === 'TOO_MANY_REQUESTS') counts.refused += 1;
+      else t.fail(told.text);
+    });
+    return { counts, over: Promise.all(all) };
+  }
+  return {
+    ...mesh,
+    seen,
+    ask,
+    /** How many calls wait for their turn, as the gateway's metrics say. */
+    async waiting() {
+      const text = await (await fetch(`${mesh.addresses.of('gateway', 'ops')}/metrics`)).text();
+      return Number(/^parley_subgraph_calls_waiting\S* (\d+)$/m.exec(text)?.[1]);
+    },
+    answerLast: () => answer([...held].at(-1)),
+    async answerAllUntil(over: Promise<unknown>) {
+      const timer = setInterval(() => held.forEach(answer), 5);
+      await over;
+      clearInterval(timer);
+    },
+  };
+}
+
+test('one client has so many calls under way, others are served past them, and one more than may wait is refused', async (t) => {
+  const { ask, seen, answerLast, answerAllUntil } = await setup(t, {
+    GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '2',
+    GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: '3',
+  });
+  const greedy = ask(
+    1,
+    Array.from({ length: 9 }, () => '2001:db8::1'),
+  );
+  await eventually('it has its share', () => seen.calls === 2 && greedy.counts.refused === 4);
+  const neighbour = ask(1, ['2001:db8::2']);
+  await eventually('a /64 is one client', () => neighbour.counts.refused === 1);
+
+  const stranger = ask(2, ['10.0.0.1']);
+  await eventually('the call of another client is under way', () => seen.calls === 3);
+  answerLast();
+  await stranger.over;
+  t.is(stranger.counts.ok, 1);
+  t.is(seen.calls, 3, 'its room is its own');
+  await answerAllUntil(greedy.over);
+  t.deepEqual(greedy.counts, { ok: 5, refused: 4 });
+});
+
+test('one tenant has so many calls under way from wherever they come', async (t) => {
+  const { ask, seen, answerLast, answerAllUntil } = await setup(t, {
+    GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
+    GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
+  });
+  const greedy = ask(1, people);
+  await eventually('it has its share', () => seen.calls === 2 && greedy.counts.refused === 1);
+  const stranger = ask(2, people.slice(0, 1));
+  await eventually('the call of another tenant is under way', () => seen.calls === 3);
+  answerLast();
+  await stranger.over;
+  t.is(stranger.counts.ok, 1);
+  await answerAllUntil(greedy.over);
+  t.deepEqual(greedy.counts, { ok: 3, refused: 1 });
+});
+
+test('who is gone is asked for no more: what waits never begins, what is under way is cut', async (t) => {
+  const { identity, url, seen, waiting, ask, answerAllUntil } = await setup(t, {
+    GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1',
+  });
+  const authorization = `Bearer ${await identity.signIn('s-1')}`;
+  function leaving(): ClientRequest {
+    const headers = { 'content-type': 'application/json', 'x-app-platform': 'customer', authorization };
+    const sent = request(url, { method: 'POST', agent: false, headers: { ...headers, ...from('10.0.0.1') } });
+    sent.on('error', () => undefined).end(JSON.stringify({ query: 'mutation { deleteAgent(id: 1) }' }));
+    return sent;
+  }
+  const first = leaving();
+  await eventually('it is under way', () => seen.calls === 1);
+  const second = leaving();
+  await eventually('it waits', async () => (await waiting()) === 1);
+  second.destroy();
+  await eventually('it waits no more', async () => (await waiting()) === 0);
+  first.destroy();
+  await eventually('the subgraph is told', () => seen.cut === 1);
+  const next = ask(1, ['10.0.0.1']);
+  await answerAllUntil(next.over);
+  t.is(next.counts.ok, 1);
+  t.is(seen.calls, 2, 'what waited has not run');
+});

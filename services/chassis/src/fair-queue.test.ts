@@ -1,0 +1,188 @@
+import { setImmediate } from 'node:timers/promises';
+import test from 'ava';
+import { type EndCall, type FairQueue, type FairQueueLimits, fairQueue } from './fair-queue.ts';
+
+const roomy = { underWay: 100, waiting: 1_000 };
+const never = new AbortController().signal;
+const endless = () => never;
+
+/** A queue, and who has begun, in order. */
+function setup(limits: Partial<FairQueueLimits>) {
+  const queue = fairQueue({ underWay: 100, client: roomy, tenant: roomy, ...limits });
+  const begun: string[] = [];
+  const ends = new Map<string, EndCall>();
+  async function call(name: string, { client = name, tenantId = null as number | null, signal = never } = {}) {
+    const end = await queue.enter({ client, tenantId }, () => signal);
+    begun.push(name);
+    ends.set(name, end);
+  }
+  async function end(...names: string[]) {
+    for (const name of names) ends.get(name)?.();
+    await setImmediate();
+  }
+  return { queue, begun, call, end };
+}
+
+test('a call begins at once while there is room', (t) => {
+  const queue = fairQueue({ underWay: 2, client: roomy, tenant: roomy });
+  const [one, two] = [
+    queue.enter({ client: 'a', tenantId: 1 }, endless),
+    queue.enter({ client: 'a', tenantId: 1 }, endless),
+  ];
+  t.is(typeof one, 'function');
+  t.is(typeof two, 'function');
+  t.true(queue.enter({ client: 'b', tenantId: null }, endless) instanceof Promise);
+});
+
+test('a client has its share, and others begin past those of it that wait', async (t) => {
+  const { begun, call, end } = setup({ client: { underWay: 2, waiting: 10 } });
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void call(name, { client: 'a' });
+  void call('b');
+  await end();
+  t.deepEqual(begun, ['a1', 'a2', 'b']);
+  await end('b');
+  t.is(begun.length, 3, 'room of others is none of its own');
+  await end('a2', 'a1');
+  t.deepEqual(begun, ['a1', 'a2', 'b', 'a3', 'a4']);
+});
+
+test('a tenant has its share over all of its clients', async (t) => {
+  const { begun, call, end } = setup({ tenant: { underWay: 2, waiting: 10 } });
+  for (const name of ['a', 'b', 'c']) void call(name, { tenantId: 1 });
+  void call('d', { client: 'a', tenantId: 2 });
+  void call('e', { client: 'a' });
+  await end();
+  t.deepEqual(begun, ['a', 'b', 'd', 'e']);
+  await end('a');
+  t.deepEqual(begun, ['a', 'b', 'd', 'e', 'c']);
+});
+
+test('where all is taken, clients and their tenants take turns, however many calls each has waiting', async (t) => {
+  const { begun, call, end } = setup({ underWay: 1 });
+  void call('first');
+  for (const name of ['a1', 'a2', 'a3']) void call(name, { client: 'a', tenantId: 1 });
+  for (const name of ['b1', 'b2']) void call(name, { client: 'b', tenantId: 1 });
+  void call('a of 2', { client: 'a', tenantId: 2 });
+  void call('c');
+  await end();
+  await end('first');
+  for (const name of ['a1', 'b1', 'a of 2', 'c', 'a2', 'b2', 'a3']) {
+    t.is(begun.at(-1), name);
+    await end(name);
+  }
+});
+
+test('one call more than may wait is refused, of a client or of a tenant, and counts for nothing', async (t) => {
+  const { queue, begun, call, end } = setup({
+    client: { underWay: 1, waiting: 2 },
+    tenant: { underWay: 2, waiting: 3 },
+  });
+  for (const name of ['a1', 'a2', 'a3']) void call(name, { client: 'a', tenantId: 1 });
+  for (const name of ['b1', 'b2']) void call(name, { client: 'b', tenantId: 1 });
+  await end();
+  t.deepEqual(begun, ['a1', 'b1']);
+  await t.throwsAsync(call('a4', { client: 'a', tenantId: 3 }), { message: /this address/ });
+  const error = await t.throwsAsync(call('c', { tenantId: 1 }), { message: /this tenant/ });
+  t.like(error, { kind: 'tooManyRequests' });
+  t.is(queue.known, 3, 'who was refused is not remembered');
+  await end('a1', 'b1');
+  await end('a2', 'b2');
+  await end('a3');
+  t.is(begun.length, 5);
+  t.is(queue.known, 0);
+});
+
+test('a call that is given up leaves the queue, and its turn goes to the next', async (t) => {
+  const { queue, begun, call, end } = setup({ client: { underWay: 1, waiting: 2 } });
+  const gone = new AbortController();
+  void call('a1', { client: 'a' });
+  const waiting = call('a2', { client: 'a', signal: gone.signal });
+  void call('a3', { client: 'a' });
+  t.is(queue.waiting, 2);
+  gone.abort(new Error('gone'));
+  await t.throwsAsync(waiting, { message: 'gone' });
+  t.is(queue.waiting, 1);
+  void call('a4', { client: 'a' }); // there is room to wait again
+  await end('a1');
+  t.deepEqual(begun, ['a1', 'a3']);
+  await end('a3');
+  await end('a4', 'a4'); // twice counts once
+  t.is(queue.known, 0);
+});
+
+/** Numbers that look random, the same each time. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+}
+
+/** Calls of a few clients for a few tenants that begin, end and are given up; all of them come to an end. */
+async function muddle(queue: FairQueue, seed: number, limits: FairQueueLimits) {
+  const next = numbers(seed);
+  const running: { asker: string; tenantId: number | null; end: EndCall }[] = [];
+  const waiting = new Set<AbortController>();
+  const counts = { asked: 0, begun: 0, refused: 0, given: 0, broken: [] as string[] };
+  const atMost = (most: number, calls: unknown[], what: string) => {
+    if (calls.length > most) counts.broken.push(`${what}: ${calls.length}`);
+  };
+  async function ask() {
+    const asker = `client ${next(4)}`;
+    const tenantId = [null, 1, 2, 3][next(4)] ?? null;
+    const leaving = new AbortController();
+    counts.asked += 1;
+    waiting.add(leaving);
+    try {
+      const end = await queue.enter({ client: asker, tenantId }, () => leaving.signal);
+      counts.begun += 1;
+      running.push({ asker, tenantId, end });
+      atMost(limits.underWay, running, 'all');
+      atMost(
+        limits.client.underWay,
+        running.filter((call) => call.asker === asker),
+        asker,
+      );
+      if (tenantId !== null)
+        atMost(
+          limits.tenant.underWay,
+          running.filter((call) => call.tenantId === tenantId),
+          `tenant ${tenantId}`,
+        );
+    } catch {
+      counts[leaving.signal.aborted ? 'given' : 'refused'] += 1;
+    }
+    waiting.delete(leaving);
+  }
+  for (let step = 0; step < 3_000; step += 1) {
+    const what = next(10);
+    if (what < 5) void ask();
+    else if (what < 9) running.splice(next(running.length), 1)[0]?.end();
+    else [...waiting][next(waiting.size)]?.abort();
+    if (next(3) === 0) await setImmediate();
+  }
+  await setImmediate();
+  while (running.length > 0) {
+    for (const { end } of running.splice(0)) end();
+    await setImmediate();
+  }
+  return { ...counts, stuck: waiting.size };
+}
+
+test('whatever begins, ends and is given up, no share is exceeded and nobody is left waiting', async (t) => {
+  for (const seed of [1, 2, 3, 4]) {
+    const limits = {
+      underWay: 4 + seed,
+      client: { underWay: 3, waiting: 8 },
+      tenant: { underWay: 1 + seed, waiting: 20 },
+    };
+    const queue = fairQueue(limits);
+    const { asked, begun, refused, given, broken, stuck } = await muddle(queue, seed, limits);
+    t.deepEqual(broken, []);
+    t.is(stuck, 0);
+    t.true(begun > 500 && refused > 50 && given > 10, `${begun}, ${refused}, ${given}`);
+    t.is(begun + refused + given, asked);
+    t.is(queue.known, 0);
+  }
+});
