@@ -16,7 +16,7 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
-import { createAuthenticate, createOwnerOf } from './credentials/authenticate.ts';
+import { createAuthenticate, createOwnerOf, type Origin } from './credentials/authenticate.ts';
 import { createStanding } from './credentials/standing.ts';
 import { createDocuments } from './graph/documents.ts';
 import { readFieldRules } from './graph/field-rules.ts';
@@ -32,7 +32,7 @@ import { type Arrival, clientAddress, trustedProxy } from './limits/client-addre
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
 import { sessionEvents } from './socket/session-events.ts';
-import { socketServer } from './socket/socket-server.ts';
+import { asksForSocket, socketServer } from './socket/socket-server.ts';
 import { attachSubscriptions } from './socket/subscriptions.ts';
 
 /** The pub/sub channel on which identity tells that credentials have changed: protobuf in base64. */
@@ -121,6 +121,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
       {
         keepAliveTimeout: 65_000,
         requireHostHeader: false, // the app refuses those itself
+        shouldUpgradeCallback: asksForSocket,
         requestTimeout: config.requestTimeoutMs,
         headersTimeout: Math.min(10_000, config.requestTimeoutMs),
         connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),
@@ -191,9 +192,14 @@ function credentialsChanged(message: string): CredentialsChanged | undefined {
   }
 }
 
+/** Where a socket comes from, the same each time it is asked for. */
 function originOf(clientIp: (request: Arrival) => string) {
-  return (request: IncomingMessage) => ({
-    ip: clientIp(request),
-    requestId: requestIdFrom(request.headers['x-request-id']),
-  });
+  const origins = new WeakMap<IncomingMessage, Origin>();
+  return (request: IncomingMessage): Origin => {
+    const known = origins.get(request);
+    if (known) return known;
+    const origin = { ip: clientIp(request), requestId: requestIdFrom(request.headers['x-request-id']) };
+    origins.set(request, origin);
+    return origin;
+  };
 }

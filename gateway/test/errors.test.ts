@@ -212,6 +212,91 @@ test("syntax, validation and variables keep Apollo's codes and are HTTP 400", as
   t.is(reached.length, 0);
 });
 
+const secret = 'sk_tHiSiSaSeCrEt';
+const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
+const start = 'mutation ($input: StartSessionInput!) { startSession(input: $input) { id } }';
+const createAgent = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }';
+
+test('no error quotes a value, of a variable or in the document: place and type are enough', async (t) => {
+  const { ask, identity, reached } = await gatewayMesh(t);
+  const token = await identity.signIn('s-1');
+  const first = 'query ($n: Int) { agents(first: $n) { id } }';
+  const agent = 'query ($id: ID!) { agent(id: $id) { id } }';
+  const variables: [query: string, variables: Record<string, unknown>, problem: string][] = [
+    [first, { n: secret }, '"$n" must be of type "Int"'],
+    [first, { n: [secret] }, '"$n" must be of type "Int"'],
+    [first, { n: { [secret]: 1 } }, '"$n" must be of type "Int"'],
+    [agent, {}, '"$id" must be of type "ID!", and is not there'],
+    [agent, { id: null }, '"$id" must be of type "ID!", and is not there'],
+    [login, { input: secret }, '"$input" must be of type "SignInInput"'],
+    [login, { input: { password: [secret] } }, '"$input" must be of type "String" at "input.password"'],
+    [login, { input: { email: secret } }, '"$input" must be of type "String!" at "input.password", and is not there'],
+    [
+      login,
+      { input: { password: secret, pass: secret } },
+      '"$input" has a field that type "SignInInput" has not at "input.pass"',
+    ],
+    [start, { input: { agentId: secret } }, '"$input" must be of type "Int" at "input.agentId"'],
+    [
+      createAgent,
+      { input: { name: 'a', position: 'b', personaPrompt: 'c', useCase: secret } },
+      '"$input" must be of type "AgentUseCase" at "input.useCase"',
+    ],
+  ];
+  for (const [query, given, problem] of variables) {
+    const { status, errors, text } = await ask(query, { token, variables: given });
+    t.is(status, 400, problem);
+    t.true(
+      errors?.some(({ message }) => message === `Variable ${problem}`),
+      `${problem}: ${text}`,
+    );
+    t.false(text.includes(secret), text);
+  }
+  for (const query of [
+    `{ agents(first: "${secret}") { id } }`,
+    `{ agents(first: [["${secret}"]]) { id } }`,
+    `{ agents(first: ${secret}) { id } }`,
+    `{ agents(first: "${secret}" "${secret}") { id } }`,
+    `{ agents(first: "${secret}`,
+    `{ agents """${secret}""" }`,
+    `query ($n: Int = "${secret}") { agents(first: $n) { id } }`,
+    `mutation { login(input: "${secret}") { accessToken } }`,
+    `mutation { login(input: { password: { a: "${secret}" } }) { accessToken } }`,
+    `mutation { login(input: { email: "${secret}" }) { accessToken } }`,
+    `mutation { startSession(input: { agentId: "${secret}", clientExternalId: "c" }) { id } }`,
+    `mutation { createAgent(input: { name: "a", position: "b", personaPrompt: "c", useCase: ${secret} }) { id } }`,
+    `mutation { createAgent(input: { name: "a", position: "b", personaPrompt: "c", useCase: "${secret}" }) { id } }`,
+  ]) {
+    const { status, errors, text } = await ask(query, { token });
+    t.is(status, 400, query);
+    t.regex(errors?.[0]?.message ?? '', /^(Syntax Error|Expected a value of type "|Field "SignInInput\.password")/);
+    t.false(text.includes(secret), text);
+  }
+  t.is(reached.length, 0);
+});
+
+test('a literal that only a null in it spoils is refused as any other, and not quoted', async (t) => {
+  const { ask, identity } = await gatewayMesh(t);
+  const token = await identity.signIn('s-1');
+  const query = `mutation ($id: String = "b") { startSession(input: { agentId: 1, clientExternalId: $id, metadata: { a: "${secret}" } }) { id } }`;
+  const answer = await ask(query, { token, variables: { id: null } });
+  t.false(answer.text.includes(secret));
+  t.like(answer.errors, [
+    { message: 'Argument "input" must be of its type', extensions: { code: 'BAD_USER_INPUT', statusCode: 400 } },
+  ]);
+});
+
+test('what is wrong several times at one place is told once', async (t) => {
+  const { ask } = await gatewayMesh(t);
+  const messages = async (query: string) => (await ask(query)).errors?.map(({ message }) => message);
+  t.deepEqual(await messages(`{ agentCount ${'@include(if: true) '.repeat(30)} }`), [
+    'The directive "@include" can only be used once at this location.',
+  ]);
+  t.deepEqual(await messages(`mutation { login(input: { ${'password: "x" '.repeat(30)} }) { accessToken } }`), [
+    'There can be only one input field named "password".',
+  ]);
+});
+
 test("input that only the subgraph's own schema refuses is told as any other", async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     resolvers: {

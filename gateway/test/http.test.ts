@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { runInNewContext } from 'node:vm';
 import { type Caller, createCallers } from '@parley/chassis/caller';
 import test from 'ava';
 import { SignJWT } from 'jose';
+import { WebSocket } from 'ws';
 import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
+import { rawPost } from './support/raw-post.ts';
 
 const loginInput = 'login(input: {email: "ada@example.com", password: "correct horse"}) { accessToken }';
 
@@ -37,6 +40,42 @@ test('operations come by POST, as one JSON object', async (t) => {
   t.is((await post('{"query":"{__typename}"}', { 'content-type': 'application/json; charset=utf-8' })).status, 200);
 });
 
+test('an operation whose answer the client would not take is refused before it runs', async (t) => {
+  const { post, reached } = await gatewayMesh(t, {
+    resolvers: { identity: { Mutation: { login: () => ({ accessToken: 'a' }) } } },
+  });
+  const body = JSON.stringify({ query: `mutation { ${loginInput} }` });
+  for (const accept of ['text/html', 'image/*', 'application/json;q=0', 'multipart/mixed; deferSpec=20220824', 'x']) {
+    const answer = await post(body, { accept });
+    t.is(answer.status, 406, accept);
+    t.like(answer.errors, [{ extensions: { code: 'BAD_REQUEST', statusCode: 406 } }], accept);
+  }
+  t.is(reached.length, 0);
+  for (const [accept, type] of [
+    ['*/*', 'application/json'],
+    ['text/html, application/*;q=0.1', 'application/json'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/graphql-response+json', 'application/graphql-response+json'],
+    ['application/graphql-response+json; charset=utf-8, application/json;q=0.9', 'application/graphql-response+json'],
+  ] as const) {
+    const answer = await post(body, { accept });
+    t.is(answer.status, 200, accept);
+    t.is(answer.headers.get('content-type'), `${type}; charset=utf-8`, accept);
+  }
+  t.is(reached.length, 5);
+});
+
+test('a client that would rather speak another protocol is answered in this one', async (t) => {
+  const { url } = await gatewayMesh(t);
+  const body = ['{"query":"{ __typename }"}'];
+  for (const upgrade of ['h2c', 'websocket', 'TLS/1.2, h2c']) {
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade, 'http2-settings': 'AAMAAABkAAQAAP__' };
+    const answer = await rawPost(url, { headers, body });
+    t.is(answer.status, 200, upgrade);
+    t.deepEqual(JSON.parse(answer.text), { data: { __typename: 'Query' } });
+  }
+});
+
 test('a body over 8 MB is refused unread, one over 1 MB once its operation is known not to carry long texts', async (t) => {
   const { post, reached } = await gatewayMesh(t, {
     resolvers: { identity: { Mutation: { login: () => ({ accessToken: 'a' }) } } },
@@ -64,6 +103,18 @@ test('every answer carries a request id: the one that was sent when it is well f
     t.regex((await idOf(bad)) ?? '', /^[0-9a-f-]{36}$/, bad);
   }
   t.truthy((await fetch(`${base}/nowhere`)).headers.get('x-request-id'));
+  for (const [given, told] of [
+    ['order-66', /^order-66$/],
+    ['with space', /^[0-9a-f-]{36}$/],
+  ] as const) {
+    const headers = { 'x-request-id': given };
+    const preflight = await fetch(`${base}/graphql`, { method: 'OPTIONS', headers });
+    t.regex(preflight.headers.get('x-request-id') ?? '', told, 'of OPTIONS');
+    const handshake = new WebSocket(`${base.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers });
+    t.teardown(() => handshake.terminate());
+    const [{ headers: upgraded }] = await once(handshake, 'upgrade');
+    t.regex(upgraded['x-request-id'], told, 'of the 101');
+  }
 });
 
 test('answers carry the headers that keep browsers safe, and tell no origin more than is set', async (t) => {

@@ -2,7 +2,6 @@ import {
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
-  getVariableValues,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   parse,
@@ -13,8 +12,9 @@ import {
 import { LRUCache } from 'lru-cache';
 import { type DocumentLimits, refuseCostly } from '../limits/document-cost.ts';
 import { type RefusedValue, refusedLiterals } from '../limits/input-values.ts';
-import { problemInLarge } from './large-variables.ts';
 import { singleRootField } from './single-root-field.ts';
+import { toldOnce } from './told-once.ts';
+import { wrongVariables } from './wrong-variables.ts';
 
 /** A document that may run, as far as its text tells. */
 export interface ReadDocument {
@@ -38,7 +38,7 @@ export interface Documents {
    * @returns the document, or the errors that the client is to see.
    */
   read(text: string): ReadDocument | GraphQLError[];
-  /** What is wrong with an operation's variables, told as execution would. */
+  /** What of an operation's variables is not of its type. */
   checkVariables(
     operation: OperationDefinitionNode,
     variables: Readonly<Record<string, unknown>> | null | undefined,
@@ -82,7 +82,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     try {
       return parse(text, { maxTokens });
     } catch (error) {
-      if (error instanceof GraphQLError) return told(error, 'GRAPHQL_PARSE_FAILED');
+      if (error instanceof GraphQLError) return told(withoutValue(error), 'GRAPHQL_PARSE_FAILED');
       // Nesting that the lexer's limit should have ended, had that not been set so high.
       if (error instanceof RangeError) {
         return told(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED');
@@ -93,7 +93,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
 
   function problemsOf(document: DocumentNode): readonly GraphQLError[] {
     try {
-      return validate(schema(), document, rules, { maxErrors });
+      return validate(schema(), document, toldOnce(rules), { maxErrors });
     } catch (error) {
       // Rules look at parts of a document that other rules would have refused.
       if (error instanceof GraphQLError) return [error];
@@ -116,11 +116,15 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
       return read;
     },
     checkVariables(operation, variables) {
-      const definitions = operation.variableDefinitions ?? [];
-      const problem = problemInLarge(schema(), operation, variables ?? {});
-      if (problem) return [told(problem, 'BAD_USER_INPUT')];
-      const { errors = [] } = getVariableValues(schema(), definitions, variables ?? {}, { maxErrors });
-      return errors.map((error) => told(error, 'BAD_USER_INPUT'));
+      const wrong = wrongVariables(schema(), operation, variables ?? {}, maxErrors);
+      return wrong.map((error) => told(error, 'BAD_USER_INPUT'));
     },
   };
+}
+
+/** A syntax error quotes the token that it met, which may be a secret. */
+function withoutValue(error: GraphQLError): GraphQLError {
+  const message = error.message.replace(/\b(String|BlockString|Int|Float) ".*"/s, '$1');
+  const { source, positions } = error;
+  return new GraphQLError(message, { source: source ?? null, positions: positions ?? null });
 }

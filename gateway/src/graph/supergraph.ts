@@ -6,6 +6,7 @@ import type { Logger } from '@parley/chassis/log';
 import type { Addresses } from '@parley/chassis/surroundings';
 import type { GraphQLSchema } from 'graphql';
 import type { GatewayContext } from './gateway-context.ts';
+import { checkOwnScalars } from './own-scalars.ts';
 import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
 
 export interface Supergraph {
@@ -58,6 +59,7 @@ export async function createSupergraph({
     },
   });
   gateway.onSchemaLoadOrUpdate(({ apiSchema }) => {
+    checkOwnScalars(apiSchema);
     schema = apiSchema;
   });
   return {

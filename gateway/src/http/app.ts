@@ -31,11 +31,11 @@ export interface HttpAppOptions {
 /** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
 export function httpApp({ config, apollo, accessTokens, documents, clientIp, log }: HttpAppOptions): Express {
   const app = express().disable('x-powered-by').disable('etag');
+  app.use(requestLog(log)); // first, so that whatever is answered has an id
   app.use(helmet());
   app.use(
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
   );
-  app.use(requestLog(log));
   app.use(hostNamed());
   const clientOf = (request: Arrival) => clientNetwork(clientIp(request));
   app.use(boundRequests(config, clientOf), unreadAnswers(config, clientOf));

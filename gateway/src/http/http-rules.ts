@@ -19,7 +19,10 @@ export function hostNamed(): RequestHandler {
   };
 }
 
-/** GraphQL over HTTP here is POST with a JSON object, from a client that names its platform. */
+/** The types in which an operation is answered, the usual one first. */
+const answerTypes = ['application/json; charset=utf-8', 'application/graphql-response+json; charset=utf-8'];
+
+/** GraphQL over HTTP here is POST with a JSON object, from a client that names its platform and takes JSON for an answer. */
 export function postOnly(): RequestHandler {
   return (request, response, next) => {
     if (request.method !== 'POST') {
@@ -27,6 +30,9 @@ export function postOnly(): RequestHandler {
       return refuse(response, 405, 'Send operations by POST');
     }
     if (!request.is('application/json')) return refuse(response, 415, 'Send the operation as application/json');
+    const type = request.accepts(answerTypes);
+    if (type === false) return refuse(response, 406, `Operations are answered as ${answerTypes.join(' or ')}`);
+    request.headers.accept = type; // Apollo Server would only find out once the operation has run
     if (request.header('x-app-platform') !== 'customer') {
       return refuse(response, 400, 'The header x-app-platform must be customer', 'PLATFORM_REQUIRED');
     }

@@ -49,6 +49,11 @@ type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketStat
 /** How long a client may take to answer a close before its connection is cut. */
 const closeTimeoutMs = 5_000;
 
+/** Whether a request is the handshake of a socket. Any other protocol that it would rather speak is left aside, as HTTP allows. */
+export function asksForSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
 /** Subscriptions over graphql-ws, on the path and port of HTTP. */
 export function socketServer(options: SocketServerOptions): SocketServer {
   const { http, schema, config, documents, authenticate, throttle, open, originOf, log } = options;
@@ -66,9 +71,10 @@ export function socketServer(options: SocketServerOptions): SocketServer {
   const subscribe = sharedResults();
 
   http.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    const client = clientNetwork(originOf(request).ip);
+    const { ip, requestId } = originOf(request);
+    const client = clientNetwork(ip);
     const refusal = refusalOf(request, client);
-    if (refusal) return refuseRaw(stream, { ...refusal, requestId: request.headers['x-request-id'] });
+    if (refusal) return refuseRaw(stream, { ...refusal, requestId });
     sockets.handleUpgrade(request, stream, head, (socket) => {
       clients.add(client, 1);
       socket.once('close', () => clients.add(client, -1));
@@ -78,8 +84,9 @@ export function socketServer(options: SocketServerOptions): SocketServer {
   });
   sockets.on('wsClientError', (_error, stream, request) => {
     const message = 'This is no handshake of a WebSocket';
-    refuseRaw(stream, { status: 400, message, requestId: request.headers['x-request-id'] });
+    refuseRaw(stream, { status: 400, message, requestId: originOf(request).requestId });
   });
+  sockets.on('headers', (headers, request) => headers.push(`X-Request-Id: ${originOf(request).requestId}`));
 
   function refusalOf(request: IncomingMessage, client: string): RawRefusal | undefined {
     if (request.url?.split('?')[0] !== '/graphql') {

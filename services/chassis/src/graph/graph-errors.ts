@@ -3,6 +3,7 @@ import { isAbortError } from '../abort.ts';
 import { errorTable, internalMessage } from '../error-table.ts';
 import { type DomainError, isDomainError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { refusedValue } from './refused-value.ts';
 
 /** The contract's one error shape: `message` and `extensions` of code, statusCode, and where given reason and fields. */
 export function graphError({ kind, message, reason, fields }: DomainError): GraphQLError {
@@ -28,6 +29,10 @@ export function formatGraphError(log: Logger) {
       if ((original.kind === 'internal' || original.kind === 'unavailable') && !isAbortError(original.cause))
         log.warn({ err: original }, 'operation failed');
       return { ...graphError(original).toJSON(), ...place };
+    }
+    const refused = thrown instanceof GraphQLError ? refusedValue(thrown) : undefined;
+    if (refused !== undefined) {
+      return { message: refused, ...place, extensions: { code: 'BAD_USER_INPUT', statusCode: 400 } };
     }
     const code = formatted.extensions?.code;
     if (original instanceof GraphQLError && typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') {

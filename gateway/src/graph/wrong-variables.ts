@@ -1,0 +1,97 @@
+import {
+  GraphQLError,
+  type GraphQLInputType,
+  type GraphQLLeafType,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
+  isSpecifiedScalarType,
+  type OperationDefinitionNode,
+  typeFromAST,
+} from 'graphql';
+
+/** A place in a variable: its name, then names of fields and indices of lists. */
+type Path = readonly (string | number)[];
+type Report = (problem: string) => void;
+
+/** Characters of a field that is none: clients may send anything for one. */
+const maxToldName = 40;
+
+/** Ends a check that has found enough. */
+class Enough extends Error {}
+
+/**
+ * What of an operation's variables is not of its type, `most` problems of it. Each is told by its place and the type that is
+ * meant: graphql-js's own words quote the value, which may be a password, and take long to write where it is large.
+ */
+export function wrongVariables(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+  most: number,
+): GraphQLError[] {
+  const errors: GraphQLError[] = [];
+  try {
+    for (const definition of variableDefinitions) {
+      const name = definition.variable.name.value;
+      const type = typeFromAST(schema, definition.type);
+      if (!isInputType(type)) continue; // validation has refused it
+      const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+      if (value === undefined && (definition.defaultValue || !isNonNullType(type))) continue;
+      check(value, type, [name], (problem) => {
+        errors.push(new GraphQLError(`Variable "$${name}" ${problem}`, { nodes: definition }));
+        if (errors.length >= most) throw new Enough();
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error;
+  }
+  return errors;
+}
+
+function check(value: unknown, type: GraphQLInputType, path: Path, report: Report): void {
+  if (isNonNullType(type)) {
+    if (value === undefined || value === null) report(`must be of type "${type}"${at(path)}, and is not there`);
+    else check(value, type.ofType, path, report);
+  } else if (value === undefined || value === null) return;
+  else if (isListType(type)) {
+    // GraphQL takes a value that is no list for a list of it alone.
+    if (!Array.isArray(value)) check(value, type.ofType, path, report);
+    else for (const [index, item] of value.entries()) check(item, type.ofType, [...path, index], report);
+  } else if (!isInputObjectType(type)) {
+    if (!isOf(type, value)) report(`must be of type "${type}"${at(path)}`);
+  } else if (typeof value !== 'object' || Array.isArray(value)) report(`must be of type "${type}"${at(path)}`);
+  else {
+    const given = value as Readonly<Record<string, unknown>>;
+    const fields = type.getFields();
+    for (const { name, type: of, defaultValue } of Object.values(fields)) {
+      const field = Object.hasOwn(given, name) ? given[name] : undefined;
+      if (field !== undefined || defaultValue === undefined) check(field, of, [...path, name], report);
+    }
+    for (const name of Object.keys(given)) {
+      if (!Object.hasOwn(fields, name)) report(`has a field that type "${type}" has not${at([...path, short(name)])}`);
+    }
+  }
+}
+
+function isOf(type: GraphQLLeafType, value: unknown): boolean {
+  // None takes an object, and would say so with all that is in it.
+  if ((isSpecifiedScalarType(type) || isEnumType(type)) && typeof value === 'object') return false;
+  try {
+    return type.parseValue(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The variable alone is named already. */
+function at(path: Path): string {
+  return path.length > 1 ? ` at "${path.join('.')}"` : '';
+}
+
+function short(name: string): string {
+  return name.length > maxToldName ? `${name.slice(0, maxToldName).toWellFormed()}…` : name;
+}
