@@ -33,7 +33,7 @@ test.serial('no hostile document or body takes much of the CPU, the first time a
       ['the same', () => request.body],
       ['never seen', () => neverSeen(request, ++sent).body],
     ] as const) {
-      const ratio = await cpuRatioOf(() => Buffer.from(bodyOf()), post, { times: 20, enough: maxCpuRatio });
+      const ratio = await cpuRatioOf(() => Buffer.from(bodyOf()), post, { enough: maxCpuRatio });
       t.true(ratio < maxCpuRatio, `${name}, ${which}: ${ratio} times the yardstick`);
     }
   }

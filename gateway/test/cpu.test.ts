@@ -1,0 +1,27 @@
+import test from 'ava';
+import { cpuRatioOf } from './support/cpu.ts';
+
+/** Takes so many ms of the CPU. */
+function burn(ms: number): void {
+  const before = process.cpuUsage();
+  for (let spent = 0; spent < ms * 1_000; ) {
+    const { user, system } = process.cpuUsage(before);
+    spent = user + system;
+  }
+}
+
+test('what takes much of the CPU more often than not is told by that, and not by its quickest run', async (t) => {
+  for (const [dear, expected] of [
+    [[true, false, true], true],
+    [[false, true, true], true],
+    [[false, true, false], false],
+  ] as const) {
+    let run = 0;
+    const ratio = await cpuRatioOf(
+      () => dear[run++ % dear.length],
+      async (isDear) => burn(isDear ? 60 : 0.1),
+      { enough: 3 },
+    );
+    t.is(ratio > 3, expected, `${dear.join()}: ${ratio}`);
+  }
+});
