@@ -129,7 +129,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
 
     /**
      * Notes that an attempt begins, and reads all that it needs: one statement, within the transaction that claims the turn.
-     * The history is the newest part of the session's exchanges that fits into `historyTokens`, read by one index range that
+     * The history is the newest whole exchanges of the session that fit into `historyTokens`, read by one index range that
      * is as long for ten thousand messages as for two hundred. Undefined when the turn has ended.
      */
     async prepare(turnId: number, attempt: number, historyTokens: number): Promise<PreparedTurn | undefined> {
@@ -273,19 +273,24 @@ interface AcceptedRow {
   history_tokens: number | null;
 }
 
-/** The newest messages of a session that fit, in the order of its exchanges. `total`: the size of one and all newer ones. */
+/**
+ * The newest exchanges of a session that fit, each whole, oldest first. `total`: the size of an exchange and all newer ones.
+ * Messages of one exchange are peers in the window, so both sums hold for all of it; one message more than the limit is read,
+ * to see whether the oldest exchange goes on beyond it.
+ */
 function historySql({ messages, limit, fitting }: { messages: string; limit: number; fitting: string }): string {
   return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
                  cast(sum(token_estimate) AS integer) AS tokens
             FROM (
               SELECT role, text, exchange_index, token_estimate,
-                     sum(token_estimate) OVER (ORDER BY exchange_index DESC, role) AS total
+                     sum(token_estimate) OVER (ORDER BY exchange_index DESC) AS total,
+                     count(*) OVER (ORDER BY exchange_index DESC) AS messages_so_far
                 FROM (
                   SELECT * FROM messages WHERE messages.tenant_id = :tenantId AND messages.${messages}
-                   ORDER BY exchange_index DESC, role LIMIT ${limit}
+                   ORDER BY exchange_index DESC, role LIMIT ${limit + 1}
                 ) AS newest
             ) AS bounded
-           WHERE ${fitting}`;
+           WHERE messages_so_far <= ${limit} AND (${fitting})`;
 }
 
 function openTurnFromRow(row: { id: number; turn_index: number; client_turn_id: string | null }): OpenTurn {

@@ -33,23 +33,54 @@ async function longSession(database: Database, exchanges: number): Promise<{ ses
   });
 }
 
-test('the history is the newest part that fits, oldest first, and ends with the message to answer', async (t) => {
+test('the history is the newest exchanges that fit whole, oldest first, and ends with the message to answer', async (t) => {
   const database = await inTurn(() => testSchema(t, sessionSchema));
   const { turnId } = await longSession(database, 50);
   const prepare = (tokens: number) => database.transact(1, (db) => turnStore(db).prepare(turnId, 1, tokens));
-  t.deepEqual(
-    (await prepare(40))?.history,
-    [96, 97, 98, 99, 100].map((n) => ({ role: n % 2 === 0 ? 'USER' : 'MODEL', text: `message ${n}` })),
-  );
-  t.is((await prepare(40))?.historyTokens, 40);
-  t.is((await prepare(100_000))?.history.length, 101);
-  t.is((await prepare(1))?.history.length, 1, 'the message itself is sent, however little fits');
+  // Each message takes 8 tokens, so an exchange 16: most of these bounds lie in the middle of one.
+  for (const tokens of [1, 8, 16, 23, 24, 25, 32, 39, 40, 44, 48, 55, 56, 800, 807, 100_000]) {
+    const exchanges = Math.max(0, Math.min(50, Math.floor((tokens - 8) / 16)));
+    const { history, historyTokens } = (await prepare(tokens)) ?? t.fail();
+    t.deepEqual(
+      history,
+      Array.from({ length: 2 * exchanges + 1 }, (_, at) => 100 - 2 * exchanges + at).map((n) => ({
+        role: n % 2 === 0 ? 'USER' : 'MODEL',
+        text: `message ${n}`,
+      })),
+      `${tokens} tokens`,
+    );
+    t.is(historyTokens, 8 * (2 * exchanges + 1));
+  }
+});
+
+test('a bound of messages leaves out the exchange that it would cut, and no greeting', async (t) => {
+  const database = await inTurn(() => testSchema(t, sessionSchema));
+  const historyOf = async (exchanges: number, without: (n: number) => string) => {
+    const { sessionId, turnId } = await longSession(database, exchanges);
+    return database.transact(1, async (db) => {
+      await db.knex('messages').where({ session_id: sessionId }).whereRaw(without(exchanges)).delete();
+      const { history = [] } = (await turnStore(db).prepare(turnId, 1, 100_000)) ?? {};
+      return history.map(({ role, text }) => `${role} ${text.slice('message '.length)}`);
+    });
+  };
+  const whole = await historyOf(150, () => 'false');
+  t.deepEqual([whole.length, whole[0], whole.at(-1)], [199, 'USER 102', 'USER 300']);
+  // One turn failed: there is room for the exchange that stood across the bound.
+  const failed = await historyOf(150, () => 'turn_index = 201');
+  t.deepEqual([failed.length, failed[0]], [200, 'USER 100']);
+  // A greeting is an exchange of its own; here it is the 200th message, and the 201st.
+  const greeted = (failedTurns: number) => () =>
+    `turn_index = 0 OR turn_index % 2 = 1 AND turn_index BETWEEN 3 AND ${1 + 2 * failedTurns}`;
+  const fits = await historyOf(100, greeted(0));
+  t.deepEqual([fits.length, fits[0]], [200, 'MODEL 1']);
+  const over = await historyOf(101, greeted(1));
+  t.deepEqual([over.length, over[0]], [200, 'USER 2']);
 });
 
 test('what is read as a message is taken is what whoever claims its turn later would read', async (t) => {
   const database = await inTurn(() => testSchema(t, sessionSchema));
-  for (const historyTokens of [1, 40, 44, 1_000, 100_000]) {
-    for (const exchanges of [0, 1, 50, 150]) {
+  for (const historyTokens of [1, 23, 40, 44, 1_000, 100_000]) {
+    for (const exchanges of [0, 1, 50, 99, 100, 150]) {
       const { sessionId, turnId } = await longSession(database, exchanges);
       await database.transact(1, async (db) => {
         await db.knex('turns').where({ id: turnId }).update({ state: 'DONE' });
@@ -136,7 +167,7 @@ test('ten thousand messages are as quick to read as ten: one range of one index'
     const { rows } = await knex.raw(`EXPLAIN (ANALYZE, TIMING OFF) ${sql.replace(/\$\d+/g, '?')}`, bindings);
     return rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');
   });
-  t.regex(plan, /Index Scan using messages_by_exchange on messages.*rows=200\b/, plan);
+  t.regex(plan, /Index Scan using messages_by_exchange on messages.*rows=201\b/, plan);
   t.notRegex(plan, /Seq Scan on messages/, plan);
   t.notRegex(plan, /Sort Key: messages/, plan);
 });
