@@ -52,10 +52,10 @@ export async function startScriptedModel() {
   };
 }
 
-/** The message that is to be answered: the last one of the history. */
+/** The message that is to be answered: the last one of the history, behind those before it that got no reply. */
 export function messageOf({ messages }: ChatRequestBody): string {
   const content = messages.at(-1)?.content;
-  if (typeof content === 'string') return content;
   const parts = Array.isArray(content) ? (content as { text?: string }[]) : [];
-  return parts.map(({ text }) => text ?? '').join('');
+  const text = typeof content === 'string' ? content : parts.map((part) => part.text ?? '').join('');
+  return text.split('\n\n').at(-1) ?? '';
 }

@@ -20,12 +20,14 @@ test('a turn streams the words of the offline model and ends with its figures', 
   t.true((finished?.contextTokens ?? 0) > 10);
 });
 
-test('the model is told persona, position and subject, and the conversation as it is', async (t) => {
+test('the model is told name, persona, position, subject and its greeting, and the conversation', async (t) => {
   const unit = await unitOn(t, { text: 'Fine.', usage: { prompt_tokens: 42, completion_tokens: 7 } });
-  const { id } = await made(unit, owner, { subject: 'Fractions' });
+  const { id } = await made(unit, owner, { name: 'Countess Lovelace', subject: 'Fractions' });
   const { texts, asking, finished } = await turn(unit, id, {
     history: [
-      { role: Role.ROLE_MODEL, text: 'Hello, I am Ada.' },
+      { role: Role.ROLE_MODEL, text: 'Shall we begin?' },
+      { role: Role.ROLE_USER, text: 'Yes.' },
+      { role: Role.ROLE_MODEL, text: '' },
       { role: Role.ROLE_USER, text: 'What is a half?' },
     ],
   });
@@ -45,8 +47,10 @@ test('the model is told persona, position and subject, and the conversation as i
   const characters = [system, ...messages].reduce((sum, message) => sum + String(message?.content).length, 0);
   t.deepEqual(asking, { contextTokens: Math.ceil(characters / 4), textsBefore: 0 });
   t.is(system?.role, 'system');
-  for (const part of [ada.personaPrompt, 'Maths tutor', 'Fractions']) t.true(String(system?.content).includes(part));
-  t.like(messages, { 0: { role: 'assistant' }, 1: { role: 'user', content: 'What is a half?' }, length: 2 });
+  for (const part of [ada.personaPrompt, 'Countess Lovelace', 'Maths tutor', 'Fractions', 'Shall we begin?']) {
+    t.true(String(system?.content).includes(part), part);
+  }
+  t.deepEqual(messages, [{ role: 'user', content: 'Yes.\n\nWhat is a half?' }]);
 });
 
 test('what the model says passes on before it says more', async (t) => {

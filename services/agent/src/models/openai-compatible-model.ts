@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3Usage } from '@ai-sdk/provider';
 import { estimateTokens } from '@parley/chassis/token-estimate';
+import { alternating } from './alternating.ts';
 import { callDeadlines } from './call-deadlines.ts';
 import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
 import type { ModelError, ModelErrorOptions } from './model-error.ts';
@@ -126,7 +127,7 @@ export function openAICompatibleModel(
 }
 
 function callOptions(request: ModelRequest, most: number, abortSignal: AbortSignal): LanguageModelV3CallOptions {
-  const { system, messages, json } = request;
+  const { system, messages, json } = alternating(request);
   return {
     prompt: [
       ...(system === '' ? [] : [{ role: 'system' as const, content: system.toWellFormed() }]),
