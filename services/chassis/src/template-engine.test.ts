@@ -12,6 +12,30 @@ test('a template is filled from its scope', (t) => {
   );
 });
 
+test('lists and objects have a text form', (t) => {
+  const scope = {
+    labels: ['A', 'B'],
+    agent: { name: 'Ada' },
+    lines: [{ text: 'a' }],
+    nothing: null,
+    yes: true,
+    n: 1.5,
+  };
+  const filled = (template: string) => String(engine.parseAndRenderSync(template, scope));
+  t.is(filled('{{ labels }}|{{ agent }}|{{ lines }}'), 'A, B|{"name":"Ada"}|{"text":"a"}');
+  t.is(
+    filled('{{ nothing }}|{{ absent }}|{{ yes }}|{{ n }}|{{ labels[1] }}|{{ labels | join: "/" }}'),
+    '||true|1.5|B|A/B',
+  );
+  t.is(filled('{{ (1..3) }}{% echo labels %}{{ labels | size }}'), '1, 2, 3A, B2');
+});
+
+test('what is written of lists counts as memory', (t) => {
+  const scope = { lines: Array.from({ length: 1_000 }, () => ({ text: 'x'.repeat(1_000) })) };
+  t.notThrows(() => engine.parseAndRenderSync('{{ lines }}', scope));
+  t.throws(() => engine.parseAndRenderSync('{{ lines }}'.repeat(6), scope), { message: /limit exceeded/ });
+});
+
 for (const tag of ['{% render "package.json" %}', '{% include "package.json" %}', '{% layout "package.json" %}']) {
   test(`a template reads no files: ${tag} is refused`, (t) => {
     t.is(whyNoTemplate(engine, tag), 'is not a Liquid template: line 1, column 1');
