@@ -63,6 +63,9 @@ export function sessionScript(): SessionScript {
         };
       },
       getTranscript: () => Promise.reject(new Error('the gateway does not ask this')),
+      streamTranscript: () => {
+        throw new Error('the gateway does not ask this');
+      },
       watchSession: (request, { caller, signal, draining }) =>
         stream(request, caller, AbortSignal.any([signal, draining])),
       async *followSession(requests, { caller, signal, draining }) {

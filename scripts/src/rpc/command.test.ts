@@ -65,6 +65,7 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
     services: (grpc) =>
       grpc.add(SessionServiceDefinition, {
         getTranscript: async () => ({ messages: [] }),
+        streamTranscript: async function* () {},
         resolveSessions: async () => ({ sessions: [] }),
         watchSession: async function* () {},
         followSession: async function* () {},

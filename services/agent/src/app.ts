@@ -5,6 +5,7 @@ import type { AgentInput } from './agent.ts';
 import { configOptions } from './config-options.ts';
 import { createAgent, type NewAgent } from './create-agent.ts';
 import { deleteAgent } from './delete-agent.ts';
+import { describeModel } from './describe-model.ts';
 import { type Generation, generate } from './generate.ts';
 import type { Ports } from './ports.ts';
 import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from './read-agents.ts';
@@ -29,6 +30,7 @@ export function createApp(ports: Ports) {
       listAuditLogs(ports, caller, agentId, asking),
     configOptions: (_caller: TenantCaller) => configOptions(ports),
     runTurn: (caller: TenantCaller, turn: Turn, signal: AbortSignal) => runTurn(ports, caller, turn, signal),
+    describeModel: (caller: TenantCaller, agentId: number) => describeModel(ports, caller, agentId),
     generate: (caller: TenantCaller, generation: Generation, signal: AbortSignal) =>
       generate(ports, caller, generation, signal),
   };

@@ -10,6 +10,8 @@ export interface Generation {
   prompt: string;
   /** A JSON Schema that the answer is wanted in; empty: text is. */
   jsonSchemaJson: string;
+  /** At most this many tokens are answered; the model's own maximum caps it and is the default. */
+  maxOutputTokens?: number | undefined;
 }
 
 export interface Generated {
@@ -22,15 +24,26 @@ export interface Generated {
   modelId: string;
 }
 
-/** One completion for background work, by the model that would answer for the agent. */
+/**
+ * One completion for background work, by the model that would answer for the agent.
+ * @throws DomainError `unavailable` with `MODEL_UNAVAILABLE`; `invalid` with `CONTEXT_TOO_LONG` where the model takes less.
+ */
 export async function generate(
   ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
   caller: TenantCaller,
-  { agentId, system, prompt, jsonSchemaJson }: Generation,
+  { agentId, system, prompt, jsonSchemaJson, maxOutputTokens }: Generation,
   signal: AbortSignal,
 ): Promise<Generated> {
   if (prompt.trim() === '') throw invalid({ path: 'prompt', message: 'must not be blank' });
-  const request: ModelRequest = { system, messages: [{ role: 'user', text: prompt }], ...jsonOf(jsonSchemaJson) };
+  if (maxOutputTokens !== undefined && maxOutputTokens < 1) {
+    throw invalid({ path: 'max_output_tokens', message: 'must be at least 1' });
+  }
+  const request: ModelRequest = {
+    system,
+    messages: [{ role: 'user', text: prompt }],
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...jsonOf(jsonSchemaJson),
+  };
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const model = await ports.chooseModel(agent, caller);
   const { providerId, modelId, offline } = model;
@@ -41,6 +54,7 @@ export async function generate(
     return { text, offline, tokensIn, tokensOut, providerId, modelId };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
+    if (error.kind === 'tooLong') throw new DomainError('invalid', error.message, { reason: 'CONTEXT_TOO_LONG' });
     throw new DomainError('unavailable', error.message, { reason: 'MODEL_UNAVAILABLE' });
   }
 }

@@ -22,6 +22,8 @@ function chooserOver(providerIds: string[], wish: { provider: string; model: str
       providerId: providerOverride ?? providerIds[0] ?? '',
       modelId: modelOverride ?? 'its own',
       offline: false,
+      contextTokens: 8_192,
+      maxOutputTokens: 1_024,
       stream: never,
       generate: never,
       admit: never,

@@ -29,6 +29,8 @@ export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
       }
     },
 
+    describeModel: ({ agentId }, { caller }) => app.describeModel(inTenant(caller), agentId),
+
     generate: async (request, { caller, signal }) => ({
       ...(await app.generate(inTenant(caller), request, signal)),
       costUsdE8: 0n,

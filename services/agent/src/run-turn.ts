@@ -2,6 +2,7 @@ import type { TenantCaller } from '@parley/chassis/caller';
 import { invalid } from '@parley/chassis/errors';
 import { modelFailure } from './model-failure.ts';
 import type { ModelMessage } from './models/model.ts';
+import { ModelError } from './models/model-error.ts';
 import { estimateRequestTokens } from './models/token-estimate.ts';
 import type { Ports } from './ports.ts';
 import { systemPrompt } from './system-prompt.ts';
@@ -19,7 +20,8 @@ export type TurnEvent =
   | { type: 'finished'; tokensIn: number; tokensOut: number; providerId: string; modelId: string };
 
 /**
- * Answers the last message of a conversation, as the model speaks. One indexed read stands before the model's request.
+ * Answers the last message of a conversation, as the model speaks. One indexed read stands before the model's request. A model
+ * that takes less is asked again with the newer half of the conversation.
  * Deleted and inactive agents answer too: running sessions go on.
  */
 export async function* runTurn(
@@ -32,19 +34,32 @@ export async function* runTurn(
     throw invalid({ path: 'history', message: 'must end with the message to answer' });
   const agent = await ports.readAgent(caller.tenantId, agentId);
   const model = await ports.chooseModel(agent, caller);
-  const request = { system: systemPrompt(agent), messages: history };
   // Neither the model's time limits nor the turn's run before the model is asked.
   using _place = await model.admit(caller.tenantId, signal);
-  yield { type: 'asking', contextTokens: estimateRequestTokens(request) };
-  try {
-    for await (const event of model.stream(request, { signal })) {
-      if (event.type === 'text') yield event;
-      else {
-        const { tokensIn, tokensOut } = event;
-        yield { type: 'finished', tokensIn, tokensOut, providerId: model.providerId, modelId: model.modelId };
+  let messages = history;
+  for (;;) {
+    const request = { system: systemPrompt(agent), messages };
+    yield { type: 'asking', contextTokens: estimateRequestTokens(request) };
+    try {
+      for await (const event of model.stream(request, { signal })) {
+        if (event.type === 'text') yield event;
+        else {
+          const { tokensIn, tokensOut } = event;
+          yield { type: 'finished', tokensIn, tokensOut, providerId: model.providerId, modelId: model.modelId };
+        }
       }
+      return;
+    } catch (error) {
+      // Else no later message of the session would be answered either: its history only grows.
+      const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
+      if (!isTooLong || messages.length === 1) throw modelFailure(error);
+      messages = newerHalf(messages);
     }
-  } catch (error) {
-    throw modelFailure(error);
   }
+}
+
+/** Begins with a message of the person, and ends with the one to answer. */
+function newerHalf(messages: ModelMessage[]): ModelMessage[] {
+  const middle = Math.ceil(messages.length / 2);
+  return messages.slice(messages.findIndex(({ role }, at) => at >= middle && role === 'user'));
 }

@@ -104,6 +104,54 @@ test('where no model generates, it is unavailable; what is no schema is refused'
   });
 });
 
+test('a request that is longer than the model takes is refused as that', async (t) => {
+  const body = JSON.stringify({ error: { message: 'Too long', code: 'context_length_exceeded' } });
+  const unit = await unitOn(t, { status: 400, body });
+  const { id } = await made(unit, owner);
+  const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
+  const error = await t.throwsAsync(unit.rpc.generate(asked, { caller: owner, passOn: ['invalid'] }));
+  t.like(error, { kind: 'invalid', reason: 'CONTEXT_TOO_LONG' });
+});
+
+test('an answer is no longer than asked for, nor than the model makes it', async (t) => {
+  const unit = await unitOn(t, { text: 'Good.' }, { HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '100' });
+  const { id } = await made(unit, owner);
+  const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
+  for (const maxOutputTokens of [20, 5_000]) await unit.rpc.generate({ ...asked, maxOutputTokens }, { caller: owner });
+  t.deepEqual(
+    unit.server.requests.map(({ body }) => body.max_tokens),
+    [20, 100],
+  );
+  for (const maxOutputTokens of [0, -1]) {
+    const refused = unit.rpc.generate({ ...asked, maxOutputTokens }, { caller: owner, passOn: ['invalid'] });
+    t.like(await t.throwsAsync(refused), { kind: 'invalid', fields: [{ path: 'max_output_tokens' }] });
+  }
+});
+
+test('the mesh is told how much the model of an agent takes', async (t) => {
+  const limits = { HOSTED_SMALL_MODEL_CONTEXT_TOKENS: '8000', HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '500' };
+  const unit = await unitOn(t, {}, limits);
+  const { id } = await made(unit, owner);
+  t.deepEqual(await unit.rpc.describeModel({ agentId: id }, { caller: owner }), {
+    offline: false,
+    contextTokens: 8_000,
+    maxOutputTokens: 500,
+    providerId: 'HOSTED_SMALL_MODEL',
+    modelId: 'small-1',
+  });
+  for (const [agentId, caller] of [
+    [id, inTenant(2)],
+    [999, owner],
+    [-1, owner],
+  ] as const) {
+    const asked = unit.rpc.describeModel({ agentId }, { caller, passOn: ['notFound'] });
+    t.like(await t.throwsAsync(asked), { kind: 'notFound', message: `Agent ${agentId} not found` });
+  }
+  const offline = await agentUnit(t);
+  const { id: other } = await made(offline, owner);
+  t.like(await offline.rpc.describeModel({ agentId: other }, { caller: owner }), { offline: true, contextTokens: 0 });
+});
+
 test('cancelling a generation cancels the request to the model', async (t) => {
   const unit = await unitOn(t, { beforeHeaders: createGate() });
   const { id } = await made(unit, owner);

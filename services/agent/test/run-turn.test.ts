@@ -102,6 +102,25 @@ test('a model that does not begin to answer is unavailable, and what it said ins
   }
 });
 
+test('a model that takes less of a conversation is asked for less, down to the message alone', async (t) => {
+  const tooLong = { status: 400, body: JSON.stringify({ error: { message: 'no', code: 'context_length_exceeded' } }) };
+  const history = Array.from({ length: 9 }, (_, at) => ({
+    role: at % 2 === 0 ? Role.ROLE_USER : Role.ROLE_MODEL,
+    text: `message ${at}`,
+  }));
+  const unit = await unitOn(t, ({ messages }) => (messages.length > 4 ? tooLong : { text: 'Short.' }));
+  const { id } = await made(unit, owner);
+  const { texts, finished } = await turn(unit, id, { history });
+  t.deepEqual(texts, ['Short.']);
+  t.truthy(finished);
+  const asked = unit.server.requests.map(({ body }) => body.messages.slice(1).map(({ content }) => content));
+  t.deepEqual(asked.slice(1), [['message 6', 'message 7', 'message 8']]);
+
+  unit.server.answerWith(tooLong);
+  t.like((await turn(unit, id, { history })).error, { kind: 'unavailable', reason: 'MODEL_UNAVAILABLE' });
+  t.is(unit.server.requests.at(-1)?.body.messages.length, 2);
+});
+
 test('a model that does not begin in time has timed out', async (t) => {
   const unit = await unitOn(t, { beforeHeaders: createGate() }, { HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '50' });
   const { id } = await made(unit, owner);

@@ -1,8 +1,9 @@
 import type { SchemaDeclaration } from '@parley/chassis/database/types';
 import { evaluations } from './migrations/001-evaluations.ts';
+import { longTranscripts } from './migrations/002-long-transcripts.ts';
 
 export const evaluationSchema: SchemaDeclaration = {
   name: 'evaluation',
-  tables: { evaluations: 'tenant' },
-  migrations: [evaluations],
+  tables: { evaluations: 'tenant', transcript_parts: 'tenant' },
+  migrations: [evaluations, longTranscripts],
 };

@@ -22,7 +22,7 @@ test('an answer that does not fit is none', (t) => {
     { score: '50' },
     { score: null },
     { summary: ' ' },
-    { summary: 'x'.repeat(8_001) },
+    { summary: 'x'.repeat(7_701) },
     { strengths: 'a' },
     { strengths: [''] },
     { weaknesses: Array.from({ length: 21 }, () => 'a') },

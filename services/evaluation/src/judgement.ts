@@ -13,12 +13,15 @@ export interface Judgement {
   recommendation: string;
 }
 
+/** A paragraph, with room for a note before it: with that the contract allows 8,000 characters. */
+const maxSummary = 7_700;
+
 const point = z.string().trim().min(1).max(1_000);
 
 function shapeFor(labels: string[]) {
   return z.object({
     score: z.int().min(0).max(100),
-    summary: z.string().trim().min(1).max(8_000),
+    summary: z.string().trim().min(1).max(maxSummary),
     strengths: z.array(point).max(20),
     weaknesses: z.array(point).max(20),
     recommendation: labels.length > 0 ? z.enum(labels as [string, ...string[]]) : z.literal(''),

@@ -1,4 +1,4 @@
-import type { Message } from '@parley/protos/parley/session/v1/session';
+import type { TranscriptLine as SaidLine } from '@parley/protos/parley/session/v1/session';
 
 /** One line of what was said, as an evaluation keeps and shows it. */
 export interface TranscriptLine {
@@ -15,8 +15,8 @@ export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-export function transcriptOf(messages: Message[]): TranscriptLine[] {
-  return messages.map(({ role, text, turnIndex, createdAt }) => ({
+export function transcriptOf(lines: SaidLine[]): TranscriptLine[] {
+  return lines.map(({ role, text, turnIndex, createdAt }) => ({
     role: role === 'USER' ? 'USER' : 'MODEL',
     text: storable(text),
     turnIndex,

@@ -47,7 +47,7 @@ export interface EvaluationMesh extends Replica, Neighbours {
   /** Stops a neighbour; what comes back brings it back on its old address. */
   takeAway(name: NeighbourName): Promise<() => Promise<void>>;
   /** What gRPC answers, by default to tenant 1 for session 1. */
-  find(sessionId?: number, tenantId?: number): Promise<Evaluation | undefined>;
+  find(sessionId?: number, tenantId?: number, maxTranscriptBytes?: bigint): Promise<Evaluation | undefined>;
   /** Waits for it. */
   evaluationOf(sessionId?: number): Promise<Evaluation>;
   /** How many evaluations and jobs there are. */
@@ -124,7 +124,7 @@ export async function evaluationMesh(
 
   const first = await replica();
   /** Asks the replica that started last. */
-  async function find(sessionId = 1, tenantId = 1): Promise<Evaluation | undefined> {
+  async function find(sessionId = 1, tenantId = 1, maxTranscriptBytes?: bigint): Promise<Evaluation | undefined> {
     const client = rpcClient({
       definition: EvaluationServiceDefinition,
       unit: 'evaluation',
@@ -134,7 +134,7 @@ export async function evaluationMesh(
     await client.start();
     try {
       const caller: Caller = { kind: 'service', service: 'session', tenantId, requestId: 'test' };
-      return (await client.calls.getEvaluation({ sessionId }, { caller })).evaluation;
+      return (await client.calls.getEvaluation({ sessionId, maxTranscriptBytes }, { caller })).evaluation;
     } finally {
       await client.stop();
     }

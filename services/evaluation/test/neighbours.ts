@@ -3,6 +3,7 @@ import type { MeshContext } from '@parley/chassis/rpc/server';
 import type {
   Agent,
   AgentServiceImplementation,
+  DescribeModelResponse,
   GenerateRequest,
   GenerateResponse,
 } from '@parley/protos/parley/agent/v1/agent';
@@ -90,8 +91,12 @@ export interface Neighbours {
   tenantsAsked: number;
   /** Tenant 1's. */
   agents: Map<number, Agent>;
+  /** What answers for all of them. */
+  model: DescribeModelResponse;
   /** Tenant 1's, by session. */
   transcripts: Map<number, Message[]>;
+  /** How many of them a part of a transcript holds. */
+  messagesAPart: number;
   /** How the model answers, in turn; the last one goes on. */
   answers: Answer[];
   /** What the model was asked, in order. */
@@ -102,9 +107,17 @@ export function neighbours(): Neighbours {
   const script: Neighbours = {
     agents: new Map([[interviewer.id, interviewer]]),
     transcripts: new Map([[1, usual]]),
+    messagesAPart: 2,
     answers: [answering(modelJudgement)],
     asked: [],
     tenants: new Map(),
+    model: {
+      offline: false,
+      contextTokens: 16_384,
+      maxOutputTokens: 4_096,
+      providerId: 'DIRECT_MODEL_API',
+      modelId: 'judge-1',
+    },
     tenantsAsked: 0,
     agentRpc: {
       async getAgent({ agentId }, { caller }) {
@@ -112,6 +125,7 @@ export function neighbours(): Neighbours {
         if (!agent) throw notFound('Agent', agentId);
         return { agent };
       },
+      describeModel: async () => script.model,
       generate(request, context) {
         script.asked.push(request);
         const answer = script.answers[Math.min(script.asked.length, script.answers.length) - 1];
@@ -122,10 +136,14 @@ export function neighbours(): Neighbours {
       },
     },
     sessionRpc: {
-      async getTranscript({ sessionId }, { caller }) {
+      getTranscript: unasked,
+      async *streamTranscript({ sessionId }, { caller }) {
         const messages = caller.tenantId === 1 ? script.transcripts.get(sessionId) : undefined;
         if (!messages) throw notFound('Session', sessionId);
-        return { sessionId, agentId: 5, status: 'ENDED', messages };
+        for (let at = 0; at < messages.length; at += script.messagesAPart) {
+          const part = messages.slice(at, at + script.messagesAPart);
+          yield { lines: part.map(({ role, text, turnIndex, createdAt }) => ({ role, text, turnIndex, createdAt })) };
+        }
       },
       watchSession: () => {
         throw new Error('evaluation does not ask this');

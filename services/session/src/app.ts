@@ -12,6 +12,7 @@ import {
   listSessions,
   type MessagesQuery,
   type SessionsQuery,
+  streamTranscript,
 } from './read-sessions.ts';
 import { resolveSessions } from './resolve-sessions.ts';
 import { type SendMessage, sendMessage } from './send-message.ts';
@@ -28,13 +29,15 @@ export function createApp(ports: Ports) {
     countSessions: (caller: Caller) => countSessions(ports, caller),
     listMessages: (caller: Caller, sessionIds: readonly number[], query: MessagesQuery, asking?: Asking) =>
       listMessages(ports, caller, sessionIds, query, asking),
-    findEvaluation: (caller: Caller, sessionId: number) => findEvaluation(ports, caller, sessionId),
+    findEvaluation: (caller: Caller, sessionId: number, maxTranscriptBytes = 0) =>
+      findEvaluation(ports, caller, sessionId, maxTranscriptBytes),
     startSession: (caller: Caller, input: StartSession) => startSession(ports, caller, input),
     sendMessage: (caller: Caller, input: SendMessage) => sendMessage(ports, caller, input),
     interruptSession: (caller: Caller, id: string) => interruptSession(ports, caller, id),
     endSession: (caller: Caller, id: string) => endSession(ports, caller, id),
     resolveSessions: (caller: Caller, ids: readonly number[]) => resolveSessions(ports, caller, ids),
     getTranscript: (caller: Caller, id: number) => getTranscript(ports, caller, id),
+    streamTranscript: (caller: Caller, id: number) => streamTranscript(ports, caller, id),
     watchSession: (caller: Caller, request: WatchSession, signal: AbortSignal) =>
       watchSession(ports, caller, request, signal),
   };

@@ -3,10 +3,24 @@ import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation'
 import type { Ports } from './ports.ts';
 import { findSession } from './read-sessions.ts';
 
-/** How a session of the caller's tenant went; undefined until it has been judged, and for sessions of others. */
-export async function findEvaluation(ports: Ports, caller: Caller, sessionId: number): Promise<Evaluation | undefined> {
+/** A transcript may be some 30 MB. */
+const evaluationTimeoutMs = 15_000;
+
+/**
+ * How a session of the caller's tenant went; undefined until it has been judged, and for sessions of others. Its transcript is
+ * empty where it takes more bytes than asked for; 0: it is not read.
+ */
+export async function findEvaluation(
+  ports: Ports,
+  caller: Caller,
+  sessionId: number,
+  maxTranscriptBytes: number,
+): Promise<Evaluation | undefined> {
   const session = await findSession(ports, caller, sessionId);
   if (!session || session.status === 'ACTIVE') return undefined;
-  const { evaluation } = await ports.evaluation.getEvaluation({ sessionId: session.id }, { caller });
+  const { evaluation } = await ports.evaluation.getEvaluation(
+    { sessionId: session.id, maxTranscriptBytes: BigInt(maxTranscriptBytes) },
+    { caller, timeoutMs: evaluationTimeoutMs },
+  );
   return evaluation;
 }

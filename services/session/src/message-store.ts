@@ -17,6 +17,12 @@ export interface MessageRow {
   updated_at: Date;
 }
 
+/** No part of a transcript has more: what is read to find where a part ends is bounded too. */
+const messagesAtOnce = 2_000;
+
+/** What a transcript shows of a message. */
+export type SaidLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
+
 interface MessagePage {
   /** At most so many of each session; default all. */
   first?: number | undefined;
@@ -64,6 +70,32 @@ export function messageStore({ knex, tenantId }: TenantDb) {
       const found = new Map(sessionIds.map((id): [number, Message[]] => [id, []]));
       for (const row of rows) found.get(row.session_id)?.push(messageFromRow(row));
       return found;
+    },
+
+    /**
+     * What was said after a place in a session, oldest first: as much as takes about so many bytes, at least one message where
+     * there is one. A part of one index range, however long the session is.
+     */
+    async listAfter(sessionId: number, turnIndex: number, bytes: number): Promise<SaidLine[]> {
+      const { rows }: { rows: Pick<MessageRow, 'role' | 'text' | 'turn_index' | 'created_at'>[] } = await knex.raw(
+        `SELECT role, text, turn_index, created_at FROM (
+           SELECT role, text, turn_index, created_at,
+                  sum(octet_length(text) + :lineBytes) OVER (ORDER BY turn_index ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                    AS bytes_before
+             FROM (
+               SELECT role, text, turn_index, created_at FROM messages
+                WHERE tenant_id = :tenantId AND session_id = :sessionId AND turn_index > :turnIndex
+                ORDER BY turn_index LIMIT :most
+             ) AS following
+         ) AS page WHERE coalesce(bytes_before, 0) < :bytes ORDER BY turn_index`,
+        { tenantId, sessionId, turnIndex, bytes, lineBytes: 100, most: messagesAtOnce },
+      );
+      return rows.map(({ role, text, turn_index, created_at }) => ({
+        role,
+        text,
+        turnIndex: turn_index,
+        createdAt: created_at,
+      }));
     },
 
     /** The estimated size of a session's exchanges up to and with this one, in tokens. */

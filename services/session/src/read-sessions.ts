@@ -2,7 +2,7 @@ import { type Asking, wholeRows } from '@parley/chassis/answer-budget';
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
 import { checkPage, type Page } from '@parley/chassis/input-checks';
-import { messageStore } from './message-store.ts';
+import { messageStore, type SaidLine } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Message, Session } from './session.ts';
 import { parseId } from './session-id.ts';
@@ -67,6 +67,34 @@ export async function listMessages(
     ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], page, { room, fields })),
   );
   return sessionIds.map((id) => found.get(id) ?? []);
+}
+
+/** What one part of a streamed transcript takes, about, in bytes. */
+const transcriptPartBytes = 1_000_000;
+
+/**
+ * What was said in a session, oldest first, part by part: each is read when the one before has been taken, in a transaction of its
+ * own. Of a session that has ended nothing changes in between. @throws DomainError `notFound`
+ */
+export async function* streamTranscript(
+  ports: Pick<Ports, 'database'>,
+  caller: Caller,
+  id: number,
+  partBytes = transcriptPartBytes,
+): AsyncGenerator<SaidLine[]> {
+  const { tenantId } = inTenant(caller);
+  const sessionId = parseId(id);
+  if (sessionId === undefined) throw notFound('Session', id);
+  await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
+  for (let last: SaidLine | undefined; ; ) {
+    const after = last?.turnIndex ?? -1;
+    const lines = await ports.database.transact(tenantId, (db) =>
+      messageStore(db).listAfter(sessionId, after, partBytes),
+    );
+    last = lines.at(-1);
+    if (last === undefined) return;
+    yield lines;
+  }
 }
 
 /** A transcript's messages as JSON, in bytes: a little less than what one call between services may carry. */

@@ -23,6 +23,13 @@ export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> 
       return { sessions: found.map(({ id, status }) => ({ sessionId: id, status })) };
     },
 
+    async *streamTranscript({ sessionId }, { caller, signal }) {
+      for await (const lines of app.streamTranscript(caller, sessionId)) {
+        if (signal.aborted) return;
+        yield { lines };
+      }
+    },
+
     async getTranscript({ sessionId }, { caller }) {
       const { session, messages } = await app.getTranscript(caller, sessionId);
       return {

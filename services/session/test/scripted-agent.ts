@@ -112,6 +112,7 @@ export async function scriptedAgent(
           }
         },
         generate: async () => ({ offline: true }),
+        describeModel: async () => ({ offline: true }),
       }),
   });
   await server.start();

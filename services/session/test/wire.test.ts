@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
@@ -30,6 +31,8 @@ async function startUnit(t: ExecutionContext) {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
+  /** The evaluation of every session: how large its transcript is, and what was asked for of it. */
+  const judged = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
   const evaluation = rpcServer({
     unit: 'evaluation',
     port: 0,
@@ -39,21 +42,25 @@ async function startUnit(t: ExecutionContext) {
     onListening: (address) => addresses.announce('evaluation', 'rpc', address),
     services: (server) =>
       server.add(EvaluationServiceDefinition, {
-        getEvaluation: async ({ sessionId }) => ({
-          evaluation: {
-            id: 7,
-            sessionId,
-            score: 80,
-            summary: 'Well done',
-            strengths: ['clear'],
-            weaknesses: [],
-            recommendation: 'GOOD',
-            transcriptJson: '[{"role":"USER"}]',
-            generatedAt: new Date(0),
-            createdAt: new Date(0),
-            updatedAt: new Date(0),
-          },
-        }),
+        getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
+          judged.asked.push(maxTranscriptBytes);
+          return {
+            evaluation: {
+              id: 7,
+              sessionId,
+              score: 80,
+              summary: 'Well done',
+              strengths: ['clear'],
+              weaknesses: [],
+              recommendation: 'GOOD',
+              transcriptJson: (maxTranscriptBytes ?? 0n) < judged.transcriptBytes ? '' : '[{"role":"USER"}]',
+              generatedAt: new Date(0),
+              createdAt: new Date(0),
+              updatedAt: new Date(0),
+              transcriptBytes: judged.transcriptBytes,
+            },
+          };
+        },
       }),
   });
   await evaluation.start();
@@ -93,7 +100,7 @@ async function startUnit(t: ExecutionContext) {
     return (await response.json()) as Answer;
   }
 
-  return { agent, unit, query, client, ops: addresses.of('session', 'ops') };
+  return { agent, unit, query, client, judged, ops: addresses.of('session', 'ops') };
 }
 
 /** What the documents below ask for; a test that reads what it did not ask for fails. */
@@ -165,7 +172,17 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
     t.like(refused.errors?.[0]?.extensions, { code: 'BAD_REQUEST', fields: [{ path }] }, asked ?? '');
   }
 
+  const said = [];
+  for await (const part of client.calls.streamTranscript({ sessionId }, { caller: user })) said.push(...part.lines);
+  t.like(said[0], { role: 'MODEL', turnIndex: 0 });
+  t.true(said[0]?.createdAt instanceof Date);
+  const absent = client.calls.streamTranscript({ sessionId: 999 }, { caller: user, passOn: ['notFound'] });
+  t.like(await t.throwsAsync(absent[Symbol.asyncIterator]().next()), { kind: 'notFound' });
   const transcript = await client.calls.getTranscript({ sessionId }, { caller: user });
+  t.deepEqual(
+    said,
+    transcript.messages.map(({ role, text, turnIndex, createdAt }) => ({ role, text, turnIndex, createdAt })),
+  );
   t.like(transcript, { agentId: 2, status: 'ENDED' });
   t.deepEqual(
     transcript.messages.map(({ text, costUsdE8 }) => [text, costUsdE8]),
@@ -183,6 +200,28 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
   t.regex(metrics, /parley_session_first_chunk_seconds_count\{unit="session"\} 1/);
   t.regex(metrics, /parley_session_turns_running\{unit="session"\} 0/);
   t.regex(metrics, /parley_session_turns_waiting\{unit="session"\} 0/);
+});
+
+test('a transcript is read only where it is selected, and only where the answer has room for it', async (t) => {
+  const { query, judged } = await sessionUnit(t);
+  const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
+  const id = data.startSession.id;
+  await query(`mutation ($id: ID!) { endSession(sessionId: $id) { id } }`, { id });
+  const ask = (fields: string) => query(`query ($id: Int!) { evaluation(sessionId: $id) { ${fields} } }`, { id });
+
+  t.deepEqual((await ask('score summary')).data.evaluation, { score: 80, summary: 'Well done' });
+  t.deepEqual(judged.asked, [0n]);
+  t.deepEqual((await ask('score transcript again: transcript')).data.evaluation, {
+    score: 80,
+    transcript: [{ role: 'USER' }],
+    again: [{ role: 'USER' }],
+  });
+  t.is(judged.asked.at(-1), BigInt(defaultMaxAnswerBytes / 2));
+
+  judged.transcriptBytes = BigInt(defaultMaxAnswerBytes / 2 + 1);
+  const { errors } = await ask('transcript again: transcript');
+  t.like(errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'ANSWER_TOO_LARGE' });
+  t.deepEqual((await ask('score')).data.evaluation, { score: 80 });
 });
 
 test('errors have the one shape, and null is the answer for what is not there', async (t) => {

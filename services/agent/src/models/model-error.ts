@@ -2,8 +2,9 @@ import type { TokenUsage } from './model.ts';
 
 /**
  * What went wrong, in words that a client may learn. `refused`: the credentials (401, 403); `rateLimited`: 429;
- * `unknownModel`: the provider has no such model; `badRequest`: it does not take the request as it is; `failed`: it
- * broke off, answered an error or something that is no answer.
+ * `unknownModel`: the provider has no such model; `tooLong`: the request is longer than the model takes; `badRequest`: the
+ * provider does not take the request as it is for another reason; `failed`: it broke off, answered an error or something
+ * that is no answer.
  */
 export type ModelErrorKind =
   | 'unreachable'
@@ -11,6 +12,7 @@ export type ModelErrorKind =
   | 'rateLimited'
   | 'timedOut'
   | 'unknownModel'
+  | 'tooLong'
   | 'badRequest'
   | 'failed';
 
@@ -20,6 +22,7 @@ const MESSAGES: Record<ModelErrorKind, string> = {
   rateLimited: 'The model provider is limiting requests',
   timedOut: 'The model did not answer in time',
   unknownModel: 'The model provider does not have this model',
+  tooLong: 'The request is longer than the model takes',
   badRequest: 'The model provider did not take the request',
   failed: 'The model failed to answer',
 };

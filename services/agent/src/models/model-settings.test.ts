@@ -14,6 +14,7 @@ test('an endpoint needs no more than its address and its model', (t) => {
   t.deepEqual(read(env).hostedSmallModel, {
     url: 'http://localhost:11434/v1',
     modelId: 'small',
+    contextTokens: 16_384,
     maxOutputTokens: 4_096,
     firstTokenTimeoutMs: 15_000,
   });
@@ -31,6 +32,7 @@ test('wrong values are all named at once', (t) => {
   const env = {
     HOSTED_SMALL_MODEL_API: 'smoke-signals',
     HOSTED_SMALL_MODEL_URL: 'ftp://models',
+    HOSTED_SMALL_MODEL_CONTEXT_TOKENS: '-1',
     HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '0',
     HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: 'soon',
   };

@@ -14,6 +14,11 @@ export const modelSettingsShape = {
   HOSTED_SMALL_MODEL_KEY: z.string().optional(),
   /** The model's name at the endpoint; needed with the URL. */
   HOSTED_SMALL_MODEL_MODEL: z.string().optional(),
+  /**
+   * The most tokens of a request and its answer together, as the endpoint serves the model: what is asked for at a time is kept
+   * below it. An endpoint that takes less and says so is asked for less; one that cuts silently (Ollama) needs the right figure.
+   */
+  HOSTED_SMALL_MODEL_CONTEXT_TOKENS: positiveInt.default(16_384),
   /** The most tokens of an answer. */
   HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: positiveInt.default(4_096),
   /** How long the first token may take, in milliseconds. */
@@ -25,6 +30,7 @@ export interface ProviderSettings {
   url: string;
   key?: string;
   modelId: string;
+  contextTokens: number;
   maxOutputTokens: number;
   firstTokenTimeoutMs: number;
 }
@@ -54,6 +60,7 @@ export function modelSettingsOf(
     url: read.HOSTED_SMALL_MODEL_URL,
     ...(read.HOSTED_SMALL_MODEL_KEY !== undefined && { key: read.HOSTED_SMALL_MODEL_KEY }),
     modelId: read.HOSTED_SMALL_MODEL_MODEL,
+    contextTokens: read.HOSTED_SMALL_MODEL_CONTEXT_TOKENS,
     maxOutputTokens: read.HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS,
     firstTokenTimeoutMs: read.HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS,
   };

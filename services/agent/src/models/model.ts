@@ -53,6 +53,10 @@ export interface Model {
   readonly modelId: string;
   /** True for the built-in model, which is no LLM: it costs nothing and gives no JSON judgements. */
   readonly offline: boolean;
+  /** Tokens of a request and its answer together, at most. Infinity: no such limit. */
+  readonly contextTokens: number;
+  /** Tokens of an answer, at most. Infinity: no such limit. */
+  readonly maxOutputTokens: number;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;
   generate(request: ModelRequest, call: ModelCall): Promise<ModelResult>;
 }

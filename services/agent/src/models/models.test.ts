@@ -4,7 +4,13 @@ import { createModels } from './models.ts';
 import { ask, eventsOf, patiently, textOf } from './testing/model-on-server.ts';
 
 const silent = { warn: () => {} };
-const small = { url: 'http://127.0.0.1:9/v1', modelId: 'small', maxOutputTokens: 10, firstTokenTimeoutMs: 1_000 };
+const small = {
+  url: 'http://127.0.0.1:9/v1',
+  modelId: 'small',
+  contextTokens: 8_192,
+  maxOutputTokens: 10,
+  firstTokenTimeoutMs: 1_000,
+};
 
 test('with nothing configured the offline model answers, and the banner says that it is no LLM', async (t) => {
   const models = createModels({ callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);

@@ -32,6 +32,8 @@ export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Mode
     providerId: 'OFFLINE',
     modelId: 'offline-extractive',
     offline: true,
+    contextTokens: Number.POSITIVE_INFINITY,
+    maxOutputTokens: Number.POSITIVE_INFINITY,
 
     async *stream(request, { signal }) {
       signal.throwIfAborted();

@@ -11,7 +11,7 @@ const STATUSES: [status: number, kind: ModelErrorKind, retryable: boolean][] = [
   [403, 'refused', false],
   [404, 'unknownModel', false],
   [408, 'timedOut', true],
-  [413, 'badRequest', false],
+  [413, 'tooLong', false],
   [422, 'badRequest', false],
   [429, 'rateLimited', true],
   [500, 'failed', true],
@@ -34,6 +34,54 @@ test('a model that a 400 does not know is told from a bad request', async (t) =>
   const { model } = await modelOn(t, { status: 400, body });
 
   t.is((await failureOf(model.stream(ask('Tell'), patiently))).error.kind, 'unknownModel');
+});
+
+const longer = 'than the maximum; please reduce it';
+for (const [who, status, body] of [
+  ['OpenAI', 400, { error: { message: longer, type: 'invalid_request_error', code: 'context_length_exceeded' } }],
+  [
+    'vLLM',
+    400,
+    {
+      error: { message: "This model's maximum context length is 4096 tokens. However, you requested 5000", code: 400 },
+    },
+  ],
+  [
+    'vLLM before 0.10',
+    400,
+    { object: 'error', message: "This model's maximum context length is 4096 tokens.", code: 400 },
+  ],
+  ['llama.cpp', 400, { error: { code: 400, message: longer, type: 'exceed_context_size_error', n_ctx: 4096 } }],
+  [
+    'Anthropic',
+    400,
+    { error: { type: 'invalid_request_error', message: 'prompt is too long: 208310 tokens > 200000 maximum' } },
+  ],
+  [
+    'Google',
+    400,
+    {
+      error: {
+        code: 400,
+        message: 'The input token count (40000) exceeds the maximum number of tokens allowed (32768).',
+      },
+    },
+  ],
+  ['an error in a 200', 200, { error: { message: longer, code: 'context_length_exceeded' } }],
+] as const) {
+  test(`a request that is longer than the model takes is told from other bad ones: ${who}`, async (t) => {
+    const { model, logged } = await modelOn(t, { status, body: JSON.stringify(body) });
+    const error = await t.throwsAsync(model.generate(ask('Tell'), patiently));
+    t.like(error, { kind: 'tooLong', retryable: false, message: 'The request is longer than the model takes' });
+    t.notRegex(String(logged[0]?.fault), /maximum/);
+  });
+}
+
+test('a refusal that only speaks of tokens is no request that is too long', async (t) => {
+  for (const message of ['Invalid token in header', 'max_tokens must be at least 1', "Unknown parameter: 'context'"]) {
+    const { model } = await modelOn(t, { status: 400, body: JSON.stringify({ error: { message } }) });
+    t.like(await t.throwsAsync(model.generate(ask('Tell'), patiently)), { kind: 'badRequest' }, message);
+  }
 });
 
 test('a provider where nobody listens is unreachable', async (t) => {

@@ -17,6 +17,8 @@ export interface OpenAICompatibleSettings {
   /** Sent as bearer token; left out: none is. */
   key?: string;
   modelId: string;
+  /** The most tokens that a request and its answer may have together. */
+  contextTokens: number;
   /** The most tokens an answer may have. */
   maxOutputTokens: number;
   /** From the request to the first token of a streamed answer. */
@@ -39,7 +41,8 @@ export function openAICompatibleModel(
   connections: ProviderConnections,
   log: ModelLog,
 ): Model {
-  const { providerId, modelId, maxOutputTokens, firstTokenTimeoutMs, answerTimeoutMs = 300_000 } = settings;
+  const { providerId, modelId, contextTokens, maxOutputTokens } = settings;
+  const { firstTokenTimeoutMs, answerTimeoutMs = 300_000 } = settings;
   const { origin } = new URL(settings.url);
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
@@ -68,6 +71,8 @@ export function openAICompatibleModel(
     providerId,
     modelId,
     offline: false,
+    contextTokens,
+    maxOutputTokens,
 
     async *stream(request, { signal }) {
       signal.throwIfAborted();

@@ -34,9 +34,42 @@ function kindOf(thrown: unknown): { kind: ModelErrorKind; passing: boolean } {
   if (chain.some((error) => codeOf(error) === 'UND_ERR_BODY_TIMEOUT')) return { kind: 'timedOut', passing: true };
 
   const status = statusOf(thrown);
-  if (status === undefined) return { kind: 'failed', passing: true };
+  if (status === undefined) {
+    return isTooLong(thrown, status) ? { kind: 'tooLong', passing: false } : { kind: 'failed', passing: true };
+  }
+  if (isTooLong(thrown, status)) return { kind: 'tooLong', passing: false };
   return { kind: kindOfStatus(status, errorBodyOf(thrown).code), passing: passes(status) };
 }
+
+/**
+ * What providers and servers of open models call a request that is longer than the model's context. There is no code that all
+ * of them use, so their words count too. A refusal for too many tokens a minute (429) is none.
+ */
+function isTooLong(thrown: unknown, status: number | undefined): boolean {
+  if (status === 413) return true;
+  if (status !== undefined && status !== 400 && status !== 422 && status !== 500) return false;
+  const { code, type, message } = { ...refusalOf(thrown), ...errorBodyOf(thrown) };
+  if (tooLongCodes.has(String(code)) || tooLongCodes.has(String(type))) return true;
+  return typeof message === 'string' && tooLongWords.test(message);
+}
+
+/** An error that the SDK could not read: another shape than OpenAI's, or in a 200. */
+function refusalOf(thrown: unknown): ErrorBody {
+  if (!APICallError.isInstance(thrown) || (thrown.responseBody?.length ?? 0) > maxRefusalLength) return {};
+  try {
+    const body: unknown = JSON.parse(thrown.responseBody ?? '');
+    const error = body && typeof body === 'object' && 'error' in body ? body.error : body;
+    return error && typeof error === 'object' ? error : {};
+  } catch {
+    return {};
+  }
+}
+
+const maxRefusalLength = 10_000;
+
+const tooLongCodes = new Set(['context_length_exceeded', 'exceed_context_size_error', 'string_above_max_length']);
+const tooLongWords =
+  /context (?:length|size|window)|maximum context|(?:prompt|input|request|messages?) (?:is|are|was|were) too (?:long|large)|input token count|too many (?:input )?tokens|reduce the length|exceeds? .{0,60}(?:tokens|context)/i;
 
 function kindOfStatus(status: number, code: unknown): ModelErrorKind {
   if (status === 401 || status === 403) return 'refused';
@@ -74,7 +107,13 @@ function statusOf(thrown: unknown): number | undefined {
   return thrown.statusCode >= 200 && thrown.statusCode < 300 ? undefined : thrown.statusCode;
 }
 
-function errorBodyOf(thrown: unknown): { type?: unknown; code?: unknown; message?: unknown } {
+interface ErrorBody {
+  type?: unknown;
+  code?: unknown;
+  message?: unknown;
+}
+
+function errorBodyOf(thrown: unknown): ErrorBody {
   const data: unknown =
     thrown instanceof ErrorEvent ? { error: thrown.value } : APICallError.isInstance(thrown) && thrown.data;
   const error = data && typeof data === 'object' && 'error' in data ? data.error : undefined;

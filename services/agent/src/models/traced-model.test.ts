@@ -12,7 +12,15 @@ trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSp
 /** A model of its own name, so that its spans are found among those of other tests. */
 function model(modelId: string, stream: (request: ModelRequest) => AsyncGenerator<ModelEvent>): Model {
   const result = { text: 'canary', tokensIn: 3, tokensOut: 4, finishReason: 'stop' as const };
-  return tracedModel({ providerId: 'P', modelId, offline: false, stream, generate: async () => result });
+  return tracedModel({
+    providerId: 'P',
+    modelId,
+    offline: false,
+    contextTokens: 8_192,
+    maxOutputTokens: 1_024,
+    stream,
+    generate: async () => result,
+  });
 }
 
 const spanOf = (modelId: string) => exporter.getFinishedSpans().find(({ name }) => name === `chat ${modelId}`);

@@ -17,6 +17,8 @@ export function tracedModel(model: Model): Model {
     providerId: model.providerId,
     modelId: model.modelId,
     offline: model.offline,
+    contextTokens: model.contextTokens,
+    maxOutputTokens: model.maxOutputTokens,
 
     stream(request, call) {
       // The span belongs to who asked for the stream, wherever it is read.

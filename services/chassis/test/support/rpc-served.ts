@@ -40,6 +40,7 @@ export async function serving(t: ExecutionContext, handlers: Handlers, { overLin
         followSession: handlers.followSession ?? async function* () {},
         resolveSessions: handlers.resolveSessions ?? unused,
         getTranscript: handlers.getTranscript ?? unused,
+        streamTranscript: handlers.streamTranscript ?? async function* () {},
       });
     },
     onListening: (bound) => {

@@ -140,7 +140,8 @@ export interface RunTurnResponse {
     | //
     /**
      * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, characters / 4. It is
-     * what a caller has who cuts the reply before `finished`; until it comes, no model has been asked.
+     * what a caller has who cuts the reply before `finished`; until it comes, no model has been asked. It comes again where the model
+     * refuses the size and is asked with less of the conversation.
      */
     { $case: "contextTokens"; value: number }
     | undefined;
@@ -178,6 +179,8 @@ export interface GenerateRequest {
   prompt: string;
   /** When set, the answer is JSON that this JSON Schema describes; not guaranteed: check it. */
   jsonSchemaJson: string;
+  /** At most this many tokens are answered, at least 1; the model's own maximum caps it and is the default. */
+  maxOutputTokens?: number | undefined;
 }
 
 /** One completion. */
@@ -195,6 +198,26 @@ export interface GenerateResponse {
   /** The provider that answered. */
   providerId: string;
   /** The model that answered. */
+  modelId: string;
+}
+
+/** Names an agent. */
+export interface DescribeModelRequest {
+  /** The agent whose overrides choose the model. */
+  agentId: number;
+}
+
+/** A model. */
+export interface DescribeModelResponse {
+  /** True when no model is configured and only the offline one could answer. */
+  offline: boolean;
+  /** Tokens of request and answer together, at most; 0 when `offline`. */
+  contextTokens: number;
+  /** Tokens of an answer, at most; 0 when `offline`. */
+  maxOutputTokens: number;
+  /** The provider that would answer. */
+  providerId: string;
+  /** The model that would answer. */
   modelId: string;
 }
 
@@ -1209,7 +1232,16 @@ export const TurnFinished: MessageFns<TurnFinished> = {
 };
 
 function createBaseGenerateRequest(): GenerateRequest {
-  return { agentId: 0, sessionId: 0, operation: "", callId: "", system: "", prompt: "", jsonSchemaJson: "" };
+  return {
+    agentId: 0,
+    sessionId: 0,
+    operation: "",
+    callId: "",
+    system: "",
+    prompt: "",
+    jsonSchemaJson: "",
+    maxOutputTokens: undefined,
+  };
 }
 
 export const GenerateRequest: MessageFns<GenerateRequest> = {
@@ -1234,6 +1266,9 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     }
     if (message.jsonSchemaJson !== "") {
       writer.uint32(58).string(message.jsonSchemaJson);
+    }
+    if (message.maxOutputTokens !== undefined) {
+      writer.uint32(64).int32(message.maxOutputTokens);
     }
     return writer;
   },
@@ -1307,6 +1342,14 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
             message.jsonSchemaJson = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.maxOutputTokens = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1344,6 +1387,11 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
         : isSet(object.json_schema_json)
         ? globalThis.String(object.json_schema_json)
         : "",
+      maxOutputTokens: isSet(object.maxOutputTokens)
+        ? globalThis.Number(object.maxOutputTokens)
+        : isSet(object.max_output_tokens)
+        ? globalThis.Number(object.max_output_tokens)
+        : undefined,
     };
   },
 
@@ -1370,6 +1418,9 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     if (message.jsonSchemaJson !== "") {
       obj.jsonSchemaJson = message.jsonSchemaJson;
     }
+    if (message.maxOutputTokens !== undefined) {
+      obj.maxOutputTokens = Math.round(message.maxOutputTokens);
+    }
     return obj;
   },
 
@@ -1385,6 +1436,7 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     message.system = object.system ?? "";
     message.prompt = object.prompt ?? "";
     message.jsonSchemaJson = object.jsonSchemaJson ?? "";
+    message.maxOutputTokens = object.maxOutputTokens ?? undefined;
     return message;
   },
 };
@@ -1577,6 +1629,228 @@ export const GenerateResponse: MessageFns<GenerateResponse> = {
   },
 };
 
+function createBaseDescribeModelRequest(): DescribeModelRequest {
+  return { agentId: 0 };
+}
+
+export const DescribeModelRequest: MessageFns<DescribeModelRequest> = {
+  encode(message: DescribeModelRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.agentId !== 0) {
+      writer.uint32(8).int32(message.agentId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeModelRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeModelRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.agentId = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): DescribeModelRequest {
+    return {
+      agentId: isSet(object.agentId)
+        ? globalThis.Number(object.agentId)
+        : isSet(object.agent_id)
+        ? globalThis.Number(object.agent_id)
+        : 0,
+    };
+  },
+
+  toJSON(message: DescribeModelRequest): unknown {
+    const obj: any = {};
+    if (message.agentId !== 0) {
+      obj.agentId = Math.round(message.agentId);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<DescribeModelRequest>): DescribeModelRequest {
+    return DescribeModelRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DescribeModelRequest>): DescribeModelRequest {
+    const message = createBaseDescribeModelRequest();
+    message.agentId = object.agentId ?? 0;
+    return message;
+  },
+};
+
+function createBaseDescribeModelResponse(): DescribeModelResponse {
+  return { offline: false, contextTokens: 0, maxOutputTokens: 0, providerId: "", modelId: "" };
+}
+
+export const DescribeModelResponse: MessageFns<DescribeModelResponse> = {
+  encode(message: DescribeModelResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.offline !== false) {
+      writer.uint32(8).bool(message.offline);
+    }
+    if (message.contextTokens !== 0) {
+      writer.uint32(16).int32(message.contextTokens);
+    }
+    if (message.maxOutputTokens !== 0) {
+      writer.uint32(24).int32(message.maxOutputTokens);
+    }
+    if (message.providerId !== "") {
+      writer.uint32(34).string(message.providerId);
+    }
+    if (message.modelId !== "") {
+      writer.uint32(42).string(message.modelId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeModelResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeModelResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.offline = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.contextTokens = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.maxOutputTokens = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.providerId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.modelId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): DescribeModelResponse {
+    return {
+      offline: isSet(object.offline) ? globalThis.Boolean(object.offline) : false,
+      contextTokens: isSet(object.contextTokens)
+        ? globalThis.Number(object.contextTokens)
+        : isSet(object.context_tokens)
+        ? globalThis.Number(object.context_tokens)
+        : 0,
+      maxOutputTokens: isSet(object.maxOutputTokens)
+        ? globalThis.Number(object.maxOutputTokens)
+        : isSet(object.max_output_tokens)
+        ? globalThis.Number(object.max_output_tokens)
+        : 0,
+      providerId: isSet(object.providerId)
+        ? globalThis.String(object.providerId)
+        : isSet(object.provider_id)
+        ? globalThis.String(object.provider_id)
+        : "",
+      modelId: isSet(object.modelId)
+        ? globalThis.String(object.modelId)
+        : isSet(object.model_id)
+        ? globalThis.String(object.model_id)
+        : "",
+    };
+  },
+
+  toJSON(message: DescribeModelResponse): unknown {
+    const obj: any = {};
+    if (message.offline !== false) {
+      obj.offline = message.offline;
+    }
+    if (message.contextTokens !== 0) {
+      obj.contextTokens = Math.round(message.contextTokens);
+    }
+    if (message.maxOutputTokens !== 0) {
+      obj.maxOutputTokens = Math.round(message.maxOutputTokens);
+    }
+    if (message.providerId !== "") {
+      obj.providerId = message.providerId;
+    }
+    if (message.modelId !== "") {
+      obj.modelId = message.modelId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<DescribeModelResponse>): DescribeModelResponse {
+    return DescribeModelResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DescribeModelResponse>): DescribeModelResponse {
+    const message = createBaseDescribeModelResponse();
+    message.offline = object.offline ?? false;
+    message.contextTokens = object.contextTokens ?? 0;
+    message.maxOutputTokens = object.maxOutputTokens ?? 0;
+    message.providerId = object.providerId ?? "";
+    message.modelId = object.modelId ?? "";
+    return message;
+  },
+};
+
 /** What the mesh asks of agent: an agent's facts, one turn of a conversation, one generation. */
 export type AgentServiceDefinition = typeof AgentServiceDefinition;
 export const AgentServiceDefinition = {
@@ -1606,7 +1880,10 @@ export const AgentServiceDefinition = {
       responseStream: true,
       options: {},
     },
-    /** One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers. */
+    /**
+     * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
+     * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
+     */
     generate: {
       name: "Generate",
       requestType: GenerateRequest as typeof GenerateRequest,
@@ -1614,6 +1891,15 @@ export const AgentServiceDefinition = {
       responseType: GenerateResponse as typeof GenerateResponse,
       responseStream: false,
       options: {},
+    },
+    /** The model that Generate would ask for an agent, and how much it takes. NOT_FOUND when there is no such agent. */
+    describeModel: {
+      name: "DescribeModel",
+      requestType: DescribeModelRequest as typeof DescribeModelRequest,
+      requestStream: false,
+      responseType: DescribeModelResponse as typeof DescribeModelResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
   },
 } as const;
@@ -1631,8 +1917,16 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
     request: RunTurnRequest,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<RunTurnResponse>>;
-  /** One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers. */
+  /**
+   * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
+   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
+   */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
+  /** The model that Generate would ask for an agent, and how much it takes. NOT_FOUND when there is no such agent. */
+  describeModel(
+    request: DescribeModelRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<DescribeModelResponse>>;
 }
 
 export interface AgentServiceClient<CallOptionsExt = {}> {
@@ -1645,8 +1939,16 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * reason TURN_TIMEOUT when the model took too long.
    */
   runTurn(request: DeepPartial<RunTurnRequest>, options?: CallOptions & CallOptionsExt): AsyncIterable<RunTurnResponse>;
-  /** One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers. */
+  /**
+   * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
+   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
+   */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
+  /** The model that Generate would ask for an agent, and how much it takes. NOT_FOUND when there is no such agent. */
+  describeModel(
+    request: DeepPartial<DescribeModelRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<DescribeModelResponse>;
 }
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;

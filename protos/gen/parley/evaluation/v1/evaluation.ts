@@ -13,6 +13,8 @@ import { Timestamp } from "../../../google/protobuf/timestamp.ts";
 export interface GetEvaluationRequest {
   /** The session. */
   sessionId: number;
+  /** Reads the transcript only where it takes no more bytes than this; 0: never. Absent: as many as one call can carry. */
+  maxTranscriptBytes?: bigint | undefined;
 }
 
 /** The evaluation, if there is one. */
@@ -37,7 +39,7 @@ export interface Evaluation {
   weaknesses: string[];
   /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
   recommendation: string;
-  /** What was judged: `[{role, text, turnIndex, createdAt}]`. */
+  /** What was judged: `[{role, text, turnIndex, createdAt}]`. Empty where it takes more than `max_transcript_bytes`. */
   transcriptJson: string;
   /** When the judgement was made. */
   generatedAt?:
@@ -48,17 +50,27 @@ export interface Evaluation {
     | Date
     | undefined;
   /** When the row last changed. */
-  updatedAt?: Date | undefined;
+  updatedAt?:
+    | Date
+    | undefined;
+  /** What the transcript takes as JSON, in bytes. 0 where `max_transcript_bytes` is 0. */
+  transcriptBytes: bigint;
 }
 
 function createBaseGetEvaluationRequest(): GetEvaluationRequest {
-  return { sessionId: 0 };
+  return { sessionId: 0, maxTranscriptBytes: undefined };
 }
 
 export const GetEvaluationRequest: MessageFns<GetEvaluationRequest> = {
   encode(message: GetEvaluationRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.sessionId !== 0) {
       writer.uint32(8).int32(message.sessionId);
+    }
+    if (message.maxTranscriptBytes !== undefined) {
+      if (BigInt.asIntN(64, message.maxTranscriptBytes) !== message.maxTranscriptBytes) {
+        throw new globalThis.Error("value provided for field message.maxTranscriptBytes of type int64 too large");
+      }
+      writer.uint32(16).int64(message.maxTranscriptBytes);
     }
     return writer;
   },
@@ -84,6 +96,14 @@ export const GetEvaluationRequest: MessageFns<GetEvaluationRequest> = {
             message.sessionId = reader.int32();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.maxTranscriptBytes = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -103,6 +123,11 @@ export const GetEvaluationRequest: MessageFns<GetEvaluationRequest> = {
         : isSet(object.session_id)
         ? globalThis.Number(object.session_id)
         : 0,
+      maxTranscriptBytes: isSet(object.maxTranscriptBytes)
+        ? BigInt(object.maxTranscriptBytes)
+        : isSet(object.max_transcript_bytes)
+        ? BigInt(object.max_transcript_bytes)
+        : undefined,
     };
   },
 
@@ -110,6 +135,9 @@ export const GetEvaluationRequest: MessageFns<GetEvaluationRequest> = {
     const obj: any = {};
     if (message.sessionId !== 0) {
       obj.sessionId = Math.round(message.sessionId);
+    }
+    if (message.maxTranscriptBytes !== undefined) {
+      obj.maxTranscriptBytes = message.maxTranscriptBytes.toString();
     }
     return obj;
   },
@@ -120,6 +148,9 @@ export const GetEvaluationRequest: MessageFns<GetEvaluationRequest> = {
   fromPartial(object: DeepPartial<GetEvaluationRequest>): GetEvaluationRequest {
     const message = createBaseGetEvaluationRequest();
     message.sessionId = object.sessionId ?? 0;
+    message.maxTranscriptBytes = (object.maxTranscriptBytes !== undefined && object.maxTranscriptBytes !== null)
+      ? BigInt(object.maxTranscriptBytes)
+      : undefined;
     return message;
   },
 };
@@ -206,6 +237,7 @@ function createBaseEvaluation(): Evaluation {
     generatedAt: undefined,
     createdAt: undefined,
     updatedAt: undefined,
+    transcriptBytes: 0n,
   };
 }
 
@@ -243,6 +275,12 @@ export const Evaluation: MessageFns<Evaluation> = {
     }
     if (message.updatedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.updatedAt), writer.uint32(90).fork()).join();
+    }
+    if (message.transcriptBytes !== 0n) {
+      if (BigInt.asIntN(64, message.transcriptBytes) !== message.transcriptBytes) {
+        throw new globalThis.Error("value provided for field message.transcriptBytes of type int64 too large");
+      }
+      writer.uint32(96).int64(message.transcriptBytes);
     }
     return writer;
   },
@@ -348,6 +386,14 @@ export const Evaluation: MessageFns<Evaluation> = {
             message.updatedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.transcriptBytes = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -397,6 +443,11 @@ export const Evaluation: MessageFns<Evaluation> = {
         : isSet(object.updated_at)
         ? fromJsonTimestamp(object.updated_at)
         : undefined,
+      transcriptBytes: isSet(object.transcriptBytes)
+        ? BigInt(object.transcriptBytes)
+        : isSet(object.transcript_bytes)
+        ? BigInt(object.transcript_bytes)
+        : 0n,
     };
   },
 
@@ -435,6 +486,9 @@ export const Evaluation: MessageFns<Evaluation> = {
     if (message.updatedAt !== undefined) {
       obj.updatedAt = message.updatedAt.toISOString();
     }
+    if (message.transcriptBytes !== 0n) {
+      obj.transcriptBytes = message.transcriptBytes.toString();
+    }
     return obj;
   },
 
@@ -454,6 +508,9 @@ export const Evaluation: MessageFns<Evaluation> = {
     message.generatedAt = object.generatedAt ?? undefined;
     message.createdAt = object.createdAt ?? undefined;
     message.updatedAt = object.updatedAt ?? undefined;
+    message.transcriptBytes = (object.transcriptBytes !== undefined && object.transcriptBytes !== null)
+      ? BigInt(object.transcriptBytes)
+      : 0n;
     return message;
   },
 };

@@ -178,6 +178,30 @@ export interface GetTranscriptResponse {
   messages: Message[];
 }
 
+/** Names a session. */
+export interface StreamTranscriptRequest {
+  /** The session. */
+  sessionId: number;
+}
+
+/** A part of what was said. */
+export interface StreamTranscriptResponse {
+  /** Oldest first; at least one. */
+  lines: TranscriptLine[];
+}
+
+/** One thing said. */
+export interface TranscriptLine {
+  /** `USER` or `MODEL`. */
+  role: string;
+  /** What was said. */
+  text: string;
+  /** Its place in the session, from 0 without gap. */
+  turnIndex: number;
+  /** When it was stored. */
+  createdAt?: Date | undefined;
+}
+
 function createBaseWatchSessionRequest(): WatchSessionRequest {
   return { sessionId: 0, after: undefined };
 }
@@ -1873,6 +1897,273 @@ export const GetTranscriptResponse: MessageFns<GetTranscriptResponse> = {
   },
 };
 
+function createBaseStreamTranscriptRequest(): StreamTranscriptRequest {
+  return { sessionId: 0 };
+}
+
+export const StreamTranscriptRequest: MessageFns<StreamTranscriptRequest> = {
+  encode(message: StreamTranscriptRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sessionId !== 0) {
+      writer.uint32(8).int32(message.sessionId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamTranscriptRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamTranscriptRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.sessionId = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): StreamTranscriptRequest {
+    return {
+      sessionId: isSet(object.sessionId)
+        ? globalThis.Number(object.sessionId)
+        : isSet(object.session_id)
+        ? globalThis.Number(object.session_id)
+        : 0,
+    };
+  },
+
+  toJSON(message: StreamTranscriptRequest): unknown {
+    const obj: any = {};
+    if (message.sessionId !== 0) {
+      obj.sessionId = Math.round(message.sessionId);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<StreamTranscriptRequest>): StreamTranscriptRequest {
+    return StreamTranscriptRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StreamTranscriptRequest>): StreamTranscriptRequest {
+    const message = createBaseStreamTranscriptRequest();
+    message.sessionId = object.sessionId ?? 0;
+    return message;
+  },
+};
+
+function createBaseStreamTranscriptResponse(): StreamTranscriptResponse {
+  return { lines: [] };
+}
+
+export const StreamTranscriptResponse: MessageFns<StreamTranscriptResponse> = {
+  encode(message: StreamTranscriptResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.lines) {
+      TranscriptLine.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StreamTranscriptResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStreamTranscriptResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lines.push(TranscriptLine.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): StreamTranscriptResponse {
+    return {
+      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => TranscriptLine.fromJSON(e)) : [],
+    };
+  },
+
+  toJSON(message: StreamTranscriptResponse): unknown {
+    const obj: any = {};
+    if (message.lines?.length) {
+      obj.lines = message.lines.map((e) => TranscriptLine.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<StreamTranscriptResponse>): StreamTranscriptResponse {
+    return StreamTranscriptResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StreamTranscriptResponse>): StreamTranscriptResponse {
+    const message = createBaseStreamTranscriptResponse();
+    message.lines = object.lines?.map((e) => TranscriptLine.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseTranscriptLine(): TranscriptLine {
+  return { role: "", text: "", turnIndex: 0, createdAt: undefined };
+}
+
+export const TranscriptLine: MessageFns<TranscriptLine> = {
+  encode(message: TranscriptLine, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.role !== "") {
+      writer.uint32(10).string(message.role);
+    }
+    if (message.text !== "") {
+      writer.uint32(18).string(message.text);
+    }
+    if (message.turnIndex !== 0) {
+      writer.uint32(24).int32(message.turnIndex);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TranscriptLine {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTranscriptLine();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.role = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.turnIndex = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TranscriptLine {
+    return {
+      role: isSet(object.role) ? globalThis.String(object.role) : "",
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      turnIndex: isSet(object.turnIndex)
+        ? globalThis.Number(object.turnIndex)
+        : isSet(object.turn_index)
+        ? globalThis.Number(object.turn_index)
+        : 0,
+      createdAt: isSet(object.createdAt)
+        ? fromJsonTimestamp(object.createdAt)
+        : isSet(object.created_at)
+        ? fromJsonTimestamp(object.created_at)
+        : undefined,
+    };
+  },
+
+  toJSON(message: TranscriptLine): unknown {
+    const obj: any = {};
+    if (message.role !== "") {
+      obj.role = message.role;
+    }
+    if (message.text !== "") {
+      obj.text = message.text;
+    }
+    if (message.turnIndex !== 0) {
+      obj.turnIndex = Math.round(message.turnIndex);
+    }
+    if (message.createdAt !== undefined) {
+      obj.createdAt = message.createdAt.toISOString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TranscriptLine>): TranscriptLine {
+    return TranscriptLine.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TranscriptLine>): TranscriptLine {
+    const message = createBaseTranscriptLine();
+    message.role = object.role ?? "";
+    message.text = object.text ?? "";
+    message.turnIndex = object.turnIndex ?? 0;
+    message.createdAt = object.createdAt ?? undefined;
+    return message;
+  },
+};
+
 /** What the mesh asks of session: the live events of one conversation, and its transcript. */
 export type SessionServiceDefinition = typeof SessionServiceDefinition;
 export const SessionServiceDefinition = {
@@ -1915,7 +2206,23 @@ export const SessionServiceDefinition = {
       responseStream: false,
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
-    /** All that was said in a session of the caller's tenant. NOT_FOUND when there is none. */
+    /**
+     * All that was said in a session of the caller's tenant, in parts of about 1 MB, oldest first, however much it is; no part where
+     * nothing was said. Whole once the session has ended; before, what is said meanwhile may be missing. NOT_FOUND when there is no
+     * such session.
+     */
+    streamTranscript: {
+      name: "StreamTranscript",
+      requestType: StreamTranscriptRequest as typeof StreamTranscriptRequest,
+      requestStream: false,
+      responseType: StreamTranscriptResponse as typeof StreamTranscriptResponse,
+      responseStream: true,
+      options: {},
+    },
+    /**
+     * All that was said in a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
+     * above 60 MB.
+     */
     getTranscript: {
       name: "GetTranscript",
       requestType: GetTranscriptRequest as typeof GetTranscriptRequest,
@@ -1952,7 +2259,19 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
     request: ResolveSessionsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSessionsResponse>>;
-  /** All that was said in a session of the caller's tenant. NOT_FOUND when there is none. */
+  /**
+   * All that was said in a session of the caller's tenant, in parts of about 1 MB, oldest first, however much it is; no part where
+   * nothing was said. Whole once the session has ended; before, what is said meanwhile may be missing. NOT_FOUND when there is no
+   * such session.
+   */
+  streamTranscript(
+    request: StreamTranscriptRequest,
+    context: CallContext & CallContextExt,
+  ): ServerStreamingMethodResult<DeepPartial<StreamTranscriptResponse>>;
+  /**
+   * All that was said in a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
+   * above 60 MB.
+   */
   getTranscript(
     request: GetTranscriptRequest,
     context: CallContext & CallContextExt,
@@ -1984,7 +2303,19 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
     request: DeepPartial<ResolveSessionsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSessionsResponse>;
-  /** All that was said in a session of the caller's tenant. NOT_FOUND when there is none. */
+  /**
+   * All that was said in a session of the caller's tenant, in parts of about 1 MB, oldest first, however much it is; no part where
+   * nothing was said. Whole once the session has ended; before, what is said meanwhile may be missing. NOT_FOUND when there is no
+   * such session.
+   */
+  streamTranscript(
+    request: DeepPartial<StreamTranscriptRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): AsyncIterable<StreamTranscriptResponse>;
+  /**
+   * All that was said in a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
+   * above 60 MB.
+   */
   getTranscript(
     request: DeepPartial<GetTranscriptRequest>,
     options?: CallOptions & CallOptionsExt,

@@ -25,6 +25,7 @@ export async function modelOn(
   const defaults = {
     providerId: 'HOSTED_SMALL_MODEL',
     modelId: 'm',
+    contextTokens: 16_384,
     maxOutputTokens: 4_096,
     firstTokenTimeoutMs: 10_000,
   };

@@ -1,0 +1,128 @@
+import { strictTokenBound, type TokenBound, usualTokenBound } from '@parley/chassis/token-bound';
+import { Agent } from '@parley/protos/parley/agent/v1/agent';
+import test from 'ava';
+import { fittedPrompt } from './judge-prompt.ts';
+import { sampler } from './sample.ts';
+import type { TranscriptLine } from './transcript.ts';
+
+const createdAt = '2026-01-02T03:04:05.678Z';
+const agent = Agent.fromPartial({
+  id: 5,
+  name: 'Ivy',
+  personaPrompt: 'You interview candidates.',
+  position: 'Recruiter',
+  subject: 'Databases',
+  useCase: 'INTERVIEW',
+});
+
+function prompt(given: {
+  lines: TranscriptLine[];
+  room?: number;
+  tokens?: TokenBound;
+  template?: string;
+  personaPrompt?: string;
+}) {
+  const { lines, room = 10_000, tokens = usualTokenBound, template = '', personaPrompt = agent.personaPrompt } = given;
+  const sampling = sampler(200_000);
+  sampling.add(lines);
+  const failures: string[] = [];
+  const fitted = fittedPrompt({
+    agent: { ...agent, personaPrompt, evaluationPromptTemplate: template },
+    labels: ['HIRE', 'HOLD'],
+    sample: sampling.sample(),
+    room,
+    tokens,
+    besides: '{"type":"object"}',
+    onTemplateFailed: (problem) => failures.push(problem),
+  });
+  return { ...fitted, failures, size: tokens(fitted.system) + tokens(fitted.prompt) };
+}
+
+const said = (...texts: string[]): TranscriptLine[] =>
+  texts.map((text, turnIndex) => ({ role: turnIndex % 2 === 0 ? 'MODEL' : 'USER', text, turnIndex, createdAt }));
+const many = (count: number) =>
+  said(...Array.from({ length: count }, (_, at) => `Message ${at} with some words in it`));
+
+test('what fits is shown whole, and nothing is said of leaving out', (t) => {
+  const { system, prompt: text } = prompt({ lines: said('What is SQL?', 'A language') });
+  t.regex(system, /Ivy.*Recruiter.*Databases.*INTERVIEW[\s\S]*You interview candidates\.[\s\S]*one of HIRE, HOLD/);
+  t.is(
+    text,
+    'The conversation to judge, one JSON object a line:\n' +
+      '{"turnIndex":0,"role":"MODEL","text":"What is SQL?"}\n{"turnIndex":1,"role":"USER","text":"A language"}',
+  );
+});
+
+test('what does not fit is shortened to fit, and the judge is told what is missing', (t) => {
+  for (const tokens of [usualTokenBound, strictTokenBound]) {
+    const { prompt: text, size, excerpt } = prompt({ lines: many(1_000), room: 6_000, tokens });
+    t.true(size <= 6_000 && size > 4_000, `${size}`);
+    t.true(text.includes(`too long to be shown whole: ${excerpt.lines.length} of its 1000 messages follow`));
+    const missing = [...text.matchAll(/^\{"messagesLeftOut":(\d+)\}$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+    t.is(missing + excerpt.lines.length, 1_000);
+  }
+});
+
+test('lists in a template have a text form', (t) => {
+  const lines = said('What is SQL?', 'A language', 'And 2 + 2?', 'Four');
+  const filled = (template: string) => prompt({ lines, template }).system.split('\n\nAnswer with one')[0];
+  t.is(filled('{{ transcript }}'), 'MODEL: What is SQL?\nUSER: A language\nMODEL: And 2 + 2?\nUSER: Four');
+  t.is(filled('{{ labels }}'), 'HIRE, HOLD');
+  t.is(filled('{{ transcript[1] }} {{ transcript | last }}'), 'USER: A language USER: Four');
+  t.is(filled('{{ transcript | map: "text" }}'), 'What is SQL?, A language, And 2 + 2?, Four');
+  t.is(
+    filled('{% for line in transcript %}{{ line.turnIndex }}{{ line.role }} {% endfor %}'),
+    '0MODEL 1USER 2MODEL 3USER ',
+  );
+  t.is(
+    filled('{{ agent }}'),
+    '{"name":"Ivy","personaPrompt":"You interview candidates.","position":"Recruiter","subject":"Databases","useCase":"INTERVIEW"}',
+  );
+});
+
+test('a template that shows the conversation again leaves less room for it', (t) => {
+  const { system, size, excerpt, failures } = prompt({
+    lines: many(1_000),
+    room: 6_000,
+    template: 'Judge:\n{{ transcript }}',
+  });
+  t.true(size <= 6_000 && size > 3_000, `${size}`);
+  t.true(system.startsWith('Judge:\nMODEL: Message 0'));
+  t.is(system.match(/^(?:MODEL|USER): /gm)?.length, excerpt.lines.length);
+  t.deepEqual(failures, []);
+});
+
+test('a template that leaves no room, fails or never ends gives way to the default instructions', (t) => {
+  for (const [template, problem] of [
+    ['long '.repeat(3_900), /^too long$/],
+    ['{{ agent.name | no_such_filter }}', /Error$/],
+    ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', /Error$/],
+    ['{{ transcript', /Error$/],
+  ] as const) {
+    const { system, failures, size } = prompt({ lines: said('What?', 'That'), room: 6_000, template });
+    t.regex(system, /^You evaluate a finished conversation/);
+    t.is(failures.length, 1);
+    t.regex(failures[0] ?? '', problem);
+    t.true(size <= 6_000);
+  }
+});
+
+test('a persona that leaves no room is shortened, and a model that takes next to nothing is asked for next to nothing', (t) => {
+  const long = prompt({ lines: many(100), room: 3_000, personaPrompt: '人'.repeat(20_000) });
+  t.regex(long.system, /^You evaluate a finished conversation[\s\S]*人 \[… left out …\] 人/);
+  t.true(long.size <= 3_000 && long.excerpt.lines.length > 10, `${long.size}`);
+  t.true(prompt({ lines: many(100), room: 300, tokens: strictTokenBound }).size <= 900);
+});
+
+test('no message is above its room, whatever it holds', (t) => {
+  for (const text of ['x'.repeat(50_000), '数'.repeat(50_000), '"\n\\'.repeat(10_000), '🦜'.repeat(20_000)]) {
+    for (const tokens of [usualTokenBound, strictTokenBound]) {
+      const { size, excerpt } = prompt({ lines: said('Go on', text), room: 4_000, tokens });
+      t.true(size <= 4_000, `${size}`);
+      t.deepEqual([excerpt.lines.length, excerpt.cut], [2, 1]);
+    }
+  }
+});
