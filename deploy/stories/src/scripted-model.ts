@@ -10,13 +10,16 @@ export const judgement = {
   recommendation: 'HIRE',
 };
 
+/** How a judgement is answered, whatever is asked or as that says. */
+type Judge = ModelAnswer | ((body: ChatRequestBody) => ModelAnswer | undefined);
+
 export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
 /** Starts a model server that several tests share: each says how its own messages are answered. It stops with `server.stop()`. */
 export async function startScriptedModel() {
   const turns = new Map<string, ModelAnswer>();
   const others = new Map<string, (text: string) => ModelAnswer>();
-  const judgements = new Map<string, ModelAnswer>();
+  const judgements = new Map<string, Judge>();
   const server = await startModelServer({
     script(body) {
       if (!body.response_format) {
@@ -25,8 +28,8 @@ export async function startScriptedModel() {
         return turns.get(text) ?? general?.(text) ?? {};
       }
       const about = JSON.stringify(body.messages);
-      const scripted = [...judgements].find(([text]) => about.includes(text));
-      return scripted?.[1] ?? { json: judgement };
+      const judge = [...judgements].find(([text]) => about.includes(text))?.[1];
+      return (typeof judge === 'function' ? judge(body) : judge) ?? { json: judgement };
     },
   });
   return {
@@ -45,7 +48,7 @@ export async function startScriptedModel() {
     /** How messages are answered that begin like this and have no answer of their own. */
     answerOthers: (beginning: string, answer: (text: string) => ModelAnswer) => void others.set(beginning, answer),
     /** How judgements are answered of conversations in which `text` was said. Default: `judgement`. */
-    judge: (text: string, answer: ModelAnswer) => void judgements.set(text, answer),
+    judge: (text: string, judge: Judge) => void judgements.set(text, judge),
     /** The requests for replies to this message, in order. */
     requestsFor: (text: string) =>
       server.requests.filter(({ body }) => !body.response_format && messageOf(body) === text),

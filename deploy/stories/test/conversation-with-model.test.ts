@@ -117,3 +117,26 @@ story('a judge that cannot keep to the schema is asked three times, then the off
   );
   t.is(asked.length, 3);
 });
+
+story(
+  'a conversation longer than the judge takes is judged from a part of it, and the evaluation says so',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const takes = 4_000;
+    const refusal = JSON.stringify({ error: { message: 'Too many tokens', code: 'context_length_exceeded' } });
+    const said = `Judge all of this. ${'I have kept databases for years. '.repeat(250)}`;
+    mesh.model.judge('Judge all of this.', ({ messages }) =>
+      JSON.stringify(messages).length > takes ? { status: 400, body: refusal } : undefined,
+    );
+    const { sessionId, events } = await converse(t, ada);
+    await sendMessage(ada, sessionId, said);
+    await events.turns(1);
+    await endSession(ada, sessionId);
+    const { summary, transcript } = await evaluated(ada, sessionId);
+    t.regex(
+      summary,
+      /^Judged from a shortened conversation.*: 2 of 2 messages were shown to it, 1 of them in part\. The scripted/,
+    );
+    t.is(transcript[0]?.text, said);
+  },
+);
