@@ -86,7 +86,7 @@ test('the warning names variables and never tells their values; without such var
   const env = { KITCHEN_SECRET_KEY: 'hush' };
   readSettings(env, shape);
   warnOfUnknownSettings(env, ['kitchen'], log);
-  warnOfUnknownSettings({ KITCHEN_RPC_URL: 'x' }, ['kitchen'], log);
+  warnOfUnknownSettings({ KITCHEN_RPC_URL: 'x', SESSION_MANAGER: 'of a desktop' }, ['kitchen', 'session'], log);
   t.is(lines.length, 1);
   t.regex(JSON.stringify(lines), /KITCHEN_SECRET_KEY/u);
   t.notRegex(JSON.stringify(lines), /hush/u);

@@ -18,6 +18,9 @@ export class SettingsError extends Error {
 /** What each unit may have behind its own name, asked for where it is needed. */
 const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'];
 
+/** Begins like a unit's name and is another program's: desktops on X11 set it. */
+const foreignName = 'SESSION_MANAGER';
+
 /** The names that have been read from an environment so far. */
 const namesRead = new WeakMap<Environment, Set<string>>();
 
@@ -68,8 +71,9 @@ export function unknownSettings(env: Environment, units: string[]): Record<strin
   const prefixes = units.map((unit) => `${unit.toUpperCase()}_`);
   const ofEach = prefixes.flatMap((prefix) => namesOfEachUnit.map((name) => prefix + name));
   const known = new Set([...(namesRead.get(env) ?? []), ...ofEach]);
+  const isExpected = (name: string) => known.has(name) || name === foreignName;
   const unknown = Object.keys(env).filter(
-    (name) => env[name] && !known.has(name) && prefixes.some((prefix) => name.startsWith(prefix)),
+    (name) => env[name] && !isExpected(name) && prefixes.some((prefix) => name.startsWith(prefix)),
   );
   if (unknown.length === 0) return undefined;
   return Object.fromEntries(unknown.toSorted().map((name) => [name, nearest(name, [...known].toSorted())]));
