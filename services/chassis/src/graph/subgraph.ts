@@ -112,6 +112,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
 
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
+  if (response.closed) gone.abort(); // while its body or its credential was read
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();
   });
