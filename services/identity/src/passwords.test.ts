@@ -44,6 +44,7 @@ test('beyond the queue a call is refused as unavailable, and those in it are ser
   await t.notThrowsAsync(passwords.hash('afterwards', asker));
 });
 
+// How long others wait beside logins is measured by deploy/bench alone (`logins`): no test says it.
 test('hashing leaves the event loop free', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });
   let turns = 0;
@@ -55,6 +56,7 @@ test('hashing leaves the event loop free', async (t) => {
   t.true(turns > 0);
 });
 
+// Within a factor of two, on a machine that does other things too: the 5 ms between whole logins are a goal of deploy/bench alone.
 test('what the stand-in costs is what a real hash costs', async (t) => {
   const fresh = await hash('x', { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 200 });
