@@ -13,12 +13,39 @@ import {
 /** The greatest id that a tenant can have. */
 const maxTenantId = 2_147_483_647;
 
+/** Up to so many due jobs are looked at one by one. */
+const fewDue = 500;
+
 /**
- * Walks through the index of waiting jobs by tenant and key, one look-up a step: from the first job of a key to that of the
- * next key, and to the next tenant as soon as one of them can run. A tenant's steps are as many as it has keys that run or wait
- * for their time, however many jobs wait behind them. It ends with the last tenant wanted, since a recursion is read lazily.
+ * Where few jobs are due, whatever else waits for its time: how many they are, and which tenants have one among them that can
+ * run, and room for it.
  */
-const tenantsWithRoomSql = `
+const tenantsOfFewSql = `
+  with due as materialized (
+    select id, key, tenant_id from jobs
+    where kind = :kind and state = 'queued' and run_at <= parley_now() and tenant_id is not null order by run_at limit :most
+  ), able as (
+    select distinct tenant_id from due
+    where (select count(*) from due) < :most
+      and not exists (select 1 from jobs as other where other.kind = :kind and other.key = due.key and other.state = 'running')
+      and not exists (
+        select 1 from jobs as other
+        where other.kind = :kind and other.key = due.key and other.state = 'queued' and other.id < due.id
+      )
+  )
+  select (select cast(count(*) as integer) from due) as due, array(
+    select tenant_id from able
+    where (select count(*) from jobs where kind = :kind and state = 'running' and jobs.tenant_id = able.tenant_id) < :limit
+    order by tenant_id
+  ) as tenants`;
+
+/**
+ * Where many are due. It walks through the index of waiting jobs by tenant and key, one look-up a step: from the first job of
+ * a key to that of the next key, and to the next tenant as soon as one of them can run. A tenant's steps are as many as it has
+ * keys that run or wait for their time, however many jobs wait behind them. It ends with the last tenant wanted, since a
+ * recursion is read lazily.
+ */
+const tenantsOfManySql = `
   with recursive walk as (
     (select tenant_id, key, ${canRun('first')} from (
        select jobs.tenant_id, jobs.key, jobs.run_at from jobs
@@ -106,11 +133,16 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
      * running ones is none of them.
      */
     async listTenantsWithRoom(limit: number, after: number, count: number): Promise<number[]> {
+      const [seen] = await rows<{ due: number; tenants: number[] }>(tenantsOfFewSql, { kind, limit, most: fewDue + 1 });
+      if (seen && seen.due <= fewDue) {
+        const inTurn = [...seen.tenants.filter((id) => id > after), ...seen.tenants.filter((id) => id <= after)];
+        return inTurn.slice(0, count);
+      }
       const listed = await tenantsBetween(after, maxTenantId, count);
       return listed.length < count ? [...listed, ...(await tenantsBetween(0, after, count - listed.length))] : listed;
 
       async function tenantsBetween(from: number, upTo: number, most: number): Promise<number[]> {
-        const tenants = await rows<{ tenant_id: number }>(tenantsWithRoomSql, { kind, limit, from, upTo, most });
+        const tenants = await rows<{ tenant_id: number }>(tenantsOfManySql, { kind, limit, from, upTo, most });
         return tenants.map(({ tenant_id }) => tenant_id);
       }
     },
