@@ -11,7 +11,8 @@ import { seconds } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
 const turnsInFlight = fullLength ? 200 : 40;
-const judgementsInFlight = 5;
+/** As many as one tenant may have at once. */
+const judgementsInFlight = 4;
 /** Most of what was under way is done again by then, counted from the restart. */
 const goalMs = 60_000;
 
