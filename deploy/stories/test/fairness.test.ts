@@ -4,7 +4,8 @@ import type { Client } from '../src/client.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+// What takes turns are the connections of a real database; the embedded one takes a transaction at a time from whomever.
+const story = stories(test, { on: 'processes' });
 const calls = 300;
 /**
  * Of somebody else's calls so many may be answered while a stranger waits for one query. In one queue for all it would be most of
@@ -63,7 +64,7 @@ for (const [name, callOf] of Object.entries(slow)) {
       leaving.abort();
       await eventually('none of them waits', async () => (await waiting(mesh)) === 0);
       for (const outcome of await over) {
-        if (outcome.status === 'fulfilled') t.is(outcome.value, undefined);
+        if (outcome.status === 'fulfilled') t.notRegex(JSON.stringify(outcome.value ?? []), /INTERNAL/u);
         else t.is(outcome.reason?.name, 'AbortError');
       }
     },
