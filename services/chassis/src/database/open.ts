@@ -3,9 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
 import { unavailable } from '../errors.ts';
-import { type Asker, fairQueue } from '../fair-queue.ts';
 import type { Logger } from '../log.ts';
-import { currentAsker } from '../request-context.ts';
 import { isLostConnection, isRolledBack, transactionError } from './database-errors.ts';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
@@ -38,7 +36,6 @@ export interface DatabaseOptions {
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 const pingTimeoutMs = 2_000;
-const defaultAcquireTimeoutMs = 5_000;
 
 const tracer = trace.getTracer('parley.database');
 
@@ -47,12 +44,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { url, schema, poolSize, statementTimeoutMs = 20_000, clockOffsetMs, log } = options;
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
-  const { lockTimeoutMs, acquireTimeoutMs = defaultAcquireTimeoutMs } = options;
+  const { lockTimeoutMs, acquireTimeoutMs } = options;
   const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, log });
-  // The pool's own queue is first in, first out. What waits for the same row holds a connection meanwhile: one client or tenant
-  // must not have all of them.
-  const share = { underWay: Math.max(1, poolSize - 1), waiting: Number.POSITIVE_INFINITY };
-  const queue = fairQueue({ underWay: poolSize, client: share, tenant: share });
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
   let closed = false;
@@ -100,12 +93,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       return isRolledBack(error);
     };
     const result = await traced(kind, () =>
-      inTurn(() =>
-        attempt().catch((error: unknown) => {
-          if (isUndone(error)) return attempt();
-          throw error;
-        }),
-      ),
+      attempt().catch((error: unknown) => {
+        if (isUndone(error)) return attempt();
+        throw error;
+      }),
     );
     for (const what of woken) effects.push(() => wakes.emit(what));
     for (const effect of effects) {
@@ -116,26 +107,6 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     }
     return result;
-  }
-
-  /** What a client waits for begins in turn with that of others; a unit's own work is bounded by whoever begins it. */
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const asker = currentAsker();
-    if (!asker) return work();
-    const end = await turnOf(asker);
-    try {
-      return await work();
-    } finally {
-      end();
-    }
-  }
-
-  async function turnOf(asker: Asker): Promise<() => void> {
-    try {
-      return await queue.enter(asker, () => AbortSignal.timeout(acquireTimeoutMs));
-    } catch (error) {
-      throw unavailable('The database is not available', error);
-    }
   }
 
   async function traced<T>(kind: string, work: () => Promise<T>): Promise<T> {

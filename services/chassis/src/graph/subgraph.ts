@@ -14,7 +14,7 @@ import { isDomainError } from '../errors.ts';
 import { type HttpDrain, httpDrain } from '../http-drain.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { withClient } from '../request-context.ts';
+import { withRequestId } from '../request-context.ts';
 import type { Part } from '../unit.ts';
 import { enforceAccess } from './access.ts';
 import { answerWriter } from './answer-size.ts';
@@ -91,7 +91,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         const parent = propagation.extract(otel.active(), request.headers);
         const span = tracer.startSpan(`${unit} graph`, { kind: SpanKind.SERVER }, parent);
         response.once('close', () => span.end());
-        otel.with(trace.setSpan(parent, span), () => withClient(response.locals.caller, next));
+        otel.with(trace.setSpan(parent, span), () => withRequestId(response.locals.caller.requestId, next));
       });
       app.use(express.json({ limit: '9mb' }));
       const context = async ({ res }: { res: express.Response }) =>
