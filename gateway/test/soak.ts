@@ -53,7 +53,7 @@ print(`an ordinary query: ${show(ordinary)} times the yardstick`);
 const costs: { name: string; status: number; ratio: number }[] = [];
 for (const request of hostileRequests) {
   const { status } = await send(request);
-  costs.push({ name: request.name, status, ratio: await cpuRatioOf(() => request, send, { times: 10 }) });
+  costs.push({ name: request.name, status, ratio: await cpuRatioOf(() => request, send, { again: 10 }) });
 }
 costs.sort((a, b) => b.ratio - a.ratio);
 for (const { name, status, ratio } of costs) print(`${show(ratio)}  ${status}  ${name}`);
