@@ -42,7 +42,7 @@ export interface GatewayConfig {
   /** How long a subgraph may take to answer in all, its turn to be asked included, in ms. */
   subgraphTimeoutMs: number;
   /** Calls to one subgraph that are under way at once; of one client (an IPv4 address or an IPv6 /64) and of one tenant. */
-  subgraphCalls: FairQueueLimits;
+  subgraphCalls: FairQueueLimits<'address' | 'tenant'>;
   /** Bytes of an answer, also when several subgraphs have their part in it. */
   maxAnswerBytes: number;
   /** Bytes of all answers together that are written and not read yet; one client has a quarter. */
@@ -135,13 +135,15 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     subgraphTimeoutMs: settings.GATEWAY_SUBGRAPH_TIMEOUT_MS,
     subgraphCalls: {
       underWay: settings.GATEWAY_SUBGRAPH_CALLS,
-      client: {
-        underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
-        waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_CLIENT,
-      },
-      tenant: {
-        underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
-        waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
+      shares: {
+        address: {
+          underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
+          waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_CLIENT,
+        },
+        tenant: {
+          underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
+          waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
+        },
       },
     },
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,

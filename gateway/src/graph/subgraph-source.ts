@@ -20,7 +20,7 @@ export interface SubgraphSourceOptions {
   /** What one request may take in all, in ms: its wait for its turn, and the last byte of the answer. */
   timeoutMs: number;
   /** How many are asked at once, of all together and of each client and tenant. */
-  calls: FairQueueLimits;
+  calls: FairQueueLimits<'address' | 'tenant'>;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -44,7 +44,7 @@ export function subgraphSource({
   // A pool's own queue is first in, first out: whoever sends most would have all of it.
   const queue = fairQueue(calls);
   const pool = new Pool(new URL(url).origin, {
-    connections: calls.underWay,
+    connections: calls.underWay ?? null,
     connectTimeout: 1_000,
     // undici's own know nothing of the wait for a turn, and begin anew with every byte.
     headersTimeout: 0,
@@ -61,7 +61,7 @@ export function subgraphSource({
     const stay = presence.whenGone(() => cut.abort(new Error('The client is gone')));
     try {
       cut.signal.throwIfAborted();
-      const end = await queue.enter({ client, tenantId: caller.tenantId }, () => cut.signal);
+      const end = await queue.enter({ address: client, tenant: caller.tenantId }, () => cut.signal);
       try {
         return await call(request, context, caller, cut.signal);
       } finally {

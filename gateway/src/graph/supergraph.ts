@@ -25,7 +25,7 @@ export interface SupergraphOptions {
   /** What a subgraph may take for an answer, in ms. */
   subgraphTimeoutMs: number;
   /** How many calls to each subgraph are under way at once. */
-  subgraphCalls: FairQueueLimits;
+  subgraphCalls: FairQueueLimits<'address' | 'tenant'>;
   maxAnswerBytes: number;
   log: Logger;
 }

@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { type EndCall, type FairQueue, type FairQueueLimits, fairQueue } from './fair-queue.ts';
 
-const roomy = { underWay: 100, waiting: 1_000 };
+type Limits = FairQueueLimits<'address' | 'tenant'>;
+
 const never = new AbortController().signal;
-const endless = () => never;
 
 /** A queue, and who has begun, in order. */
-function setup(limits: Partial<FairQueueLimits>) {
-  const queue = fairQueue({ underWay: 100, client: roomy, tenant: roomy, ...limits });
+function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares?: Partial<Limits['shares']> } = {}) {
+  const queue = fairQueue({ ...limits, shares: { address: {}, tenant: {}, ...shares } });
   const begun: string[] = [];
   const ends = new Map<string, EndCall>();
-  async function call(name: string, { client = name, tenantId = null as number | null, signal = never } = {}) {
-    const end = await queue.enter({ client, tenantId }, () => signal);
+  async function call(name: string, { address = name, tenant = null as number | null, signal = never } = {}) {
+    const end = await queue.enter({ address, tenant }, () => signal);
     begun.push(name);
     ends.set(name, end);
   }
@@ -23,20 +23,18 @@ function setup(limits: Partial<FairQueueLimits>) {
   return { queue, begun, call, end };
 }
 
-test('a call begins at once while there is room', (t) => {
-  const queue = fairQueue({ underWay: 2, client: roomy, tenant: roomy });
-  const [one, two] = [
-    queue.enter({ client: 'a', tenantId: 1 }, endless),
-    queue.enter({ client: 'a', tenantId: 1 }, endless),
-  ];
+test('a call begins at once while there is room, and asks for no signal', (t) => {
+  const queue = fairQueue({ underWay: 2, shares: { address: {}, tenant: {} } });
+  const one = queue.enter({ address: 'a', tenant: 1 }, () => t.fail());
+  const two = queue.enter({ address: 'a' }, () => t.fail());
   t.is(typeof one, 'function');
   t.is(typeof two, 'function');
-  t.true(queue.enter({ client: 'b', tenantId: null }, endless) instanceof Promise);
+  t.true(queue.enter({ address: 'b', tenant: null }) instanceof Promise);
 });
 
 test('a client has its share, and others begin past those of it that wait', async (t) => {
-  const { begun, call, end } = setup({ client: { underWay: 2, waiting: 10 } });
-  for (const name of ['a1', 'a2', 'a3', 'a4']) void call(name, { client: 'a' });
+  const { begun, call, end } = setup({ shares: { address: { underWay: 2 } } });
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void call(name, { address: 'a' });
   void call('b');
   await end();
   t.deepEqual(begun, ['a1', 'a2', 'b']);
@@ -47,10 +45,10 @@ test('a client has its share, and others begin past those of it that wait', asyn
 });
 
 test('a tenant has its share over all of its clients', async (t) => {
-  const { begun, call, end } = setup({ tenant: { underWay: 2, waiting: 10 } });
-  for (const name of ['a', 'b', 'c']) void call(name, { tenantId: 1 });
-  void call('d', { client: 'a', tenantId: 2 });
-  void call('e', { client: 'a' });
+  const { begun, call, end } = setup({ shares: { tenant: { underWay: 2 } } });
+  for (const name of ['a', 'b', 'c']) void call(name, { tenant: 1 });
+  void call('d', { address: 'a', tenant: 2 });
+  void call('e', { address: 'a' });
   await end();
   t.deepEqual(begun, ['a', 'b', 'd', 'e']);
   await end('a');
@@ -60,9 +58,9 @@ test('a tenant has its share over all of its clients', async (t) => {
 test('where all is taken, clients and their tenants take turns, however many calls each has waiting', async (t) => {
   const { begun, call, end } = setup({ underWay: 1 });
   void call('first');
-  for (const name of ['a1', 'a2', 'a3']) void call(name, { client: 'a', tenantId: 1 });
-  for (const name of ['b1', 'b2']) void call(name, { client: 'b', tenantId: 1 });
-  void call('a of 2', { client: 'a', tenantId: 2 });
+  for (const name of ['a1', 'a2', 'a3']) void call(name, { address: 'a', tenant: 1 });
+  for (const name of ['b1', 'b2']) void call(name, { address: 'b', tenant: 1 });
+  void call('a of 2', { address: 'a', tenant: 2 });
   void call('c');
   await end();
   await end('first');
@@ -74,15 +72,14 @@ test('where all is taken, clients and their tenants take turns, however many cal
 
 test('one call more than may wait is refused, of a client or of a tenant, and counts for nothing', async (t) => {
   const { queue, begun, call, end } = setup({
-    client: { underWay: 1, waiting: 2 },
-    tenant: { underWay: 2, waiting: 3 },
+    shares: { address: { underWay: 1, waiting: 2 }, tenant: { underWay: 2, waiting: 3 } },
   });
-  for (const name of ['a1', 'a2', 'a3']) void call(name, { client: 'a', tenantId: 1 });
-  for (const name of ['b1', 'b2']) void call(name, { client: 'b', tenantId: 1 });
+  for (const name of ['a1', 'a2', 'a3']) void call(name, { address: 'a', tenant: 1 });
+  for (const name of ['b1', 'b2']) void call(name, { address: 'b', tenant: 1 });
   await end();
   t.deepEqual(begun, ['a1', 'b1']);
-  await t.throwsAsync(call('a4', { client: 'a', tenantId: 3 }), { message: /this address/ });
-  const error = await t.throwsAsync(call('c', { tenantId: 1 }), { message: /this tenant/ });
+  await t.throwsAsync(call('a4', { address: 'a', tenant: 3 }), { message: /this address/ });
+  const error = await t.throwsAsync(call('c', { tenant: 1 }), { message: /this tenant/ });
   t.like(error, { kind: 'tooManyRequests' });
   t.is(queue.known, 3, 'who was refused is not remembered');
   await end('a1', 'b1');
@@ -93,20 +90,45 @@ test('one call more than may wait is refused, of a client or of a tenant, and co
 });
 
 test('a call that is given up leaves the queue, and its turn goes to the next', async (t) => {
-  const { queue, begun, call, end } = setup({ client: { underWay: 1, waiting: 2 } });
+  const { queue, begun, call, end } = setup({ shares: { address: { underWay: 1, waiting: 2 } } });
   const gone = new AbortController();
-  void call('a1', { client: 'a' });
-  const waiting = call('a2', { client: 'a', signal: gone.signal });
-  void call('a3', { client: 'a' });
+  void call('a1', { address: 'a' });
+  const waiting = call('a2', { address: 'a', signal: gone.signal });
+  void call('a3', { address: 'a' });
   t.is(queue.waiting, 2);
   gone.abort(new Error('gone'));
   await t.throwsAsync(waiting, { message: 'gone' });
   t.is(queue.waiting, 1);
-  void call('a4', { client: 'a' }); // there is room to wait again
+  await t.throwsAsync(call('too late', { address: 'a', signal: gone.signal }), { message: 'gone' });
+  void call('a4', { address: 'a' }); // there is room to wait again
   await end('a1');
   t.deepEqual(begun, ['a1', 'a3']);
   await end('a3');
   await end('a4', 'a4'); // twice counts once
+  t.is(queue.known, 0);
+});
+
+test('a full queue gives the last place of whoever has most to somebody who has less, and else refuses', async (t) => {
+  const { queue, begun, call, end } = setup({ underWay: 1, waiting: 4 });
+  const gone = new AbortController();
+  for (const name of ['a0', 'a1', 'a2']) void call(name, { address: 'a' });
+  const last = call('a3', { address: 'a' });
+  const leaving = call('gone', { address: 'a', signal: gone.signal });
+  gone.abort();
+  await t.throwsAsync(leaving);
+  const veryLast = call('a4', { address: 'a' });
+  void call('b');
+  await t.throwsAsync(veryLast, { message: /this client/ });
+  t.like(await t.throwsAsync(call('a5', { address: 'a' })), { kind: 'unavailable' });
+  void call('c');
+  t.like(await t.throwsAsync(last), { kind: 'tooManyRequests' });
+  const asManyAsOthers = call('b2', { address: 'b' });
+  t.like(await t.throwsAsync(asManyAsOthers), { kind: 'unavailable' });
+  t.is(queue.waiting, 4);
+  for (const name of ['a0', 'a1', 'b', 'c', 'a2']) {
+    t.is(begun.at(-1), name);
+    await end(name);
+  }
   t.is(queue.known, 0);
 });
 
@@ -120,36 +142,24 @@ function numbers(seed: number): (below: number) => number {
 }
 
 /** Calls of a few clients for a few tenants that begin, end and are given up; all of them come to an end. */
-async function muddle(queue: FairQueue, seed: number, limits: FairQueueLimits) {
+async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most: (party: string) => number) {
   const next = numbers(seed);
-  const running: { asker: string; tenantId: number | null; end: EndCall }[] = [];
+  const running: { parties: string[]; end: EndCall }[] = [];
   const waiting = new Set<AbortController>();
   const counts = { asked: 0, begun: 0, refused: 0, given: 0, broken: [] as string[] };
-  const atMost = (most: number, calls: unknown[], what: string) => {
-    if (calls.length > most) counts.broken.push(`${what}: ${calls.length}`);
-  };
   async function ask() {
-    const asker = `client ${next(4)}`;
-    const tenantId = [null, 1, 2, 3][next(4)] ?? null;
+    const [address, tenant] = [`address ${next(4)}`, [null, 'tenant 1', 'tenant 2', 'tenant 3'][next(4)]];
     const leaving = new AbortController();
     counts.asked += 1;
     waiting.add(leaving);
     try {
-      const end = await queue.enter({ client: asker, tenantId }, () => leaving.signal);
+      const end = await queue.enter({ address, tenant }, () => leaving.signal);
       counts.begun += 1;
-      running.push({ asker, tenantId, end });
-      atMost(limits.underWay, running, 'all');
-      atMost(
-        limits.client.underWay,
-        running.filter((call) => call.asker === asker),
-        asker,
-      );
-      if (tenantId !== null)
-        atMost(
-          limits.tenant.underWay,
-          running.filter((call) => call.tenantId === tenantId),
-          `tenant ${tenantId}`,
-        );
+      running.push({ parties: ['all', address, tenant ?? 'none'], end });
+      for (const party of ['all', address, tenant ?? 'none']) {
+        const underWay = running.filter(({ parties }) => parties.includes(party)).length;
+        if (underWay > most(party)) counts.broken.push(`${party}: ${underWay}`);
+      }
     } catch {
       counts[leaving.signal.aborted ? 'given' : 'refused'] += 1;
     }
@@ -170,15 +180,12 @@ async function muddle(queue: FairQueue, seed: number, limits: FairQueueLimits) {
   return { ...counts, stuck: waiting.size };
 }
 
-test('whatever begins, ends and is given up, no share is exceeded and nobody is left waiting', async (t) => {
+test('whatever begins, ends, is given up and gives way, no share is exceeded and nobody is left waiting', async (t) => {
   for (const seed of [1, 2, 3, 4]) {
-    const limits = {
-      underWay: 4 + seed,
-      client: { underWay: 3, waiting: 8 },
-      tenant: { underWay: 1 + seed, waiting: 20 },
-    };
-    const queue = fairQueue(limits);
-    const { asked, begun, refused, given, broken, stuck } = await muddle(queue, seed, limits);
+    const shares = { address: { underWay: 3, waiting: 8 }, tenant: { underWay: 1 + seed, waiting: 20 } };
+    const queue = fairQueue({ underWay: 4 + seed, waiting: seed % 2 === 0 ? 12 : 100, shares });
+    const most = (party: string) => ({ a: 3, t: 1 + seed })[party === 'all' ? '' : (party[0] ?? '')] ?? 4 + seed;
+    const { asked, begun, refused, given, broken, stuck } = await muddle(queue, seed, most);
     t.deepEqual(broken, []);
     t.is(stuck, 0);
     t.true(begun > 500 && refused > 50 && given > 10, `${begun}, ${refused}, ${given}`);

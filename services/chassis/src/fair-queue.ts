@@ -1,203 +1,237 @@
-import { DomainError } from './errors.ts';
+import { DomainError, unavailable } from './errors.ts';
 
-/** Whom a call counts for. */
-export interface Asker {
-  /** An IPv4 address, or an IPv6 /64. */
-  client: string;
-  /** Null for whoever is in none. */
-  tenantId: number | null;
-}
-
-/** What one client, or one tenant, may have at once. */
+/** What one party may have at once. */
 export interface Share {
-  /** Calls under way. */
-  underWay: number;
-  /** Calls that wait; one more is refused. */
-  waiting: number;
+  /** Calls under way; default: any number. */
+  underWay?: number;
+  /** Calls that wait; one more is refused. Default: any number. */
+  waiting?: number;
 }
 
-export interface FairQueueLimits {
-  /** Calls under way of all together. */
-  underWay: number;
-  client: Share;
-  tenant: Share;
+/** What all calls together may have, and by kind of party (address, tenant, …) what each party may. */
+export interface FairQueueLimits<Kind extends string> extends Share {
+  shares: Record<Kind, Share>;
 }
+
+/** Whom a call counts for, by kind; null or undefined where it is nobody of that kind. */
+export type Parties<Kind extends string> = { [Each in Kind]?: string | number | null | undefined };
 
 /** Lets calls begin in turn, so that nobody waits until all calls of somebody else are over. */
-export interface FairQueue {
+export interface FairQueue<Kind extends string> {
   /**
    * The call may begin: at once where there is room, else when its turn has come. What is answered must be called when it is over.
    * @param signal asked for what ends the wait, which then rejects with its reason; only where there is one.
-   * @throws DomainError `tooManyRequests` when as many of this client, or of this tenant, wait as may.
+   * @throws DomainError `tooManyRequests` when as many of one of its parties wait as may, or when a full queue needs the room of
+   * those who have most of it; `unavailable` when the queue is full and nobody in it has more than this call's parties.
    */
-  enter(asker: Asker, signal: () => AbortSignal): EndCall | Promise<EndCall>;
+  enter(parties: Parties<Kind>, signal?: () => AbortSignal | undefined): EndCall | Promise<EndCall>;
   /** Calls that wait for their turn. */
   readonly waiting: number;
-  /** Clients and tenants that have a call. */
+  /** Parties that have a call. */
   readonly known: number;
 }
 
 export type EndCall = () => void;
 
-/** A client or a tenant that has calls. */
+/** One that has calls, or all together. */
 interface Party {
-  share: Share;
+  kind: string;
+  id: string | number;
+  share: Required<Share>;
+  /** Where it is kept while it has calls; all together are not. */
+  known: Map<string | number, Party> | undefined;
   underWay: number;
   waiting: number;
-  /** Its flows that have to wait until one of its own calls is over. */
+  /** Its flows that have to wait until one of its own calls is over; of all together: those whose turn comes. */
   parked: Set<Flow>;
-  /** Of a client: its flows by tenant. */
-  flows: Map<Party | undefined, Flow>;
-  forget(): void;
 }
 
-/** The calls of one client for one tenant that wait, oldest first. */
+/** The calls of the same parties that wait. */
 interface Flow {
+  key: string;
   parties: Party[];
-  starts: Set<() => void>;
+  /** By number, oldest first. */
+  calls: Map<number, Waiting>;
+  /** No call has a higher number. */
+  newest: number;
   /** Those among whom it waits for its turn. */
-  among: Set<Flow>;
+  among?: Set<Flow>;
+}
+
+interface Waiting {
+  begin(): void;
+  refuse(error: unknown): void;
 }
 
 /**
- * Flows take turns, one call each. One whose client or tenant has its whole share is parked, and looked at again when a call of
- * that one is over: so a step takes as long with one that waits as with thousands.
+ * Flows take turns, one call each. One of whose parties has its whole share is parked, and looked at again when a call of that
+ * party is over: so a step takes as long with one that waits as with thousands.
  */
-export function fairQueue(limits: FairQueueLimits): FairQueue {
-  const clients = new Map<string, Party>();
-  const tenants = new Map<number, Party>();
-  const ready = new Set<Flow>();
-  let underWay = 0;
+export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueLimits<Kind>): FairQueue<Kind> {
+  const kinds = Object.entries<Share>(shares).map(([kind, share]) => ({
+    kind: kind as Kind,
+    share: { ...unbounded, ...share },
+    known: new Map<string | number, Party>(),
+  }));
+  const all = newParty({ kind: 'all', share: { ...unbounded, ...limits }, known: undefined }, '');
+  const ready = all.parked;
+  const flows = new Map<string, Flow>();
+  /** Flows by how many calls wait in each. */
+  const byLength: Set<Flow>[] = [];
+
+  /** Of each kind the one that is meant, and last all together. */
+  function partiesOf(ids: Parties<Kind>): Party[] {
+    const parties: Party[] = [];
+    for (const kind of kinds) {
+      const id = ids[kind.kind];
+      if (id !== null && id !== undefined) parties.push(kind.known.get(id) ?? newParty(kind, id));
+    }
+    parties.push(all);
+    return parties;
+  }
 
   function begin(parties: Party[]): EndCall {
-    underWay += 1;
-    for (const party of parties) party.underWay += 1;
+    count(parties, 'underWay', 1);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      underWay -= 1;
-      for (const party of parties) party.underWay -= 1;
-      goOn(parties);
+      count(parties, 'underWay', -1);
+      if (all.waiting > 0) goOn(parties);
     };
   }
 
-  function wait(parties: Party[], signal: AbortSignal): Promise<EndCall> {
-    const flow = flowOf(parties);
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        signal.removeEventListener('abort', giveUp);
-        for (const party of parties) party.waiting -= 1;
-        flow.starts.delete(start);
-        if (flow.starts.size === 0) drop(flow);
-      };
-      const start = () => {
+  function wait(parties: Party[], signal: AbortSignal | undefined): Promise<EndCall> {
+    signal?.throwIfAborted();
+    const key = JSON.stringify(parties.map(({ kind, id }) => [kind, id]));
+    const flow = flows.get(key) ?? { key, parties, calls: new Map(), newest: 0 };
+    if (!mayWait(all)) makeRoom(flow.calls.size);
+    const { promise, resolve, reject } = Promise.withResolvers<EndCall>();
+    flow.newest += 1;
+    const number = flow.newest;
+    const leave = () => {
+      signal?.removeEventListener('abort', giveUp);
+      count(parties, 'waiting', -1);
+      flow.calls.delete(number);
+      resized(flow, -1);
+    };
+    const call: Waiting = {
+      begin() {
         leave();
         resolve(begin(parties));
-      };
-      const giveUp = () => {
+      },
+      refuse(error) {
         leave();
         goOn(parties); // it may have been its turn
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', giveUp);
-      for (const party of parties) party.waiting += 1;
-      flow.starts.add(start);
-    });
+        reject(error);
+      },
+    };
+    const giveUp = () => call.refuse(signal?.reason);
+    signal?.addEventListener('abort', giveUp);
+    count(parties, 'waiting', 1);
+    flow.calls.set(number, call);
+    resized(flow, 1);
+    return promise;
+  }
+
+  /** Keeps a flow by its length after a call has come or gone: from its first call to its last it is in the queue. */
+  function resized(flow: Flow, by: 1 | -1): void {
+    const { size } = flow.calls;
+    byLength[size - by]?.delete(flow);
+    if (size > 0) (byLength[size] ??= new Set()).add(flow);
+    while (byLength.at(-1)?.size === 0) byLength.pop();
+    if (size === 0) {
+      flow.among?.delete(flow);
+      flows.delete(flow.key);
+    } else if (size === 1 && by === 1) {
+      flows.set(flow.key, flow);
+      queue(flow);
+    }
+  }
+
+  /** Makes the flow in which most calls wait give its last place to one in which so many wait. @throws where none has more. */
+  function makeRoom(calls: number): void {
+    const longest = firstOf(byLength.at(-1));
+    if (!longest || longest.calls.size <= calls + 1)
+      throw unavailable('Too many requests at once; try again in a moment');
+    while (!longest.calls.has(longest.newest)) longest.newest -= 1;
+    longest.calls.get(longest.newest)?.refuse(tooMany());
   }
 
   /** Begins what may begin, after a call of these has ended or given up. */
   function goOn(parties: Party[]): void {
-    for (const party of parties) wakeOne(party);
-    for (let flow = firstOf(ready); flow && underWay < limits.underWay; flow = firstOf(ready)) {
+    wakeOneOfEach(parties);
+    for (let flow = firstOf(ready); flow && hasRoom(all); flow = firstOf(ready)) {
       queue(flow);
-      if (flow.among === ready) firstOf(flow.starts)?.();
+      if (flow.among === ready) firstOf(flow.calls)?.[1].begin();
       // Only one was woken for each call that ended. It has begun, or another share is in its way: there may be room for the next.
-      for (const party of flow.parties) wakeOne(party);
+      wakeOneOfEach(flow.parties);
     }
-    forgetIdle(parties);
   }
 
-  function wakeOne(party: Party): void {
-    const flow = hasRoom(party) ? firstOf(party.parked) : undefined;
-    if (flow) move(flow, ready);
+  function wakeOneOfEach(parties: Party[]): void {
+    for (const party of parties) {
+      const flow = party !== all && hasRoom(party) ? firstOf(party.parked) : undefined;
+      if (flow) move(flow, ready);
+    }
   }
 
   /** Puts a flow last among those whose turn comes, or parks it. */
   function queue(flow: Flow): void {
-    move(flow, flow.parties.find((party) => !hasRoom(party))?.parked ?? ready);
-  }
-
-  function flowOf(parties: Party[]): Flow {
-    const [client, tenant] = parties;
-    const known = client?.flows.get(tenant);
-    if (known) return known;
-    const flow: Flow = { parties, starts: new Set(), among: ready };
-    client?.flows.set(tenant, flow);
-    queue(flow);
-    return flow;
+    move(flow, (flow.parties.find((party) => !hasRoom(party)) ?? all).parked);
   }
 
   return {
-    enter({ client, tenantId }, signal) {
-      const parties = [partyOf(clients, client, limits.client)];
-      if (tenantId !== null) parties.push(partyOf(tenants, tenantId, limits.tenant));
-      if (underWay < limits.underWay && parties.every(hasRoom)) return begin(parties);
-      const full = parties.findIndex(({ waiting, share }) => waiting >= share.waiting);
-      if (full < 0) return wait(parties, signal());
-      forgetIdle(parties);
-      throw tooMany(full === 0 ? 'address' : 'tenant');
+    enter(ids, signal) {
+      const parties = partiesOf(ids);
+      if (parties.every(hasRoom)) return begin(parties);
+      const full = parties.filter((party) => party !== all && !mayWait(party));
+      if (full.length > 0) throw tooMany(full.find((party) => !hasRoom(party)) ?? full[0]);
+      return wait(parties, signal?.());
     },
     get waiting() {
-      let sum = 0;
-      for (const { waiting } of clients.values()) sum += waiting;
-      return sum;
+      return all.waiting;
     },
     get known() {
-      return clients.size + tenants.size;
+      return kinds.reduce((sum, { known }) => sum + known.size, 0);
     },
   };
 }
 
-function partyOf<Key>(parties: Map<Key, Party>, key: Key, share: Share): Party {
-  const known = parties.get(key);
-  if (known) return known;
-  const party: Party = {
-    share,
-    underWay: 0,
-    waiting: 0,
-    parked: new Set(),
-    flows: new Map(),
-    forget: () => void parties.delete(key),
-  };
-  parties.set(key, party);
-  return party;
+const unbounded = { underWay: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
+
+function newParty({ kind, share, known }: Pick<Party, 'kind' | 'share' | 'known'>, id: string | number): Party {
+  return { kind, id, share, known, underWay: 0, waiting: 0, parked: new Set() };
 }
 
-function forgetIdle(parties: Party[]): void {
-  for (const party of parties) if (party.underWay === 0 && party.waiting === 0) party.forget();
+/** Counts calls for these, and keeps those in mind that have any. */
+function count(parties: Party[], what: 'underWay' | 'waiting', by: 1 | -1): void {
+  for (const party of parties) {
+    party[what] += by;
+    if (party.underWay + party.waiting === 0) party.known?.delete(party.id);
+    else if (by === 1) party.known?.set(party.id, party);
+  }
 }
 
 function hasRoom({ underWay, share }: Party): boolean {
   return underWay < share.underWay;
 }
 
+function mayWait({ waiting, share }: Party): boolean {
+  return waiting < share.waiting;
+}
+
 function move(flow: Flow, to: Set<Flow>): void {
-  flow.among.delete(flow);
+  flow.among?.delete(flow);
   flow.among = to.add(flow);
 }
 
-/** Nobody waits in it any more. */
-function drop(flow: Flow): void {
-  const [client, tenant] = flow.parties;
-  flow.among.delete(flow);
-  client?.flows.delete(tenant);
+function firstOf<T>(items: Iterable<T> = []): T | undefined {
+  const [first] = items;
+  return first;
 }
 
-function firstOf<T>(items: Set<T>): T | undefined {
-  return items.values().next().value;
-}
-
-function tooMany(whose: 'address' | 'tenant'): DomainError {
-  return new DomainError('tooManyRequests', `Too many requests of this ${whose} wait already; try again in a moment`);
+function tooMany(party?: Party): DomainError {
+  const whose = party?.kind ?? 'client';
+  return new DomainError('tooManyRequests', `Too many requests of this ${whose} at once; try again in a moment`);
 }

@@ -19,7 +19,7 @@ export async function changePassword(
   const person = signedIn(caller);
   const { userId, signInId } = person;
   const asker = askerOf(caller, gone);
-  using _entered = ports.passwords.enter(asker);
+  using _entered = await ports.passwords.enter(asker);
   const user = await ports.database.transactShared(async (db) => {
     const signIn = await signInStore(db).findLive(signInId, userId);
     if (!signIn) throw unauthenticated();

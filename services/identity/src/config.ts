@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { type Environment, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
 import { secretKeys } from '@parley/chassis/secret-box';
 import { z } from 'zod';
-import type { FairQueueOptions } from './fair-queue.ts';
+import type { PasswordLimits } from './passwords.ts';
 
 /** Who may register: anybody, or whoever holds a code (`otp`) or an invitation (`invite`). */
 export type RegistrationMode = 'open' | 'otp' | 'invite';
@@ -45,7 +45,7 @@ export interface IdentityConfig {
    * How many passwords are hashed at once (default: one less than there are processors, 1 to 4), how many may wait (100), and how
    * many requests of one signed-in user (4) and of one client address (40) that need one may be under way. More are refused.
    */
-  hashes: FairQueueOptions;
+  hashes: PasswordLimits;
   settings: IdentitySettings;
 }
 

@@ -4,10 +4,9 @@ import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
-import type { Asker } from './fair-queue.ts';
 import type { LoginDoor } from './login-lock.ts';
 import { maxPasswordLength } from './password-rules.ts';
-import { askerOf } from './passwords.ts';
+import { type Asker, askerOf } from './passwords.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
@@ -38,7 +37,7 @@ export async function login(
   check.finish();
 
   const asker = askerOf(caller, gone);
-  using _entered = ports.passwords.enter(asker);
+  using _entered = await ports.passwords.enter(asker);
   const found = await ports.database.transactShared((db) => findAccount(userStore(db), input));
   const subject = subjectOf(found, input);
   const ip = caller.ip ?? '';

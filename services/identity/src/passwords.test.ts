@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
 import { createPasswords } from './passwords.ts';
@@ -42,6 +43,34 @@ test('beyond the queue a call is refused as unavailable, and those in it are ser
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
   for (const outcome of outcomes) if (outcome.status === 'rejected') t.is(outcome.reason.kind, 'unavailable');
   await t.notThrowsAsync(passwords.hash('afterwards', asker));
+});
+
+test('a user and an address have so many requests under way; what has ended no longer counts', async (t) => {
+  const passwords = passwordsOf(t, { perUser: 1, perAddress: 2, atOnce: 1, waiting: 10 });
+  const first = await passwords.enter({ address: 'a', user: 1 });
+  const error = await t.throwsAsync(passwords.enter({ address: 'b', user: 1 }), { message: /this user/ });
+  t.like(error, { kind: 'tooManyRequests' });
+  await passwords.enter({ address: 'a', user: 2 });
+  await t.throwsAsync(passwords.enter({ address: 'a', user: 3 }), { message: /this address/ });
+  first[Symbol.dispose]();
+  await t.notThrowsAsync(passwords.enter({ address: 'a', user: 1 }));
+});
+
+test('addresses are served in turn, and of who has gone only what is being hashed is done', async (t) => {
+  const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 3 });
+  const going = new AbortController();
+  const done: string[] = [];
+  const ask = async (address: string, gone?: AbortSignal) => {
+    await passwords.hash('correct horse', { address, gone });
+    done.push(address);
+  };
+  const first = ask('a', going.signal);
+  const leaving = ask('b', going.signal);
+  const others = [ask('c'), ask('c')];
+  going.abort();
+  t.like(await t.throwsAsync(leaving), { kind: 'unavailable' });
+  await Promise.all([first, ...others, ask('d')]);
+  t.deepEqual(done, ['a', 'c', 'd', 'c']);
 });
 
 // How long others wait beside logins is measured by deploy/bench alone (`logins`): no test says it.
@@ -93,6 +122,7 @@ linuxTest('threads that hash are as many as were asked for at most, stand back f
 test('whoever waits for a thread that is ended hears of it, and what is no hash compares with nothing', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 10 });
   const waiting = passwords.hash('correct horse', asker);
+  await setImmediate();
   await passwords.close();
 
   await t.throwsAsync(waiting, { message: /has ended/ });

@@ -1,12 +1,40 @@
 import type { Caller } from '@parley/chassis/caller';
 import { clientNetwork } from '@parley/chassis/client-network';
-import { type Asker, type FairQueueOptions, fairQueue } from './fair-queue.ts';
+import { isDomainError, unavailable } from '@parley/chassis/errors';
+import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
-/** Hashes and compares passwords, in threads of their own. Whoever asks takes their turn: all throw what `FairQueue` does. */
+/** Who wants a password hashed or compared. */
+export interface Asker {
+  /** The client's network: they are served in turn. */
+  address: string;
+  /** The signed-in user, where there is one. */
+  user?: number | undefined;
+  /** Aborted when nobody waits for the result any more. */
+  gone?: AbortSignal | undefined;
+}
+
+export interface PasswordLimits {
+  /** How many are hashed at once. */
+  atOnce: number;
+  /** How many may wait besides. */
+  waiting: number;
+  /** How many requests of one user that need one may be under way. */
+  perUser: number;
+  /** The same of one address. */
+  perAddress: number;
+}
+
+/**
+ * Hashes and compares passwords, in threads of their own. Whoever asks takes their turn: all throw what `FairQueue` does, and
+ * `unavailable` when the asker has gone while waiting.
+ */
 export interface Passwords {
-  /** Says, before anything is done, that a password will be hashed or compared. Disposed of when all is done. */
-  enter(asker: Asker): Disposable;
+  /**
+   * Counts somebody who will ask, until that is disposed of: before anything else is done for them, so that those who are too many
+   * cost nothing. @throws DomainError `tooManyRequests` when their user or their address has as many as may be already.
+   */
+  enter(asker: Asker): Promise<Disposable>;
   hash(password: string, asker: Asker): Promise<string>;
   /**
    * Whether the password is the one hashed. Without a hash (no such account, or one without a password) it costs the same
@@ -19,7 +47,7 @@ export interface Passwords {
 
 /** For whom a password is hashed. @param gone aborted when the request that it is for has been given up. */
 export function askerOf({ ip, userId }: Caller, gone?: AbortSignal): Asker {
-  return { address: clientNetwork(ip ?? ''), userId, gone };
+  return { address: clientNetwork(ip ?? ''), user: userId, gone };
 }
 
 /** The hash of a password that nobody has, with the parameters of all others: what an unknown account is compared with. */
@@ -29,8 +57,11 @@ const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXY
  * `atOnce` bounds memory and cores: so many threads there are at most, each started when it is needed first. A flood of sign-ins
  * is refused rather than kept.
  */
-export function createPasswords(options: FairQueueOptions): Passwords {
-  const queue = fairQueue(options);
+export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits): Passwords {
+  const entered = fairQueue({
+    shares: { address: { underWay: perAddress, waiting: 0 }, user: { underWay: perUser, waiting: 0 } },
+  });
+  const turns = fairQueue({ underWay: atOnce, waiting, shares: { address: {} } });
   const threads = new Set<HashThread>();
   const idle: HashThread[] = [];
 
@@ -44,19 +75,27 @@ export function createPasswords(options: FairQueueOptions): Passwords {
     return started;
   }
 
-  function inTurn<T>(asker: Asker, work: (thread: HashThread) => Promise<T>): Promise<T> {
-    return queue.run(asker, async () => {
-      const thread = takeThread();
-      try {
-        return await work(thread);
-      } finally {
-        idle.push(thread);
-      }
-    });
+  async function turnOf(asker: Asker): Promise<EndCall> {
+    try {
+      asker.gone?.throwIfAborted();
+      return await turns.enter(asker, () => asker.gone);
+    } catch (error) {
+      throw isDomainError(error) ? error : unavailable('The caller has gone', error);
+    }
+  }
+
+  async function inTurn<T>(asker: Asker, work: (thread: HashThread) => Promise<T>): Promise<T> {
+    using _turn = { [Symbol.dispose]: await turnOf(asker) };
+    const thread = takeThread();
+    try {
+      return await work(thread);
+    } finally {
+      idle.push(thread);
+    }
   }
 
   return {
-    enter: (asker) => queue.enter(asker),
+    enter: async (asker) => ({ [Symbol.dispose]: await entered.enter(asker) }),
     hash: (password, asker) => inTurn(asker, async (thread) => String(await thread.run({ password }))),
     verify: (passwordHash, password, asker) =>
       inTurn(asker, async (thread) => {

@@ -3,9 +3,8 @@ import { isUniqueViolation } from '@parley/chassis/database/database-errors';
 import { badRequest, conflict, type DomainError, invalid } from '@parley/chassis/errors';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
-import type { Asker } from './fair-queue.ts';
 import { foundTenant } from './found-tenant.ts';
-import { askerOf } from './passwords.ts';
+import { type Asker, askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
 import { checkedRegistration, normalIdNo, type RegisterInput, type Registration } from './registration.ts';
@@ -34,7 +33,7 @@ export async function register(
   if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
 
   const asker = askerOf(caller, gone);
-  using _entered = ports.passwords.enter(asker);
+  using _entered = await ports.passwords.enter(asker);
   const user = await newUserOf(ports, registration, asker);
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { startModelServer } from '@parley/chassis/testing/model-server';
 import test from 'ava';
 import { createModels } from './models.ts';
@@ -49,6 +50,26 @@ test('the banner shows where the endpoint is, and no key', (t) => {
 
   t.regex(text, /small at http:\/\/models\.internal:8000/u);
   t.notRegex(text, /secret|pass/u);
+});
+
+test('tenants are given places in turn, and who gives up waiting is told why', async (t) => {
+  const models = createModels({ hostedSmallModel: small, callsAtOnce: 1, offlineWordPaceMs: 0 }, silent);
+  t.teardown(() => models.close());
+  const gone = new AbortController();
+  const served: number[] = [];
+  const call = async (tenantId: number, signal = new AbortController().signal) => {
+    using _place = await models.choose().admit(tenantId, signal);
+    served.push(tenantId);
+    await setImmediate();
+  };
+  const calls = [call(1), call(1), call(1), call(2)];
+  const leaving = call(3, gone.signal);
+  t.is(models.waiting, 4);
+  gone.abort(new Error('enough'));
+  for (const late of [leaving, call(3, gone.signal)]) await t.throwsAsync(late, { message: 'enough' });
+  await Promise.all(calls);
+  t.deepEqual(served, [1, 1, 2, 1]);
+  t.is(models.waiting, 0);
 });
 
 test('closing cuts what still runs and frees the connections', async (t) => {

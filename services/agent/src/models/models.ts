@@ -1,4 +1,4 @@
-import { type FairPlaces, fairPlaces } from './fair-places.ts';
+import { fairQueue } from '@parley/chassis/fair-queue';
 import type { Model } from './model.ts';
 import type { ModelSettings, ProviderSettings } from './model-settings.ts';
 import { offlineModel } from './offline-model.ts';
@@ -24,10 +24,11 @@ export interface ModelDescription {
 /** A model that takes so many calls at once. */
 export interface ChosenModel extends Model {
   /**
-   * Waits for a place among the calls of the model's provider; the call is made when it is there, so that no time limit of the
-   * call runs before, and it is disposed of when the call is over. @throws the signal's reason, where that comes first.
+   * Waits for a place among the calls of the model's provider, which tenants are given in turn; the call is made when it is there,
+   * so that no time limit of the call runs before, and it is disposed of when the call is over. @throws the signal's reason, where
+   * that comes first.
    */
-  admit: FairPlaces['admit'];
+  admit(tenantId: number, signal: AbortSignal): Promise<Disposable>;
 }
 
 /** The models that this process can call. */
@@ -81,18 +82,21 @@ export function createModels(settings: ModelSettings, log: ModelLog): Models {
 }
 
 function hostedSmallModel(settings: ProviderSettings, callsAtOnce: number, log: ModelLog): Provider {
-  const places = fairPlaces(callsAtOnce);
+  const queue = fairQueue({ underWay: callsAtOnce, shares: { tenant: {} } });
   // As many as there are places: a call that has been let through does not wait for a connection.
   const connections = providerConnections(settings.url, { connections: callsAtOnce });
   const model = {
     ...tracedModel(openAICompatibleModel({ providerId: 'HOSTED_SMALL_MODEL', ...settings }, connections, log)),
-    admit: places.admit,
+    async admit(tenant: number, signal: AbortSignal) {
+      signal.throwIfAborted();
+      return { [Symbol.dispose]: await queue.enter({ tenant }, () => signal) };
+    },
   };
   return {
     // It is one fixed model: overrides of the model do not count here.
     model: () => model,
     get waiting() {
-      return places.waiting;
+      return queue.waiting;
     },
     text: `${settings.modelId} at ${new URL(settings.url).origin} (OpenAI-compatible)`,
     close: () => connections.close(),
