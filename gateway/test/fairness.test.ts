@@ -1,7 +1,7 @@
 import { type ClientRequest, request, type ServerResponse } from 'node:http';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';
+import { codesOf, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { rawServer } from './support/raw-server.ts';
 
 const query = '{ agentCount }';
@@ -9,7 +9,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address });
 const people = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 
 /** A gateway whose agent subgraph answers only when it is told to. */
-async function setup(t: ExecutionContext, env: Record<string, string>) {
+async function setup(t: ExecutionContext, env: Record<string, string>, resolvers: Resolvers = {}) {
   /** Those that wait for their answer. */
   const held = new Set<ServerResponse>();
   const seen = { calls: 0, cut: 0 };
@@ -22,9 +22,15 @@ async function setup(t: ExecutionContext, env: Record<string, string>) {
       if (!response.writableFinished) seen.cut += 1;
     });
   });
-  const mesh = await gatewayMesh(t, { graphUrls: { agent }, env: { TRUSTED_PROXIES: '127.0.0.1', ...env } });
+  const mesh = await gatewayMesh(t, {
+    graphUrls: { agent },
+    resolvers: { session: resolvers },
+    env: { TRUSTED_PROXIES: '127.0.0.1', ...env },
+  });
   const answer = (response: ServerResponse | undefined) =>
-    response?.setHeader('content-type', 'application/json').end('{"data":{"agentCount":2}}');
+    response
+      ?.setHeader('content-type', 'application/json')
+      .end('{"data":{"agentCount":2,"_entities":[{"name":"Ada"}]}}');
   /** Asks, and tells how often it was answered with what. */
   function ask(tenantId: number, addresses: string[]) {
     const counts = { ok: 0, refused: 0 };
@@ -42,6 +48,7 @@ async function setup(t: ExecutionContext, env: Record<string, string>) {
     ...mesh,
     seen,
     ask,
+    send: mesh.ask,
     /** How many calls wait for their turn, as the gateway's metrics say. */
     async waiting() {
       const text = await (await fetch(`${mesh.addresses.of('gateway', 'ops')}/metrics`)).text();
@@ -77,6 +84,25 @@ test('one client has so many calls under way, others are served past them, and o
   t.is(seen.calls, 3, 'its room is its own');
   await answerAllUntil(greedy.over);
   t.deepEqual(greedy.counts, { ok: 5, refused: 4 });
+});
+
+test('what has begun is never refused for how many calls wait: a mutation that ran says so', async (t) => {
+  const bounds = { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1', GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: '1' };
+  const { ask, seen, waiting, identity, answerAllUntil, send } = await setup(t, bounds, {
+    Mutation: { startSession: () => ({ id: 7, agent: { id: 1 } }) },
+  });
+  const others = ask(1, ['10.0.0.1', '10.0.0.1']);
+  await eventually('no more may wait', async () => seen.calls === 1 && (await waiting()) === 1);
+  const started = send(
+    'mutation { startSession(input: { agentId: 1, clientExternalId: "c" }) { id agent { name } } }',
+    {
+      token: await identity.signIn('s-1', { tenantId: 1 }),
+      headers: from('10.0.0.1'),
+    },
+  );
+  await eventually('the rest of it waits', async () => (await waiting()) === 2);
+  await answerAllUntil(Promise.all([others.over, started]));
+  t.like(await started, { errors: undefined, data: { startSession: { id: 7, agent: { name: 'Ada' } } } });
 });
 
 test('one tenant has so many calls under way from wherever they come', async (t) => {

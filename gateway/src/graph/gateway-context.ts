@@ -21,6 +21,8 @@ export interface GatewayContext {
   presented: Presented;
   /** Whom its calls count for: an IPv4 address, or an IPv6 /64. */
   client: string;
+  /** Whether a subgraph has been asked: what has begun is not refused for how many calls wait. */
+  begun?: boolean;
   /** Ends what is done for a client that is gone. */
   presence: ClientPresence;
   /** Bytes of the body as received. */

@@ -61,7 +61,9 @@ export function subgraphSource({
     const stay = presence.whenGone(() => cut.abort(new Error('The client is gone')));
     try {
       cut.signal.throwIfAborted();
-      const end = await queue.enter({ address: client, tenant: caller.tenantId }, () => cut.signal);
+      const { begun = false } = context;
+      const end = await queue.enter({ address: client, tenant: caller.tenantId }, () => cut.signal, begun);
+      context.begun = true;
       try {
         return await call(request, context, caller, cut.signal);
       } finally {

@@ -21,10 +21,11 @@ export interface FairQueue<Kind extends string> {
   /**
    * The call may begin: at once where there is room, else when its turn has come. What is answered must be called when it is over.
    * @param signal asked for what ends the wait, which then rejects with its reason; only where there is one.
+   * @param begun the call is a part of something that has begun: it waits however many of its parties' do.
    * @throws DomainError `tooManyRequests` when as many of one of its parties wait as may, or when a full queue needs the room of
    * those who have most of it; `unavailable` when the queue is full and nobody in it has more than this call's parties.
    */
-  enter(parties: Parties<Kind>, signal?: () => AbortSignal | undefined): EndCall | Promise<EndCall>;
+  enter(parties: Parties<Kind>, signal?: () => AbortSignal | undefined, begun?: boolean): EndCall | Promise<EndCall>;
   /** Calls that wait for their turn. */
   readonly waiting: number;
   /** Parties that have a call. */
@@ -182,10 +183,10 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
   }
 
   return {
-    enter(ids, signal) {
+    enter(ids, signal, begun = false) {
       const parties = partiesOf(ids);
       if (parties.every(hasRoom)) return begin(parties);
-      const full = parties.filter((party) => party !== all && !mayWait(party));
+      const full = begun ? [] : parties.filter((party) => party !== all && !mayWait(party));
       if (full.length > 0) throw tooMany(full.find((party) => !hasRoom(party)) ?? full[0]);
       return wait(parties, signal?.());
     },
