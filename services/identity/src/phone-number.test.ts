@@ -44,6 +44,13 @@ test('a number alone is E.164 or national digits', (t) => {
   for (const nothing of ['', '+', 'abc', '1', '+1', '9'.repeat(100)]) t.is(readPhoneQuery(nothing), undefined, nothing);
 });
 
+test('what is longer than a phone can be written is refused unread', (t) => {
+  const padded = `${' '.repeat(1_000)}07911123456`;
+  t.is(readPhoneQuery(padded), undefined);
+  t.is(readPhone('+44', padded), undefined);
+  t.is(readPhone(`${' '.repeat(1_000)}+44`, '07911123456'), undefined);
+});
+
 test('digits of any script are read, kept and looked up in ASCII', (t) => {
   const phone = { code: '+44', number: '07911123456', e164: '+447911123456', national: '7911123456' };
   t.deepEqual(readPhone('+44', '٠٧٩١١١٢٣٤٥٦'), phone);

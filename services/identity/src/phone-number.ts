@@ -2,6 +2,8 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { folded } from './folded.ts';
 
 const maxLength = 40;
+/** As given: characters that are none in ASCII may take several. */
+const maxLengthAsGiven = 4 * maxLength;
 
 /** A phone as it is kept. */
 export interface Phone {
@@ -20,6 +22,7 @@ export interface Phone {
  * Undefined when it can be no phone.
  */
 export function readPhone(phoneCode: string, phoneNumber: string): Phone | undefined {
+  if (phoneCode.length > maxLengthAsGiven || phoneNumber.length > maxLengthAsGiven) return undefined;
   const [code, number] = [folded(phoneCode), folded(phoneNumber)];
   const callingCode = /^\+?(\d{1,3})$/.exec(code)?.[1];
   if (!callingCode || number.length > maxLength) return undefined;
@@ -38,6 +41,7 @@ export type PhoneQuery = { e164: string } | { digits: string; national: string }
 
 /** Undefined when it is no phone number at all. */
 export function readPhoneQuery(phoneNumber: string): PhoneQuery | undefined {
+  if (phoneNumber.length > maxLengthAsGiven) return undefined;
   const number = folded(phoneNumber);
   if (number.length > maxLength) return undefined;
   if (number.startsWith('+')) {
