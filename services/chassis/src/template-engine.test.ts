@@ -54,3 +54,16 @@ test('a template that would run on is cut', (t) => {
   t.is(whyNoTemplate(engine, endless), undefined);
   t.throws(() => engine.parseAndRenderSync(endless, {}), { message: /limit exceeded/ });
 });
+
+for (const filter of [
+  'find_exp: "a", "a | size"',
+  'where_exp: "a", "a"',
+  'find: "a"',
+  'has: "a"',
+  'find_index: "a"',
+  'sum',
+]) {
+  test(`a filter that no limit looks at while it works is refused: ${filter}`, (t) => {
+    t.truthy(whyNoTemplate(engine, `{{ (1..9) | ${filter} }}`));
+  });
+}
