@@ -3,7 +3,7 @@ import { type DomainError, isDomainError } from '@parley/chassis/errors';
 import { strictTokenBound, usualTokenBound } from '@parley/chassis/token-bound';
 import type { Agent, DescribeModelResponse, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
 import { type Excerpt, isWhole } from './excerpt.ts';
-import { type FittedPrompt, fittedPrompt, type Judging } from './judge-prompt.ts';
+import { type FittedPrompt, promptFitter, type Room } from './judge-prompt.ts';
 import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';
 import type { WhyOffline } from './offline-judge.ts';
 import type { Ports } from './ports.ts';
@@ -93,18 +93,16 @@ export async function askModel(ports: Ports, question: Question): Promise<Asked>
 function* promptsFor(ports: Ports, question: Question, besides: string): Generator<FittedPrompt> {
   const { agent, model, labels, sample, sessionId } = question;
   const room = model.contextTokens - outputTokens(model);
-  let isTold = false;
-  const onTemplateFailed = (problem: string) => {
-    if (!isTold) ports.log.warn({ problem, agentId: agent.id, sessionId }, "the agent's evaluation template failed");
-    isTold = true;
-  };
-  const attempts: Pick<Judging, 'room' | 'tokens'>[] = [
+  const onTemplateFailed = (problem: string) =>
+    ports.log.warn({ problem, agentId: agent.id, sessionId }, "the agent's evaluation template failed");
+  const fittedPrompt = promptFitter({ agent, labels, sample, besides, onTemplateFailed });
+  const attempts: Room[] = [
     { room, tokens: usualTokenBound },
     ...[1, 2, 4, 8].map((part) => ({ room: Math.floor(room / part), tokens: strictTokenBound })),
   ];
   let before: FittedPrompt | undefined;
   for (const attempt of attempts) {
-    const prompt = fittedPrompt({ agent, labels, sample, besides, onTemplateFailed, ...attempt });
+    const prompt = fittedPrompt(attempt);
     // A conversation that fits by either count was refused already.
     if (prompt.prompt !== before?.prompt || prompt.system !== before.system) yield prompt;
     before = prompt;

@@ -1,7 +1,7 @@
 import { strictTokenBound, type TokenBound, usualTokenBound } from '@parley/chassis/token-bound';
 import { Agent } from '@parley/protos/parley/agent/v1/agent';
 import test from 'ava';
-import { fittedPrompt } from './judge-prompt.ts';
+import { promptFitter } from './judge-prompt.ts';
 import { sampler } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
 
@@ -26,16 +26,15 @@ function prompt(given: {
   const sampling = sampler(200_000);
   sampling.add(lines);
   const failures: string[] = [];
-  const fitted = fittedPrompt({
+  const fitter = promptFitter({
     agent: { ...agent, personaPrompt, evaluationPromptTemplate: template },
     labels: ['HIRE', 'HOLD'],
     sample: sampling.sample(),
-    room,
-    tokens,
     besides: '{"type":"object"}',
     onTemplateFailed: (problem) => failures.push(problem),
   });
-  return { ...fitted, failures, size: tokens(fitted.system) + tokens(fitted.prompt) };
+  const fitted = fitter({ room, tokens });
+  return { ...fitted, fitter, failures, size: tokens(fitted.system) + tokens(fitted.prompt) };
 }
 
 const said = (...texts: string[]): TranscriptLine[] =>
@@ -108,6 +107,40 @@ test('a template that leaves no room, fails or never ends gives way to the defau
     t.regex(failures[0] ?? '', problem);
     t.true(size <= 6_000);
   }
+});
+
+test('a template is rendered a few times a prompt, and gives way where it leaves no room for a line', (t) => {
+  for (const [template, isOwn] of [
+    ['Mine. {% for i in (1..3000) %}1{% endfor %}', true],
+    ['Mine. {{ transcript }}', true],
+    ['Mine. {% for i in (1..10) %}{{ transcript }}{% endfor %}', true],
+    ['Mine. {% if transcript.size > 0 %}{% for i in (1..30000) %}a {% endfor %}{% endif %}', false],
+    ['Mine. {% if transcript.size > 0 %}{% for i in (1..11900) %}1{% endfor %}{% endif %}', false],
+  ] as const) {
+    for (const lines of [many(6), many(1_000)]) {
+      let renderings = 0;
+      const tokens: TokenBound = (text) => {
+        if (text.startsWith('Mine. ')) renderings += 1;
+        return strictTokenBound(text);
+      };
+      const { excerpt, failures, system, size } = prompt({ lines, room: 12_000, tokens, template });
+      t.true(renderings <= 5, `${renderings - 1} renderings of ${template}`); // the size of the last is asked for once more
+      t.is(system.startsWith('Mine. '), isOwn, template);
+      t.deepEqual(failures, isOwn ? [] : ['too long'], template);
+      t.true(size <= 12_000 && excerpt.lines.length > 5);
+    }
+  }
+});
+
+test('all renderings of a template together have the time of one, and then it gives way for good', (t) => {
+  const template = 'Mine. {% for i in (1..5000) %}{% endfor %}';
+  const { fitter, failures, system } = prompt({ lines: said('What?', 'That'), template });
+  t.true(system.startsWith('Mine. '));
+  const room = { room: 10_000, tokens: usualTokenBound };
+  for (let times = 0; times < 2_000 && failures.length === 0; times += 1) fitter(room);
+  t.deepEqual(failures, ['RenderError']);
+  t.regex(fitter(room).system, /^You evaluate a finished conversation/);
+  t.is(failures.length, 1);
 });
 
 test('a persona that leaves no room is shortened, and a model that takes next to nothing is asked for next to nothing', (t) => {

@@ -21,77 +21,117 @@ export interface Judging {
   agent: Agent;
   labels: string[];
   sample: Sample;
+  /** What the request says beside the prompt, such as the schema of its answer. */
+  besides: string;
+  /** Told once why the agent's own template gives way to the default instructions, in a word that quotes nothing of it. */
+  onTemplateFailed(problem: string): void;
+}
+
+export interface Room {
   /** Tokens that the request may take. */
   room: number;
   /** How they are counted. */
   tokens: TokenBound;
-  /** What the request says beside the prompt, such as the schema of its answer. */
-  besides: string;
-  /** Told why the agent's own template gives way to the default instructions, in a word that quotes nothing of it. */
-  onTemplateFailed(problem: string): void;
 }
 
 /** What a chat template puts around the two messages of a request, at most. */
 const frameTokens = 64;
 
 /**
- * Says what is to be judged and how, in so many tokens: the conversation is shortened as far as it must be. The agent's own
- * template, if it has one, takes the place of the default instructions, which stand in for it where it cannot be rendered, costs
- * too much or takes more than half of the room by itself.
+ * Instructions are filled so often to fit, after once without the conversation, since each filling of a template may cost much.
+ * Where one is too long, the next shows so much of what seems to fit.
  */
-export function fittedPrompt(judging: Judging): FittedPrompt {
-  const { agent, labels, sample, tokens, besides } = judging;
-  const room = judging.room - frameTokens - tokens(besides);
-  const condense = condenser(sample, tokens);
-  const sizeOf = ({ system, prompt }: JudgePrompt) => tokens(system) + tokens(prompt);
+const shares = [0.95, 0.75, 0];
 
-  /** Undefined where the instructions leave too little of the room. */
-  function fit(instructions: (lines: TranscriptLine[]) => string): FittedPrompt | undefined {
-    const promptOf = (excerpt: Excerpt): FittedPrompt => ({
-      system: `${instructions(excerpt.lines)}\n\n${answerForm(labels)}`,
-      prompt: shown(excerpt),
-      excerpt,
-    });
-    const bare = sizeOf(promptOf({ messages: sample.messages, lines: [], cut: 0 }));
-    if (bare > room / 2) return undefined;
-    // A template may show the conversation once more, in a form of its own: what it takes is known when it is filled.
-    for (let forLines = room - bare; forLines > 0; ) {
-      const fitted = promptOf(condense(forLines));
-      const size = sizeOf(fitted);
-      if (size <= room) return fitted;
-      forLines = Math.floor(forLines * Math.min(0.9, (room - bare) / (size - bare)));
+/** No bound counts a token for more of them: what is longer than so many a token is too long without being counted. */
+const charactersPerToken = 4;
+
+/**
+ * Says what is to be judged and how, in as many tokens as are asked for: the conversation is shortened as far as it must be. The
+ * agent's own template, if it has one, takes the place of the default instructions, which stand in for it from the first prompt on
+ * for which it cannot be rendered, takes more than half of the room by itself or leaves none for the conversation. All its
+ * renderings together may take the time that one may.
+ */
+export function promptFitter(judging: Judging): (room: Room) => FittedPrompt {
+  const { agent, labels, sample, besides } = judging;
+  const fillOwn = ownTemplate(agent, labels);
+  let isOwn = agent.evaluationPromptTemplate !== '';
+
+  return ({ room: whole, tokens }) => {
+    const room = whole - frameTokens - tokens(besides);
+    const condense = condenser(sample, tokens);
+    return ownInstructions() ?? fit(() => defaultInstructions(agent)) ?? fitAnyhow();
+
+    function sizeOf({ system, prompt }: JudgePrompt): number {
+      const least = system.length / charactersPerToken;
+      return (least > room ? least : tokens(system)) + tokens(prompt);
     }
-    return undefined;
-  }
 
-  return ownInstructions() ?? fit(() => defaultInstructions(agent)) ?? fitAnyhow();
-
-  function ownInstructions(): FittedPrompt | undefined {
-    const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate } = agent;
-    if (!evaluationPromptTemplate) return undefined;
-    const scope = { agent: { name, personaPrompt, position, subject, useCase }, labels };
-    try {
-      const template = templates.parse(evaluationPromptTemplate);
-      const fitted = fit((transcript) => String(templates.renderSync(template, { ...scope, transcript })));
-      if (!fitted) judging.onTemplateFailed('too long');
-      return fitted;
-    } catch (error) {
-      judging.onTemplateFailed(error instanceof Error ? error.name : 'unknown');
+    /** Undefined where the instructions leave too little of the room. */
+    function fit(instructions: (lines: TranscriptLine[]) => string): FittedPrompt | undefined {
+      const promptOf = (excerpt: Excerpt): FittedPrompt => ({
+        system: `${instructions(excerpt.lines)}\n\n${answerForm(labels)}`,
+        prompt: shown(excerpt),
+        excerpt,
+      });
+      const bare = sizeOf(promptOf({ messages: sample.messages, lines: [], cut: 0 }));
+      if (bare > room / 2) return undefined;
+      // A template may show the conversation once more, in a form of its own: what it takes is known when it is filled.
+      let forLines = room - bare;
+      for (const share of shares) {
+        const excerpt = condense(forLines);
+        // Nothing is judged of a conversation that is not shown at all.
+        if (excerpt.lines.length === 0 && sample.exchanges.length > 0) return undefined;
+        const fitted = promptOf(excerpt);
+        const size = sizeOf(fitted);
+        if (size <= room) return fitted;
+        const taken = Math.min(forLines, tokens(fitted.prompt));
+        forLines = Math.floor(taken * share * Math.min(1, (room - bare) / (size - bare)));
+      }
       return undefined;
     }
-  }
 
-  /** With a persona that is itself too long, or with a model that takes next to nothing. */
-  function fitAnyhow(): FittedPrompt {
-    const { personaPrompt } = agent;
-    for (let characters = personaPrompt.length; characters > 50; characters = Math.floor(characters / 2)) {
-      const short = { ...agent, personaPrompt: clipped(personaPrompt, characters) };
-      const fitted = fit(() => defaultInstructions(short));
-      if (fitted) return fitted;
+    function ownInstructions(): FittedPrompt | undefined {
+      if (!isOwn) return undefined;
+      let problem = 'too long';
+      try {
+        const fitted = fit(fillOwn);
+        if (fitted) return fitted;
+      } catch (error) {
+        problem = error instanceof Error ? error.name : 'unknown';
+      }
+      isOwn = false;
+      judging.onTemplateFailed(problem);
+      return undefined;
     }
-    const excerpt = condense(room / 2);
-    return { system: answerForm(labels), prompt: shown(excerpt), excerpt };
-  }
+
+    /** With a persona that is itself too long, or with a model that takes next to nothing. */
+    function fitAnyhow(): FittedPrompt {
+      const { personaPrompt } = agent;
+      for (let characters = personaPrompt.length; characters > 50; characters = Math.floor(characters / 2)) {
+        const short = { ...agent, personaPrompt: clipped(personaPrompt, characters) };
+        const fitted = fit(() => defaultInstructions(short));
+        if (fitted) return fitted;
+      }
+      const excerpt = condense(room / 2);
+      return { system: answerForm(labels), prompt: shown(excerpt), excerpt };
+    }
+  };
+}
+
+/** Fills the agent's own template, parsed when it is needed, for as long as its time lasts. */
+function ownTemplate(agent: Agent, labels: string[]): (transcript: TranscriptLine[]) => string {
+  const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate } = agent;
+  const scope = { agent: { name, personaPrompt, position, subject, useCase }, labels };
+  let template: ReturnType<typeof templates.parse> | undefined;
+  let renderLimit = templates.options.renderLimit;
+  return (transcript) => {
+    template ??= templates.parse(evaluationPromptTemplate);
+    const begun = performance.now();
+    const text = String(templates.renderSync(template, { ...scope, transcript }, { renderLimit }));
+    renderLimit -= performance.now() - begun;
+    return text;
+  };
 }
 
 function defaultInstructions({ name, personaPrompt, position, subject, useCase }: Agent): string {
