@@ -113,6 +113,28 @@ test('a request that is longer than the model takes is refused as that', async (
   t.like(error, { kind: 'invalid', reason: 'CONTEXT_TOO_LONG' });
 });
 
+test('a call that gets no place in the time it may wait is told so, and the model is not asked', async (t) => {
+  const unit = await unitOn(t, { ending: 'never' }, { SESSION_TURNS_AT_ONCE: '1' });
+  const { id } = await made(unit, owner);
+  const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
+  const holding = new AbortController();
+  const held = unit.rpc.generate(asked, { caller: owner, signal: holding.signal });
+  await unit.server.until(({ counts }) => counts.running === 1);
+  const busy = await t.throwsAsync(unit.rpc.generate({ ...asked, maxWaitMs: 1 }, { caller: owner }));
+  t.like(busy, { kind: 'unavailable', reason: 'MODEL_BUSY' });
+  t.is(unit.server.requests.length, 1);
+
+  unit.server.answerWith({ text: 'Good.' });
+  const waiting = unit.rpc.generate({ ...asked, maxWaitMs: 60_000 }, { caller: owner });
+  holding.abort();
+  await t.throwsAsync(held);
+  t.is((await waiting).text, 'Good.');
+  for (const maxWaitMs of [0, -1]) {
+    const refused = unit.rpc.generate({ ...asked, maxWaitMs }, { caller: owner, passOn: ['invalid'] });
+    t.like(await t.throwsAsync(refused), { kind: 'invalid', fields: [{ path: 'max_wait_ms' }] });
+  }
+});
+
 test('an answer is no longer than asked for, nor than the model makes it', async (t) => {
   const unit = await unitOn(t, { text: 'Good.' }, { HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '100' });
   const { id } = await made(unit, owner);

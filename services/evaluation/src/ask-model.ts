@@ -31,13 +31,15 @@ export type Asked = { judgement: Judgement; modelId: string } | { why: WhyOfflin
 
 /**
  * A model's judgement, or why there is none. One that was shown a part of the conversation says so at the beginning of its summary.
- * @throws DomainError `unavailable` while the agent service is away, rather than its models.
+ * @throws DomainError `unavailable` while the agent service is away, rather than its models, or while these are busy with other calls.
  */
 export async function askModel(ports: Ports, question: Question): Promise<Asked> {
   const { labels, caller, signal, sessionId, attempt, agent, model } = question;
   if (model.offline) return { why: 'noModel' };
   const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
   const maxOutputTokens = outputTokens(model);
+  // The other half is the model's: one that is asked has time to answer, and a time that ran out tells that it was asked.
+  const maxWaitMs = Math.ceil(ports.judgeTimeoutMs / 2);
   let calls = 0;
   const generate = ({ system, prompt }: FittedPrompt): Promise<GenerateResponse> => {
     calls += 1;
@@ -46,7 +48,7 @@ export async function askModel(ports: Ports, question: Question): Promise<Asked>
     return ports
       .agent()
       .generate(
-        { ...about, system, prompt, jsonSchemaJson, maxOutputTokens },
+        { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },
         { caller, signal, timeoutMs: ports.judgeTimeoutMs, passOn: ['invalid'] },
       );
   };
@@ -125,7 +127,11 @@ function isTooLong(error: unknown): boolean {
   return isDomainError(error, 'invalid') && error.reason === 'CONTEXT_TOO_LONG';
 }
 
-/** Whether it is the agent service that is away, rather than its models: then the job waits for it, within reason. */
+/**
+ * Whether it is the agent service that is away, rather than its models: then the job waits for it, within reason. For a model that
+ * was not asked, since others were before, it waits however often that is.
+ */
 function mayComeBack(error: DomainError, attempt: number): boolean {
+  if (error.kind === 'unavailable' && error.reason === 'MODEL_BUSY') return true;
   return error.kind === 'unavailable' && error.reason !== 'MODEL_UNAVAILABLE' && attempt < maxAttemptsAtModels;
 }

@@ -45,6 +45,18 @@ test('a model that never answers is waited for a few times, then the offline jud
   await eventually('each request was cancelled', () => told.length === 3);
 });
 
+test('a model that is busy with other calls is waited for however long that is', async (t) => {
+  const mesh = await evaluationMesh(t, { EVALUATION_JUDGE_TIMEOUT_MS: '90000' });
+  const busy = failing('unavailable', 'The model is busy', { reason: 'MODEL_BUSY' });
+  mesh.answers.unshift(busy, busy, busy);
+  await mesh.deliver(sessionEnded());
+  t.like(await mesh.evaluationOf(), modelJudgement);
+  t.deepEqual(
+    mesh.asked.map(({ maxWaitMs }) => maxWaitMs),
+    [45_000, 45_000, 45_000, 45_000],
+  );
+});
+
 test('the judgement of a process that died is made by another, and stored once', async (t) => {
   const mesh = await evaluationMesh(t, { EVALUATION_LEASE_MS: '2000' });
   const asked = createGate();

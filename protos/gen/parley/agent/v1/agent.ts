@@ -180,7 +180,14 @@ export interface GenerateRequest {
   /** When set, the answer is JSON that this JSON Schema describes; not guaranteed: check it. */
   jsonSchemaJson: string;
   /** At most this many tokens are answered, at least 1; the model's own maximum caps it and is the default. */
-  maxOutputTokens?: number | undefined;
+  maxOutputTokens?:
+    | number
+    | undefined;
+  /**
+   * At most so many milliseconds the call waits for its place among those of the model's provider, at least 1; without it, as long
+   * as the caller waits for the answer.
+   */
+  maxWaitMs?: number | undefined;
 }
 
 /** One completion. */
@@ -1241,6 +1248,7 @@ function createBaseGenerateRequest(): GenerateRequest {
     prompt: "",
     jsonSchemaJson: "",
     maxOutputTokens: undefined,
+    maxWaitMs: undefined,
   };
 }
 
@@ -1269,6 +1277,9 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     }
     if (message.maxOutputTokens !== undefined) {
       writer.uint32(64).int32(message.maxOutputTokens);
+    }
+    if (message.maxWaitMs !== undefined) {
+      writer.uint32(72).int32(message.maxWaitMs);
     }
     return writer;
   },
@@ -1350,6 +1361,14 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
             message.maxOutputTokens = reader.int32();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.maxWaitMs = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1392,6 +1411,11 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
         : isSet(object.max_output_tokens)
         ? globalThis.Number(object.max_output_tokens)
         : undefined,
+      maxWaitMs: isSet(object.maxWaitMs)
+        ? globalThis.Number(object.maxWaitMs)
+        : isSet(object.max_wait_ms)
+        ? globalThis.Number(object.max_wait_ms)
+        : undefined,
     };
   },
 
@@ -1421,6 +1445,9 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     if (message.maxOutputTokens !== undefined) {
       obj.maxOutputTokens = Math.round(message.maxOutputTokens);
     }
+    if (message.maxWaitMs !== undefined) {
+      obj.maxWaitMs = Math.round(message.maxWaitMs);
+    }
     return obj;
   },
 
@@ -1437,6 +1464,7 @@ export const GenerateRequest: MessageFns<GenerateRequest> = {
     message.prompt = object.prompt ?? "";
     message.jsonSchemaJson = object.jsonSchemaJson ?? "";
     message.maxOutputTokens = object.maxOutputTokens ?? undefined;
+    message.maxWaitMs = object.maxWaitMs ?? undefined;
     return message;
   },
 };
@@ -1882,6 +1910,7 @@ export const AgentServiceDefinition = {
     },
     /**
      * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
+     * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
      * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
      */
     generate: {
@@ -1919,6 +1948,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   ): ServerStreamingMethodResult<DeepPartial<RunTurnResponse>>;
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
+   * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
@@ -1941,6 +1971,7 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   runTurn(request: DeepPartial<RunTurnRequest>, options?: CallOptions & CallOptionsExt): AsyncIterable<RunTurnResponse>;
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
+   * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
