@@ -11,7 +11,12 @@ import { effectsSchema, kind, type Run, startRunner } from './support/queue.ts';
 const stranger = 1_000_000;
 
 /** Each of so many tenants gets one running job, held by nobody here, and so many queued behind it. */
-async function blockedTenants(database: Database, tenants: number, behind: number): Promise<void> {
+async function blockedTenants(
+  database: Database,
+  tenants: number,
+  behind: number,
+  { analyzed = true } = {},
+): Promise<void> {
   await database.transactShared(async ({ knex }) => {
     await knex.raw(
       `insert into jobs (kind, key, tenant_id, payload, state, attempt, run_at, created_at, lease_owner, lease_token, lease_until)
@@ -26,8 +31,32 @@ async function blockedTenants(database: Database, tenants: number, behind: numbe
          from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:behind as integer))`,
       { kind, tenants, behind },
     );
-    await knex.raw('analyze jobs');
   });
+  if (analyzed) await analyze(database);
+}
+
+/** Tells the planner what is in the table, which only its owner may. */
+async function analyze(database: Database): Promise<void> {
+  await database.transactShared(async ({ knex }) => {
+    await knex.raw('reset role');
+    await knex.raw('analyze jobs');
+    const { rows } = await knex.raw(
+      `select reltuples = (select count(*) from jobs) as known from pg_class where oid = 'jobs'::regclass`,
+    );
+    if (rows[0]?.known !== true) throw new Error('the table of jobs has not been analyzed');
+  });
+}
+
+/** Keys of seven tenants, each with a job that waits for its time. */
+async function delayedKeys(database: Database, name: string, count: number): Promise<void> {
+  await database.transactShared(({ knex }) =>
+    knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, cast(:name as text) || n, 1 + n % 7, '"later"', parley_now() + interval '1 hour', parley_now()
+         from generate_series(1, cast(:count as integer)) as n`,
+      { kind, name, count },
+    ),
+  );
 }
 
 /** Queues jobs of keys of their own, which nobody claims as they are appended. */
@@ -77,18 +106,46 @@ onEveryDatabase(({ test, testSchema }) => {
       [many, 20_000],
     ] as const) {
       await queue(database, stranger, 1);
-      await database.transactShared(({ knex }) =>
-        knex.raw(
-          `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
-           select :kind, 'later' || n, n % 7, '"later"', parley_now() + interval '1 hour', parley_now()
-             from generate_series(1, cast(:later as integer)) as n`,
-          { kind, later },
-        ),
-      );
-      await database.transactShared(({ knex }) => knex.raw('analyze jobs'));
+      await delayedKeys(database, 'later', later);
+      await analyze(database);
     }
     const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
     t.true(blocks.many < 3 * blocks.few, JSON.stringify(blocks));
+  });
+
+  for (const known of ['nothing', 'few jobs'] as const) {
+    test(`what waits for its time costs nothing where many are due, while the planner knows of ${known}`, async (t) => {
+      const database = await testSchema(t, effectsSchema);
+      await blockedTenants(database, 60, 10, { analyzed: known === 'few jobs' });
+      await queue(database, stranger, 1);
+      await delayedKeys(database, 'early', 70);
+      const few = await blocksRead(t, database);
+      await delayedKeys(database, 'later', 30_000);
+      const unknown = await blocksRead(t, database);
+      await analyze(database);
+      const blocks = { few, unknown, analyzed: await blocksRead(t, database) };
+      t.true(Math.max(blocks.unknown, blocks.analyzed) < 3 * few, JSON.stringify(blocks));
+    });
+  }
+
+  test('a job whose time has come is found among many that are due', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await blockedTenants(database, 60, 10);
+    await delayedKeys(database, 'later', 70);
+    await database.transactShared(({ knex }) =>
+      knex.raw(
+        `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+         select :kind, 'late' || n, cast(:stranger as integer), '"late"',
+                parley_now() - n * interval '1 second', parley_now() - interval '1 hour'
+           from generate_series(1, 3) as n`,
+        { kind, stranger },
+      ),
+    );
+    await blocksRead(t, database);
+    const begun: number[] = [];
+    await startRunner(t, database, ({ tenantId }) => void begun.push(tenantId), { perTenantLimit: 50 });
+    await eventually('all of them ran', () => begun.length === 3);
+    t.deepEqual(new Set(begun), new Set([stranger]));
   });
 
   test('where places are short, tenants are served in turn, whatever each has waiting', async (t) => {

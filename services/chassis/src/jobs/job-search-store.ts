@@ -17,6 +17,14 @@ const maxTenantId = 2_147_483_647;
 const fewDue = 500;
 
 /**
+ * The waiting jobs that could run from the first, and those that had to wait for a time, in the very words of the indexes that
+ * are for them. They do not say `state = 'queued'`, so that no other index of waiting jobs is taken in their place, whatever
+ * the planner knows of the table.
+ */
+const atOnce = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at <= jobs.created_at`;
+const afterDelay = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at > jobs.created_at`;
+
+/**
  * Where few jobs are due, whatever else waits for its time: how many they are, and which tenants have one among them that can
  * run, and room for it.
  */
@@ -27,11 +35,7 @@ const tenantsOfFewSql = `
   ), able as (
     select distinct tenant_id from due
     where (select count(*) from due) < :most
-      and not exists (select 1 from jobs as other where other.kind = :kind and other.key = due.key and other.state = 'running')
-      and not exists (
-        select 1 from jobs as other
-        where other.kind = :kind and other.key = due.key and other.state = 'queued' and other.id < due.id
-      )
+      and ${isFree('due')}
   )
   select (select cast(count(*) as integer) from due) as due, array(
     select tenant_id from able
@@ -40,43 +44,75 @@ const tenantsOfFewSql = `
   ) as tenants`;
 
 /**
- * Where many are due. It walks through the index of waiting jobs by tenant and key, one look-up a step: from the first job of
- * a key to that of the next key, and to the next tenant as soon as one of them can run. A tenant's steps are as many as it has
- * keys that run or wait for their time, however many jobs wait behind them. It ends with the last tenant wanted, since a
- * recursion is read lazily.
+ * Where many are due: two walks, one look-up a step, each to the next tenant as soon as a job of one can run. Among the jobs
+ * that never had to wait for a time, from the first of a key to that of the next key: a tenant's steps are as many as it has
+ * keys that cannot go on, however many jobs wait behind them. Among those that had to, in the order of their times, as far as
+ * they are due: what waits for its time costs one step a tenant. They end with the last tenant wanted, since a recursion is
+ * read lazily.
  */
 const tenantsOfManySql = `
-  with recursive walk as (
-    (select tenant_id, key, ${canRun('first')} from (
-       select jobs.tenant_id, jobs.key, jobs.run_at from jobs
-       where jobs.kind = :kind and jobs.state = 'queued' and jobs.tenant_id > cast(:from as integer)
-         and jobs.tenant_id <= cast(:upTo as integer)
-       order by jobs.tenant_id, jobs.key, jobs.id limit 1) as first)
-    union all
-    select next.tenant_id, next.key, ${canRun('next')}
-    from walk cross join lateral (
-      (select jobs.tenant_id, jobs.key, jobs.run_at from jobs
-       where not walk.can_run and jobs.kind = :kind and jobs.state = 'queued' and jobs.tenant_id = walk.tenant_id
-         and jobs.key > walk.key
-       order by jobs.tenant_id, jobs.key, jobs.id limit 1)
-      union all
-      (select jobs.tenant_id, jobs.key, jobs.run_at from jobs
-       where jobs.kind = :kind and jobs.state = 'queued' and jobs.tenant_id > walk.tenant_id
-         and jobs.tenant_id <= cast(:upTo as integer)
-       order by jobs.tenant_id, jobs.key, jobs.id limit 1)
-      limit 1
-    ) as next
-  )
-  select tenant_id from walk
-  where can_run
-    and (select count(*) from jobs where kind = :kind and state = 'running' and jobs.tenant_id = walk.tenant_id) < :limit
-  limit :most`;
+  with recursive
+    at_once as (${walkSql({
+      name: 'at_once',
+      of: atOnce,
+      order: 'jobs.tenant_id, jobs.key, jobs.id',
+      next: 'jobs.key > walk.key',
+      due: 'true',
+    })}),
+    delayed as (${walkSql({
+      name: 'delayed',
+      of: afterDelay,
+      order: 'jobs.tenant_id, jobs.run_at, jobs.id',
+      next: '(jobs.run_at, jobs.id) > (walk.run_at, walk.id)',
+      due: 'job.run_at <= (select parley_now())',
+    })}),
+    found as (${roomSql('at_once')} union ${roomSql('delayed')})
+  select tenant_id from found order by tenant_id limit :most`;
 
-/** Whether the first waiting job of a key is due and no other one of the key runs. */
-function canRun(head: string): string {
-  return `${head}.run_at <= (select parley_now()) and not exists (
-      select 1 from jobs as other where other.kind = :kind and other.key = ${head}.key and other.state = 'running'
-    ) as can_run`;
+interface Walk {
+  name: string;
+  /** The condition of the index that is walked through. */
+  of: string;
+  /** The order of that index: by tenant first. */
+  order: string;
+  /** What comes after a row, among those of its tenant. */
+  next: string;
+  /** Whether a row is due: the first one that is not ends its tenant. */
+  due: string;
+}
+
+/** One statement's recursion: a look-up a step, through one index. */
+function walkSql({ name, of, order, next, due }: Walk): string {
+  const job = (condition: string) => `(
+      select jobs.tenant_id, jobs.key, jobs.run_at, jobs.id from jobs
+      where ${condition} and jobs.kind = :kind and ${of} order by ${order} limit 1)`;
+  const step = `job.tenant_id, job.key, job.run_at, job.id, ${due} as is_due, ${due} and ${isFree('job')} as can_run`;
+  return `
+    select ${step} from ${job('jobs.tenant_id > cast(:from as integer) and jobs.tenant_id <= cast(:upTo as integer)')} as job
+    union all
+    select ${step} from ${name} as walk cross join lateral (
+      ${job(`walk.is_due and not walk.can_run and jobs.tenant_id = walk.tenant_id and ${next}`)}
+      union all
+      ${job('jobs.tenant_id > walk.tenant_id and jobs.tenant_id <= cast(:upTo as integer)')}
+      limit 1
+    ) as job`;
+}
+
+/** The first tenants with room that a walk has found. */
+function roomSql(walk: string): string {
+  return `(
+    select tenant_id from ${walk}
+    where can_run
+      and (select count(*) from jobs where kind = :kind and state = 'running' and jobs.tenant_id = ${walk}.tenant_id) < :limit
+    limit :most)`;
+}
+
+/** Whether no job of the key runs or waits before this one. Two look-ups: a join could be made by reading all that waits. */
+function isFree(job: string): string {
+  return `(select other.id from jobs as other where other.kind = :kind and other.key = ${job}.key and other.state = 'running'
+        limit 1) is null
+      and (select other.id from jobs as other where other.kind = :kind and other.key = ${job}.key and other.state = 'queued'
+        order by other.kind, other.key, other.id limit 1) = ${job}.id`;
 }
 
 /** What finds, among the jobs of one kind, those that nobody is at. */
