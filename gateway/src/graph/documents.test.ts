@@ -76,3 +76,44 @@ test('a literal of a scalar of its own is held to it as well, and not quoted', (
   t.false(Array.isArray(documents.read('query ($v: JSON) { find(keys: { a: $v }, any: "text", at: "2026-01-02") }')));
   return t.pass();
 });
+
+test('a syntax error tells the kind of what it met and its place, and quotes nothing of the document', (t) => {
+  for (const [text, problem] of [
+    ['{ find(any: hunter2 "horse") }', 'Expected Name, found String.'],
+    ['{ find(any: "a" hunter2 horse) }', 'Expected ":", found Name.'],
+    ['{ find(any: "a" horse "x\\n\\" Name \\"y: \\"") }', 'Expected ":", found String.'],
+    ['{ find(any: horse', 'Expected Name, found <EOF>.'],
+    ['horse { find }', 'Unexpected Name.'],
+    ['{ find(any: 17 4711) }', 'Expected Name, found Int.'],
+    ['{ find(any: 17 47.11) }', 'Expected Name, found Float.'],
+    ['{ find """horse: "x" y""" }', 'Expected Name, found BlockString.'],
+    ['{ find(any: ]) }', 'Unexpected "]".'],
+    ['fragment f of Query { find }', 'Expected "on", found Name.'],
+    ['fragment on on Query { find }', 'Unexpected Name.'],
+    ['query ($v: Int = $horse) { find }', 'Unexpected variable in constant value.'],
+    ['{ find(any: "\\u{horse}") }', 'Invalid Unicode escape sequence.'],
+    ['{ find(any: "\\uhorse") }', 'Invalid Unicode escape sequence.'],
+    ['{ find(any: "\\horse") }', 'Invalid character escape sequence.'],
+    ['{ find(any: "\ud800horse") }', 'Invalid character within String.'],
+    ['{ find(any: """\ud800horse""") }', 'Invalid character within String.'],
+    ['{ find(any: "horse', 'Unterminated string.'],
+    ['{ find(any: 007) }', 'Invalid number, unexpected digit after 0.'],
+    ['{ find(any: -horse) }', 'Invalid number, expected digit.'],
+    ['{ find(any: 1horse) }', 'Invalid number, expected digit.'],
+    ['{ find(any: 1.horse) }', 'Invalid number, expected digit.'],
+    ['{ find(any: hunter2%) }', 'Unexpected character.'],
+    ['{ find(any: ü) }', 'Unexpected character.'],
+    ['{ find(any: \ud800) }', 'Invalid character.'],
+    ['enum E { true }', 'Name is reserved and cannot be used for an enum value.'],
+  ] as const) {
+    const read = documents.read(text);
+    if (!Array.isArray(read)) return t.fail(text);
+    t.deepEqual(
+      read.map(({ message }) => message),
+      [`Syntax Error: ${problem}`],
+      text,
+    );
+    t.is(read[0]?.locations?.length, 1, text);
+  }
+  return t.pass();
+});

@@ -122,9 +122,14 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
   };
 }
 
-/** A syntax error quotes the token that it met, which may be a secret. */
+/**
+ * A syntax error quotes what it met: a token, a character, a piece of an escape. Each may be part of a secret, a name as well: of one
+ * without quotes. What kind of token it is and where it stands is told.
+ */
 function withoutValue(error: GraphQLError): GraphQLError {
-  const message = error.message.replace(/\b(String|BlockString|Int|Float) ".*"/s, '$1');
+  const message = error.message
+    .replace(/^(Syntax Error: [^:"]+?)(?: but got)?: .*$/s, '$1.')
+    .replace(/\b(Name|Int|Float|String|BlockString|Comment|variable) ".*"/s, '$1');
   const { source, positions } = error;
   return new GraphQLError(message, { source: source ?? null, positions: positions ?? null });
 }
