@@ -117,3 +117,35 @@ test('a syntax error tells the kind of what it met and its place, and quotes not
   }
   return t.pass();
 });
+
+test('a problem of a place is told once, however often it stands there, and of each place', (t) => {
+  const unique = (name: string) => `The directive "@${name}" can only be used once at this location.`;
+  const missing = 'Directive "@include" argument "if" of type "Boolean!" is required, but it was not provided.';
+  const notBoolean = 'Expected a value of type "Boolean!".';
+  const notDate = 'Expected a value of type "DateTime".';
+  const notIds = 'Expected a value of type "ID!".';
+  const noSuch = 'Unknown directive "@nope".';
+  const ten = (text: string) => `${text} `.repeat(10);
+  for (const [text, problems] of [
+    [`{ find ${ten('@nope')} }`, [noSuch]],
+    [`{ ... ${ten('@nope')} { find } }`, [noSuch]],
+    [`query ${ten('@nope')} { find }`, [noSuch]],
+    [`query ($v: JSON ${ten('@nope')}) { find(any: $v) }`, [noSuch]],
+    [`{ find ${ten('@include')} }`, [missing, unique('include')]],
+    [`{ find ${ten('@include(if: 3)')} }`, [notBoolean, unique('include')]],
+    [`{ find ${ten('@include(if: $v)')} }`, ['Variable "$v" is not defined.', unique('include')]],
+    [`{ find ${ten('@include(if: true)')} }`, [unique('include')]],
+    [`{ ${ten('nope')} }`, ['Cannot query field "nope" on type "Query".']],
+    // What is alike at another place is another problem.
+    ['{ a: find @nope b: find @nope }', [noSuch, noSuch]],
+    ['query ($v: JSON @nope, $w: JSON @nope) { a: find(any: $v) b: find(any: $w) }', [noSuch, noSuch]],
+    ['{ a: find(at: 1) b: find(at: 1) }', [notDate, notDate]],
+    ['{ find(ids: [1.5, 1, 2.5]) }', [notIds, notIds]],
+    ['{ find @include(if: 1) @skip(if: 1) }', [notBoolean, notBoolean]],
+  ] as const) {
+    const read = documents.read(text);
+    if (!Array.isArray(read)) return t.fail(text);
+    t.deepEqual(read.map(({ message }) => message).sort(), [...problems].sort(), text);
+  }
+  return t.pass();
+});

@@ -1,4 +1,6 @@
 import {
+  type ASTNode,
+  type DocumentNode,
   GraphQLError,
   getNamedType,
   isInputObjectType,
@@ -6,6 +8,7 @@ import {
   type ValidationContext,
   type ValidationRule,
   ValuesOfCorrectTypeRule,
+  visit,
 } from 'graphql';
 
 /**
@@ -14,20 +17,67 @@ import {
  */
 export function toldOnce(rules: readonly ValidationRule[]): ValidationRule[] {
   const told = new Map<unknown, Set<string>>();
+  let places: Places | undefined;
 
-  function isNew({ nodes: [place] = [], message }: GraphQLError): boolean {
-    const messages = told.get(place) ?? new Set();
-    told.set(place, messages);
-    return messages.size < messages.add(message).size;
+  function isNew({ nodes: [node] = [], message }: GraphQLError, document: DocumentNode): boolean {
+    places ??= placesOf(document);
+    const { holder, path } = places(node);
+    const problems = told.get(holder) ?? new Set();
+    told.set(holder, problems);
+    return problems.size < problems.add(`${path} ${message}`).size;
   }
 
   return rules.map((rule) => (context: ValidationContext) => {
     const reportError = (error: GraphQLError) => {
       const quiet = rule === ValuesOfCorrectTypeRule ? withoutValue(context, error) : error;
-      if (isNew(quiet)) context.reportError(quiet);
+      if (isNew(quiet, context.getDocument())) context.reportError(quiet);
     };
     return rule(Object.create(context, { reportError: { value: reportError } }) as ValidationContext);
   });
+}
+
+/** Where something stands: in which field, selection or definition, and by what names from there. */
+type Places = (node: ASTNode | undefined) => { holder: ASTNode | undefined; path: string };
+
+/** What holds other things, each of which is its own place however alike they are. */
+const holders: ReadonlySet<Kind> = new Set([
+  Kind.DOCUMENT,
+  Kind.OPERATION_DEFINITION,
+  Kind.FRAGMENT_DEFINITION,
+  Kind.SELECTION_SET,
+  Kind.FIELD,
+]);
+
+/** A directive that stands ten times at a field is ten nodes, but one place: what is not the item of a list is told by its name. */
+function placesOf(document: DocumentNode): Places {
+  const stands = new Map<ASTNode, { parent: ASTNode | undefined; name: string }>();
+  visit(document, {
+    enter(node, key, parent, _path, ancestors) {
+      const isListed = isNodes(parent);
+      const above = isListed ? ancestors.at(-1) : parent;
+      const name = isListed && above && !isNodes(above) && above.kind === Kind.LIST ? String(key) : nameOf(node);
+      stands.set(node, { parent: above && !isNodes(above) ? above : undefined, name });
+    },
+  });
+  return (node) => {
+    const names: string[] = [];
+    let holder = node;
+    do {
+      const stand = holder && stands.get(holder);
+      if (stand) names.push(stand.name);
+      holder = stand?.parent;
+    } while (holder && !holders.has(holder.kind));
+    return { holder, path: names.join(' ') };
+  };
+}
+
+function isNodes(nodes: ASTNode | readonly ASTNode[] | undefined): nodes is readonly ASTNode[] {
+  return Array.isArray(nodes);
+}
+
+function nameOf(node: ASTNode): string {
+  const named = node.kind === Kind.VARIABLE_DEFINITION ? node.variable : node;
+  return `${node.kind}:${'name' in named && named.name ? named.name.value : ''}`;
 }
 
 /** What a literal is to be, instead of what it is. A field that is missing, or is none, is told by its name. */
