@@ -6,7 +6,7 @@ import { concludeSession } from './conclude-session.ts';
 import { cutTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
-import { itemOf, sessionLog, streamOf } from './session-log.ts';
+import { itemOf, readShown, sessionLog, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
@@ -81,13 +81,21 @@ async function ended(ports: Ports, { tenantId, id }: Session): Promise<Session |
 
 async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStatus): Promise<Session> {
   const log = sessionLog(ports.eventLog, { tenantId, id }, ports.log);
+  const begun = await ports.database.transact(tenantId, async (db) => {
+    const { lastEventId } = await sessionStore(db).get(id);
+    const [first] = await turnStore(db).listOpen(id);
+    return first && { ...first, sessionId: id, lastEventId };
+  });
+  // Before the transaction that holds the session: the log may be slow, or away.
+  const shown = begun ? await readShown(ports, log, begun) : '';
   return ports.database.transact(tenantId, async (db) => {
     const session = await sessionStore(db).lock(id);
     if (session.status !== 'ACTIVE') return session;
     ports.log.warn({ sessionId: id }, 'a turn did not stop for the end of its session; it is cut from outside');
     const [turn] = await turnStore(db).listOpen(id);
     if (!turn) return concludeSession(ports, db, session, status);
-    await cutTurn(ports, db, { session: { ...session, endingAs: session.endingAs ?? status }, turn, log });
+    // Still the turn that was read: with its end the session would have ended.
+    await cutTurn(ports, db, { session: { ...session, endingAs: session.endingAs ?? status }, turn, log, shown });
     return sessionStore(db).get(id);
   });
 }

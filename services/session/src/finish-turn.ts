@@ -11,7 +11,7 @@ import { eventStore } from './event-store.ts';
 import type { TurnPorts } from './ports.ts';
 import type { Session } from './session.ts';
 import { failedEvent, replyEvent } from './session-event.ts';
-import { type SessionLog, sessionLog } from './session-log.ts';
+import { readShown, type SessionLog, sessionLog } from './session-log.ts';
 import { type TurnFailure, turnFailure } from './turn-failure.ts';
 import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
@@ -59,12 +59,31 @@ export async function finishTurn(
   }
 }
 
-/** Records that a turn has failed for good without anybody who could finish it. Runs where its job is removed. */
+/** What was shown of a turn that nobody is at any more. Reads the event log, so not within a transaction. */
+export async function shownOfTurn(
+  ports: TurnPorts,
+  { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
+): Promise<string> {
+  const turn = await ports.database.transact(tenantId, async (db) => {
+    const found = await turnStore(db).lock(data.turnId);
+    if (!found?.open) return undefined;
+    const { id: sessionId, lastEventId } = found.session;
+    const open = (await turnStore(db).listOpen(sessionId)).find(({ id }) => id === data.turnId);
+    return open && { ...open, sessionId, lastEventId };
+  });
+  if (!turn) return '';
+  return readShown(ports, sessionLog(ports.eventLog, { tenantId, id: turn.sessionId }, ports.log), turn);
+}
+
+/**
+ * Records that a turn has failed for good without anybody who could finish it, or that it was cut with what was shown of it.
+ * Runs where its job is removed.
+ */
 export async function giveUpTurn(
   ports: TurnPorts,
   db: TenantDb,
   { data, tenantId }: TenantJob<TurnJob>,
-  error: unknown,
+  { error, shown }: { error: unknown; shown: string },
 ): Promise<void> {
   const found = await turnStore(db).lock(data.turnId);
   if (!found?.open) return;
@@ -74,17 +93,20 @@ export async function giveUpTurn(
   const log = sessionLog(ports.eventLog, { tenantId, id: session.id }, ports.log);
   const failure = turnFailure(error instanceof LeaseLost ? 'TURN_LOST' : 'INTERNAL');
   if (session.endingAs || found.interrupted) {
-    await cutTurn(ports, db, { session, turn, log });
+    await cutTurn(ports, db, { session, turn, log, shown });
   } else {
     const events = [await failTurn(db, { session, turn, log, failure, eventId: undefined })];
     db.afterCommit(() => void log.publish(events));
   }
 }
 
-/** Cuts a turn that nobody is at, with what the event log has of it. Within a transaction that has locked the session. */
-export async function cutTurn(ports: TurnPorts, db: TenantDb, about: Pick<Ending, 'session' | 'turn' | 'log'>) {
-  const text = await about.log.streamedText(about.turn.turnIndex, about.session.lastEventId).catch(() => '');
-  const said = { text, contextTokens: undefined };
+/** Cuts a turn that nobody is at, with what was shown of it. Within a transaction that has locked the session. */
+export async function cutTurn(
+  ports: TurnPorts,
+  db: TenantDb,
+  { shown, ...about }: Pick<Ending, 'session' | 'turn' | 'log'> & { shown: string },
+) {
+  const said = { text: shown, contextTokens: undefined };
   await endTurn(ports, db, { ...about, eventId: undefined, outcome: { kind: 'cut', said }, cut: true });
 }
 

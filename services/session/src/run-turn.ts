@@ -9,7 +9,7 @@ import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
 import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
 import { finishTurn, type TurnOutcome } from './finish-turn.ts';
 import type { TurnPorts } from './ports.ts';
-import { type SessionLog, sessionLog } from './session-log.ts';
+import { readShown, type SessionLog, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import type { Prepared, TurnJob, TurnRun } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
@@ -17,10 +17,6 @@ import { type PreparedTurn, turnStore } from './turn-store.ts';
 /** How often an agent service that cannot be reached at all is called before a turn fails. */
 const connectAttempts = 5;
 const connectPauseMs = 200;
-
-/** How often the event log is asked what was shown of a cut reply. */
-const readAttempts = 5;
-const readPauseMs = 200;
 
 /** Reads what a turn needs in the transaction that claims it, so that no other stands before the first chunk. */
 export async function prepareTurn(
@@ -55,7 +51,7 @@ async function answer(
   let contextTokens: number | undefined;
   const cut = (text: string): TurnOutcome => ({ kind: 'cut', said: { text, contextTokens } });
   // An attempt that has shown nothing voids nothing: what the one before has shown is what was said.
-  const shownBefore = () => (run.attempt === 1 ? '' : readShown(ports, turn, log));
+  const shownBefore = () => (run.attempt === 1 ? '' : readShown(ports, log, turn));
   if (run.signal.reason instanceof JobCancelled) return cut(await shownBefore());
 
   const beganMs = performance.now();
@@ -103,21 +99,6 @@ async function answer(
     return { kind: 'failure', failure, said: { text: said, contextTokens } };
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** What attempts before this one have shown. What took their process may have taken the log for a moment: it is asked again. */
-async function readShown(ports: TurnPorts, turn: PreparedTurn, log: SessionLog): Promise<string> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await log.streamedText(turn.turnIndex, turn.lastEventId);
-    } catch (error) {
-      if (attempt === readAttempts) {
-        ports.log.warn({ err: error, sessionId: turn.sessionId }, 'what was shown of a cut reply cannot be read');
-        return '';
-      }
-      await delay(readPauseMs * attempt, undefined, { ref: false });
-    }
   }
 }
 

@@ -17,6 +17,10 @@ const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 const retries = 17;
 
+/** How often the log is asked what was shown of a cut reply. */
+const readAttempts = 5;
+const readPauseMs = 200;
+
 /** How far ahead of this process's clock that of the log may be, or that of another process which has made ids by itself. */
 const clockSkewMs = 60_000;
 
@@ -147,6 +151,28 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
 }
 
 export type SessionLog = ReturnType<typeof sessionLog>;
+
+/**
+ * What was shown of a reply that is cut. What took the process of the turn may have taken the log for a moment: it is asked again.
+ * Nothing where the log stays away. It takes seconds then: not to be awaited within a transaction.
+ */
+export async function readShown(
+  ports: { log: Logger },
+  log: SessionLog,
+  { turnIndex, sessionId, lastEventId }: { turnIndex: number; sessionId: number; lastEventId: EventId },
+): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await log.streamedText(turnIndex, lastEventId);
+    } catch (error) {
+      if (attempt === readAttempts) {
+        ports.log.warn({ err: error, sessionId, turnIndex }, 'what was shown of a cut reply cannot be read');
+        return '';
+      }
+      await delay(readPauseMs * attempt, undefined, { ref: false });
+    }
+  }
+}
 
 /** Tries again for about a minute; whoever watches longer without the log is told that it is away. */
 async function publishLater(append: () => Promise<unknown>): Promise<void> {

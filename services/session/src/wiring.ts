@@ -15,7 +15,7 @@ import { expiryKind } from './conclude-session.ts';
 import type { SessionConfig } from './config.ts';
 import { endTenant, endTenantKind } from './end-tenant.ts';
 import { type ExpiryJob, expireSession } from './expire-session.ts';
-import { giveUpTurn } from './finish-turn.ts';
+import { giveUpTurn, shownOfTurn } from './finish-turn.ts';
 import type { Ports, TurnPorts } from './ports.ts';
 import { prepareTurn, runTurn } from './run-turn.ts';
 import { sessionSchema } from './session-schema.ts';
@@ -68,7 +68,7 @@ export function wireSession(config: SessionConfig, around: Engines, log: Logger,
       return agent.calls;
     },
   };
-  const turns = jobRunner<TurnJob, Prepared>({
+  const turns = jobRunner<TurnJob, Prepared, string>({
     database,
     kind: turnKind,
     concurrency: config.turnsAtOnce,
@@ -80,7 +80,8 @@ export function wireSession(config: SessionConfig, around: Engines, log: Logger,
     log,
     prepare: (db, job) => prepareTurn(turnPorts, db, job),
     handler: (run) => runTurn(turnPorts, run),
-    onExhausted: (db, job, error) => giveUpTurn(turnPorts, db, job, error),
+    askExhausted: (job) => shownOfTurn(turnPorts, job),
+    onExhausted: (db, job, error, shown) => giveUpTurn(turnPorts, db, job, { error, shown }),
   });
   const ports: Ports = {
     ...common,

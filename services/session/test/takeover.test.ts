@@ -7,6 +7,7 @@ import { replicaOf } from '@parley/chassis/testing/test-schema';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
+import { turnStore } from '../src/turn-store.ts';
 import { createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
 import {
   failureIn,
@@ -256,3 +257,43 @@ test('a cut reply of a lost process is kept though the log is away for a moment'
   t.is(reply.text, 'so far ');
   t.is(agent.calls.length, 1);
 });
+
+for (const how of ['its turn is given up', 'its session has to end'] as const) {
+  test(`a reply that nobody finishes is kept as shown when ${how}, though the log is away for a moment`, async (t) => {
+    const { agent, database, replica, unit, eventLog } = await sessionMesh(t);
+    await unit.stop(); // only the one that dies and the one that comes after it
+    const dyingDatabase = await replicaOf(t, database, sessionSchema);
+    const dying = await replica({ database: dyingDatabase });
+    const gate = createGate();
+    agent.script = gatedReply(gate, 'so far ', 'never');
+    const { id } = await dying.app.startSession(inTenant(1), start);
+    const watching = watch(t, dying.app, id, { after: '0' });
+    await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+    gate.release();
+    await watching.until('the first piece', isChunk);
+    await dyingDatabase.close(); // its lease goes on for longer than anybody waits for the end of a session
+    const givenUp = how === 'its turn is given up';
+    if (givenUp) {
+      await database.transact(1, (db) => turnStore(db).interruptFirst(id));
+      await database.transactShared(async ({ knex }) => {
+        const lost = { attempt: 3, lease_until: knex.raw(`parley_now() - interval '1 second'`) };
+        await knex('jobs').where({ kind: 'session.turn' }).update(lost);
+      });
+    }
+
+    let reads = 0;
+    const { app } = await replica({
+      eventLog: {
+        ...eventLog,
+        async read(...which) {
+          reads += 1;
+          if (reads <= 2) throw unavailable('The log is away');
+          return eventLog.read(...which);
+        },
+      },
+    });
+    if (!givenUp) t.is((await app.endSession(inTenant(1), String(id))).status, 'ENDED');
+    const reply = await eventually('the reply', async () => (await app.getTranscript(inTenant(1), id)).messages[1]);
+    t.is(reply.text, 'so far ');
+  });
+}

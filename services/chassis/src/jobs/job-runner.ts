@@ -9,7 +9,7 @@ import type { JobRunner, RunnerOptions } from './runner-types.ts';
  * inside its own; if it returns without, the runner completes it, unless the signal was aborted by a handover or a loss
  * of the lease. What it throws is retried; after a cancellation an AbortError or the signal's reason ends the job.
  */
-export interface JobRunnerOptions<Data, Prepared = undefined> extends RunnerOptions {
+export interface JobRunnerOptions<Data, Prepared = undefined, Asked = undefined> extends RunnerOptions {
   handler(run: JobRun<Data, Prepared, TenantJob<Data>>): Promise<void>;
   /**
    * Reads what the handler will want first within the transaction that claims the job, at its append or when the one
@@ -17,11 +17,16 @@ export interface JobRunnerOptions<Data, Prepared = undefined> extends RunnerOpti
    */
   prepare?: ((db: TenantDb, job: TenantJob<Data>) => Promise<Prepared>) | undefined;
   /**
+   * Asks elsewhere, before the transaction of `onExhausted`, for what that needs: it may take its time. When it throws, the job
+   * stays, and that it has failed is recorded later.
+   */
+  askExhausted?: ((job: TenantJob<Data>) => Promise<Asked>) | undefined;
+  /**
    * Records, in the transaction that removes it, that a job has failed for good: by the error of its last attempt, or by
    * `LeaseLost` when its process died once too often. Without it the job stays as failed, with the message of a
    * `DomainError` or the name of any other error.
    */
-  onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown) => Promise<void>) | undefined;
+  onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown, asked: Asked) => Promise<void>) | undefined;
 }
 
 /** The same for jobs that need not belong to a tenant: all transactions are shared ones. */
@@ -30,8 +35,10 @@ export interface SharedJobRunnerOptions<Data> extends RunnerOptions {
   onExhausted?: ((db: SharedDb, job: Job<Data>, error: unknown) => Promise<void>) | undefined;
 }
 
-export function jobRunner<Data, Prepared = undefined>(options: JobRunnerOptions<Data, Prepared>): JobRunner {
-  const { database, handler, prepare, onExhausted } = options;
+export function jobRunner<Data, Prepared = undefined, Asked = undefined>(
+  options: JobRunnerOptions<Data, Prepared, Asked>,
+): JobRunner {
+  const { database, handler, prepare, askExhausted, onExhausted } = options;
   const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => {
     if (tenantId === undefined) throw new Error(`job ${id} of kind ${kind} was appended without a tenant`);
     return { id, kind, key, tenantId, data: data as Data, attempt };
@@ -45,10 +52,12 @@ export function jobRunner<Data, Prepared = undefined>(options: JobRunnerOptions<
       return prepare && isOfTenant(db, job.tenantId) ? prepare(db, typed(job)) : undefined;
     },
     keepsFailed: onExhausted === undefined,
-    exhaust: (job, error, end) =>
-      database.transact(typed(job).tenantId, async (db) => {
-        if (await end(db)) await onExhausted?.(db, typed(job), error);
-      }),
+    async exhaust(job, error, end) {
+      const asked = (await askExhausted?.(typed(job))) as Asked;
+      await database.transact(typed(job).tenantId, async (db) => {
+        if (await end(db)) await onExhausted?.(db, typed(job), error, asked);
+      });
+    },
   });
 }
 
