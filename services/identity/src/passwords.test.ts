@@ -56,6 +56,19 @@ test('a user and an address have so many requests under way; what has ended no l
   await t.notThrowsAsync(passwords.enter({ address: 'a', user: 1 }));
 });
 
+test('one sign-in of a user leaves room for another, within what the user may', async (t) => {
+  const passwords = passwordsOf(t, { perUser: 4, perAddress: 1_000, atOnce: 1, waiting: 10 });
+  const enter = (n: number) => passwords.enter({ address: `a${n}`, user: 1, signIn: `s${n}` });
+  await enter(1);
+  const second = await enter(1);
+  t.like(await t.throwsAsync(enter(1), { message: /this sign-in/ }), { kind: 'tooManyRequests' });
+  await enter(2);
+  await enter(2);
+  await t.throwsAsync(enter(3), { message: /this user/ });
+  second[Symbol.dispose]();
+  await t.notThrowsAsync(enter(3));
+});
+
 test('addresses are served in turn, and of who has gone only what is being hashed is done', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 3 });
   const going = new AbortController();

@@ -10,6 +10,8 @@ export interface Asker {
   address: string;
   /** The signed-in user, where there is one. */
   user?: number | undefined;
+  /** Their sign-in. */
+  signIn?: string | undefined;
   /** Aborted when nobody waits for the result any more. */
   gone?: AbortSignal | undefined;
 }
@@ -19,7 +21,7 @@ export interface PasswordLimits {
   atOnce: number;
   /** How many may wait besides. */
   waiting: number;
-  /** How many requests of one user that need one may be under way. */
+  /** How many requests of one user that need one may be under way; of one sign-in half as many, so that none takes all of them. */
   perUser: number;
   /** The same of one address. */
   perAddress: number;
@@ -32,7 +34,7 @@ export interface PasswordLimits {
 export interface Passwords {
   /**
    * Counts somebody who will ask, until that is disposed of: before anything else is done for them, so that those who are too many
-   * cost nothing. @throws DomainError `tooManyRequests` when their user or their address has as many as may be already.
+   * cost nothing. @throws DomainError `tooManyRequests` when their user, sign-in or address has as many as may be already.
    */
   enter(asker: Asker): Promise<Disposable>;
   hash(password: string, asker: Asker): Promise<string>;
@@ -46,8 +48,8 @@ export interface Passwords {
 }
 
 /** For whom a password is hashed. @param gone aborted when the request that it is for has been given up. */
-export function askerOf({ ip, userId }: Caller, gone?: AbortSignal): Asker {
-  return { address: clientNetwork(ip ?? ''), user: userId, gone };
+export function askerOf({ ip, userId, signInId }: Caller, gone?: AbortSignal): Asker {
+  return { address: clientNetwork(ip ?? ''), user: userId, signIn: signInId, gone };
 }
 
 /** The hash of a password that nobody has, with the parameters of all others: what an unknown account is compared with. */
@@ -59,7 +61,11 @@ const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXY
  */
 export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits): Passwords {
   const entered = fairQueue({
-    shares: { address: { underWay: perAddress, waiting: 0 }, user: { underWay: perUser, waiting: 0 } },
+    shares: {
+      address: { underWay: perAddress, waiting: 0 },
+      user: { underWay: perUser, waiting: 0 },
+      'sign-in': { underWay: Math.ceil(perUser / 2), waiting: 0 },
+    },
   });
   const turns = fairQueue({ underWay: atOnce, waiting, shares: { address: {} } });
   const threads = new Set<HashThread>();
@@ -95,7 +101,7 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Passwo
   }
 
   return {
-    enter: async (asker) => ({ [Symbol.dispose]: await entered.enter(asker) }),
+    enter: async (asker) => ({ [Symbol.dispose]: await entered.enter({ ...asker, 'sign-in': asker.signIn }) }),
     hash: (password, asker) => inTurn(asker, async (thread) => String(await thread.run({ password }))),
     verify: (passwordHash, password, asker) =>
       inTurn(asker, async (thread) => {

@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
 import type { Asker } from '../src/passwords.ts';
-import { anybody, identityApp, signUp, somebody } from './support/identity-app.ts';
+import { anybody, callerOf, identityApp, signUp, somebody } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 
-test('a user has four passwords under way at once; the rest is refused before anything is done, and nobody else waits', async (t) => {
+test('a sign-in has two passwords under way at once; the rest is refused before anything is done, and nobody else waits', async (t) => {
   const { app, ports } = await identityApp(t);
   const { caller: busy } = await signUp(app);
   const { caller } = await signUp(app);
@@ -24,7 +24,7 @@ test('a user has four passwords under way at once; the rest is refused before an
     app.changePassword({ ...busy, ip: `198.51.100.${n}` }, { newPassword: `another long password ${n}` }),
   );
   await setImmediate(); // the first of them is still being hashed
-  t.is(transactions, 4);
+  t.is(transactions, 2);
   const others = [
     app.login({ ...anybody, ip: '192.0.2.2' }, { email: input.email, password }),
     app.register({ ...anybody, ip: '192.0.2.3' }, somebody(), null),
@@ -32,11 +32,27 @@ test('a user has four passwords under way at once; the rest is refused before an
   ];
   const outcomes = await Promise.allSettled(flood);
 
-  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 4);
+  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 2);
   for (const outcome of outcomes)
     if (outcome.status === 'rejected') t.like(outcome.reason, { kind: 'tooManyRequests' });
   for (const outcome of await Promise.allSettled(others)) t.is(outcome.status, 'fulfilled', JSON.stringify(outcome));
   t.true(await app.changePassword(busy, { newPassword: 'and another one' }), 'what has ended no longer counts');
+});
+
+test('a sign-in that is too old to change a password does not keep another of its user from it', async (t) => {
+  const { app, advance, ports } = await identityApp(t, { reauthMaxAgeS: 300 });
+  const { caller: old, input } = await signUp(app);
+  advance(301_000);
+  const recent = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const newPassword = 'another long password';
+  const { transactShared } = ports.database;
+  const { promise: asked, resolve: answer } = Promise.withResolvers<void>();
+  ports.database = { ...ports.database, transactShared: (work) => asked.then(() => transactShared(work)) };
+  const flood = Array.from({ length: 30 }, () => app.changePassword(old, { newPassword }));
+  const changed = app.changePassword({ ...recent, ip: '192.0.2.2' }, { newPassword });
+  answer();
+  t.is((await Promise.allSettled(flood)).filter(({ status }) => status === 'fulfilled').length, 0);
+  t.true(await changed);
 });
 
 test('whatever hashes a password does so for the client’s network and for the request that asks', async (t) => {
@@ -65,9 +81,9 @@ test('whatever hashes a password does so for the client’s network and for the 
 
   const address = '2001:db8:1:2::/64';
   t.deepEqual(askers, [
-    { address, user: undefined, gone },
-    { address, user: undefined, gone },
-    { address, user: caller.userId, gone },
+    { address, user: undefined, signIn: undefined, gone },
+    { address, user: undefined, signIn: undefined, gone },
+    { address, user: caller.userId, signIn: caller.signInId, gone },
   ]);
 });
 
