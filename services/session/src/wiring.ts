@@ -112,7 +112,10 @@ export function wireSession(config: SessionConfig, around: Engines, log: Logger,
     database,
     kind: endTenantKind,
     concurrency: 2,
-    perTenantLimit: { unlimitedBecause: 'a tenant has one such job in all' },
+    perTenantLimit: {
+      // A tenant has one such job, which takes long where it has many sessions; the jobs of other deleted tenants wait meanwhile.
+      unlimitedBecause: 'nobody waits for it: all credentials of a deleted tenant are refused before its sessions end',
+    },
     // Whatever is in the way, nothing may go on for a tenant that is gone.
     maxAttempts: 1_000_000,
     leaseMs: config.settings.leaseMs,
