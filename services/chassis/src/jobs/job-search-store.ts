@@ -253,10 +253,5 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
 
 function dueHeads(condition: string): string {
   return `select jobs.id from jobs
-    where jobs.kind = :kind and jobs.state = 'queued' and jobs.run_at <= parley_now() ${condition}
-      and not exists (select 1 from jobs as other where other.kind = :kind and other.key = jobs.key and other.state = 'running')
-      and not exists (
-        select 1 from jobs as other
-        where other.kind = :kind and other.key = jobs.key and other.state = 'queued' and other.id < jobs.id
-      )`;
+    where jobs.kind = :kind and jobs.state = 'queued' and jobs.run_at <= parley_now() ${condition} and ${isFree('jobs')}`;
 }
