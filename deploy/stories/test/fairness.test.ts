@@ -9,9 +9,9 @@ const story = stories(test, { on: 'processes' });
 const calls = 300;
 /**
  * Of somebody else's calls so many may be answered while a stranger waits for one query. In one queue for all it would be most of
- * them; in turns it is about those that are under way anyway.
+ * them; in turns it is about those that are under way anyway, and more on a busy machine.
  */
-const mayPass = 40;
+const mayPass = 120;
 
 /** Calls that take long or wait for each other, all of one account. */
 const slow: Record<string, (ada: Client, n: number) => [document: string, variables: object]> = {
