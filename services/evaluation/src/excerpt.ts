@@ -87,7 +87,8 @@ function fitted(line: TranscriptLine, most: number, sizeOf: (line: TranscriptLin
 /** So many of them, evenly spread from the first to the last. */
 function spread<T>(from: T[], count: number): T[] {
   const step = (from.length - 1) / (count - 1);
-  return Array.from({ length: count }, (_, at) => from[Math.round(at * step)] as T);
+  const places = Array.from({ length: count }, (_, at) => Math.round(at * step));
+  return places.flatMap((place) => from.slice(place, place + 1));
 }
 
 /** The newest lines of an exchange that is too large by itself. */
