@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@parley/chassis/testing/eventually';
@@ -107,6 +107,31 @@ serverTest(['redis'], 'up, down and reset keep the address, and only reset delet
   t.false(existsSync(home));
   t.like(await status(options()), [{ state: 'down' }]);
   t.deepEqual(settingsOf(await status(options()), {}), {});
+});
+
+test("a folder that holds another program's file is refused by the file's path, and nothing in it is touched", async (t) => {
+  const { run, folder } = command(t);
+  const file = join(folder, 'redis.json');
+  const beside = join(folder, 'redis/dump.rdb');
+  mkdirSync(join(folder, 'redis'));
+  writeFileSync(beside, 'data');
+  const stderr = `${file} is not of scripts/servers: PARLEY_SERVERS_DIR is to be a folder of its own\n`;
+  writeFileSync(file, '{"port":6379}');
+  t.like(await run(['reset', '--only', 'redis']), { code: 1, stderr });
+  const options = {
+    folders: { data: folder, tools: folder },
+    env: {},
+    only: ['redis' as const],
+    signal: never,
+    say() {},
+  };
+  const ports = { main: 6379, second: 6380 };
+  for (const text of ['', 'null', JSON.stringify({ ports, password: 'theirs', superuserPassword: 'theirs' })]) {
+    writeFileSync(file, text);
+    await t.throwsAsync(up(options), { message: stderr.trim() }, text);
+    await t.throwsAsync(down(options, { clear: true }), { message: stderr.trim() }, text);
+  }
+  t.true(existsSync(beside));
 });
 
 test('on another system than Linux each server is left out with the reason, and what is configured is used', async (t) => {

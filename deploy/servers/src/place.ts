@@ -8,12 +8,37 @@ import { findProcess } from './server.ts';
 
 const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json`);
 
-/** Where a server of this data folder is, or undefined where it never was. */
+/** What is kept of a place. */
+type Kept = Pick<Place, 'ports' | 'password' | 'superuserPassword'>;
+
+/**
+ * Where a server of this data folder is, or undefined where it never was.
+ * @throws Error where the folder holds another program's file of that name: what lies beside it is not ours to run in or delete.
+ */
 export function findPlace(engine: Engine, folders: Folders): Place | undefined {
   const file = fileOf(engine, folders);
   if (!existsSync(file)) return undefined;
-  const kept = JSON.parse(readFileSync(file, 'utf8')) as Pick<Place, 'ports' | 'password' | 'superuserPassword'>;
+  const kept = keptIn(readFileSync(file, 'utf8'));
+  if (!kept) throw new Error(`${file} is not of scripts/servers: PARLEY_SERVERS_DIR is to be a folder of its own`);
   return { ...kept, home: join(folders.data, engine.name), installed: join(folders.tools, engine.folder) };
+}
+
+function keptIn(text: string): Kept | undefined {
+  try {
+    const { ports, password, superuserPassword }: Kept = JSON.parse(text);
+    const isOurs = isPort(ports.main) && isPort(ports.second) && [password, superuserPassword].every(isPassword);
+    return isOurs ? { ports, password, superuserPassword } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isPort(port: unknown): boolean {
+  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
+}
+
+function isPassword(password: unknown): boolean {
+  return typeof password === 'string' && /^[0-9a-f]{48}$/.test(password);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -44,14 +44,31 @@ test('a process that has the pid of a server that is gone is neither found nor s
   const { engine, place, home } = await fake(t);
   const pid = await startServer(engine, place, options);
   const record = readFileSync(join(home, 'process'), 'utf8');
-  const [, boot, ticks] = record.trim().split(' ');
-  for (const other of [`${pid} ${boot} ${Number(ticks) - 1}`, `${pid} 0-0 ${ticks}`, `${pid}`, '', 'x y z']) {
+  const [, boot, ticks, inode] = record.trim().split(' ');
+  for (const other of [
+    `${pid} ${boot} ${Number(ticks) - 1} ${inode}`,
+    `${pid} 0-0 ${ticks} ${inode}`,
+    `${pid} ${boot} ${ticks}`,
+    `${pid}`,
+    '',
+    'x y z i',
+  ]) {
     writeFileSync(join(home, 'process'), other);
     t.is(findProcess(home), undefined, other);
     t.false(await stopServer(home, 'SIGKILL'));
   }
   t.true(process.kill(pid, 0));
   writeFileSync(join(home, 'process'), record);
+});
+
+test('a server is not found in a copy of its folder, nor stopped there', async (t) => {
+  const { engine, place, home } = await fake(t);
+  const pid = await startServer(engine, place, options);
+  const copy = join(home, '../copy');
+  cpSync(home, copy, { recursive: true });
+  t.is(findProcess(copy), undefined);
+  t.false(await stopServer(copy, 'SIGKILL'));
+  t.is(findProcess(home), pid);
 });
 
 test('two calls at once start one server', async (t) => {

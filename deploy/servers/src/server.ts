@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '@parley/chassis/process-start';
@@ -86,11 +86,12 @@ export async function untilItAnswers(ask: () => Promise<unknown>, deadline: Abor
   }
 }
 
-/** The pid of the server that runs in this folder, if one does. A later process of the same pid is none. */
+/** The pid of the server that runs in this folder, if one does. A later process of the same pid is none, nor that of a folder copied here. */
 export function findProcess(home: string): number | undefined {
   try {
-    const [pid = '', ...start] = readFileSync(join(home, 'process'), 'utf8').trim().split(' ');
-    return processStart(Number(pid)) === start.join(' ') ? Number(pid) : undefined;
+    const [pid = '', boot, ticks, inode] = readFileSync(join(home, 'process'), 'utf8').trim().split(' ');
+    const isHere = inode === String(statSync(home).ino);
+    return isHere && processStart(Number(pid)) === `${boot} ${ticks}` ? Number(pid) : undefined;
   } catch {
     return undefined;
   }
