@@ -54,6 +54,7 @@ const shape = {
 test('a variable with a unit’s prefix that is no setting is named with the nearest setting', (t) => {
   const env = {
     KITCHEN_TABELS: '3',
+    KITCHEN_STAFF: '3',
     KITCHEN_STAFF_ATONCE: '3',
     KITCHEN_CUISINES: 'thai',
     KITCHEN_SERVICE_HOST: '10.0.0.1',
@@ -71,10 +72,12 @@ test('a variable with a unit’s prefix that is no setting is named with the nea
     KITCHEN_TABELS: 'KITCHEN_TABLES',
     KITCHEN_STAFF_ATONCE: 'KITCHEN_STAFF_AT_ONCE',
     KITCHEN_CUISINES: 'CUISINES',
+    KITCHEN_STAFF: 'KITCHEN_STAFF_AT_ONCE',
   });
   t.deepEqual(Object.keys(unknown ?? {}), [
     'KITCHEN_CUISINES',
     'KITCHEN_SERVICE_HOST',
+    'KITCHEN_STAFF',
     'KITCHEN_STAFF_ATONCE',
     'KITCHEN_TABELS',
   ]);

@@ -88,7 +88,10 @@ export function warnOfUnknownSettings(env: Environment, units: string[], log: Pi
 function nearest(name: string, known: string[]): string {
   // A shared setting, such as REGIONS, may have been given a unit's name.
   const bare = name.slice(name.indexOf('_') + 1);
-  const distances = known.map((each) => Math.min(editDistance(name, each), 1 + editDistance(bare, each)));
+  const distances = known.map((each) =>
+    // Who left out the end of a name has misspelt nothing.
+    each.startsWith(`${name}_`) ? 0 : Math.min(editDistance(name, each), 1 + editDistance(bare, each)),
+  );
   return known[distances.indexOf(Math.min(...distances))] ?? '';
 }
 
