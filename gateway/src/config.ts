@@ -43,6 +43,12 @@ export interface GatewayConfig {
   subgraphTimeoutMs: number;
   /** Calls to one subgraph that are under way at once; of one client (an IPv4 address or an IPv6 /64) and of one tenant. */
   subgraphCalls: FairQueueLimits<'address' | 'tenant'>;
+  subscriptionStarts: {
+    /** Subscriptions that are beginning at once, of all, of one client and of one tenant; and how many of them may wait to begin. */
+    limits: FairQueueLimits<'address' | 'tenant'>;
+    /** How long one counts as beginning that does not say that it has begun, in ms. */
+    longestMs: number;
+  };
   /** Bytes of an answer, also when several subgraphs have their part in it. */
   maxAnswerBytes: number;
   /** Bytes of all answers together that are written and not read yet; one client has a quarter. */
@@ -145,6 +151,23 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
           waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
         },
       },
+    },
+    subscriptionStarts: {
+      limits: {
+        underWay: settings.GATEWAY_SUBGRAPH_CALLS,
+        shares: {
+          // All sockets of a gateway that has stopped come to another at once.
+          address: {
+            underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
+            waiting: settings.GATEWAY_SOCKETS_PER_CLIENT,
+          },
+          tenant: {
+            underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
+            waiting: settings.GATEWAY_MAX_SOCKETS,
+          },
+        },
+      },
+      longestMs: 1_000,
     },
     maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
     maxAnswersBytes: settings.GATEWAY_MAX_ANSWERS_BYTES,

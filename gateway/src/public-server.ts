@@ -33,6 +33,7 @@ import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
 import { sessionEvents } from './socket/session-events.ts';
 import { asksForSocket, socketServer } from './socket/socket-server.ts';
+import { subscriptionStarts } from './socket/subscription-starts.ts';
 import { attachSubscriptions } from './socket/subscriptions.ts';
 
 /** The pub/sub channel on which identity tells that credentials have changed: protobuf in base64. */
@@ -63,6 +64,12 @@ export function publicServer({ config, around, identity, session, metrics, log }
     'parley_subgraph_calls_waiting',
     'Calls to subgraphs that wait for their turn, because their client, their tenant or all have as many under way as may',
     () => supergraph?.waiting() ?? 0,
+  );
+  const starts = subscriptionStarts({ ...config.subscriptionStarts, timeoutMs: subgraphTimeoutMs });
+  metrics.gauge(
+    'parley_subscriptions_waiting',
+    'Subscriptions that wait to begin, because of their client, their tenant or all as many are beginning as may',
+    () => starts.waiting,
   );
   const closers: (() => Promise<unknown>)[] = [];
 
@@ -115,7 +122,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
     });
     await apollo.start();
     closers.push(() => apollo.stop());
-    attachSubscriptions(made.apiSchema(), { sessionEvents: sessionEvents(session) });
+    attachSubscriptions(made.apiSchema(), { sessionEvents: sessionEvents(session, starts) });
 
     const http = createServer(
       {

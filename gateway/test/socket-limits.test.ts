@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket } from 'ws';
@@ -19,9 +20,10 @@ interface RawSocket {
 }
 
 /** An acknowledged socket whose every frame the test writes itself. */
-async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh): Promise<RawSocket> {
+async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, address?: string): Promise<RawSocket> {
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
-  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
+  const headers = address === undefined ? {} : { 'x-forwarded-for': address };
+  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws', { headers });
   t.teardown(() => socket.terminate());
   const messages: RawSocket['messages'] = [];
   let closed: number | undefined;
@@ -47,6 +49,43 @@ function chunk(i: number, text: string): SessionEvent {
     kind: { $case: 'aiResponseChunk', value: { clientTurnId: undefined, turnIndex: 1, attempt: 1, text } },
   };
 }
+
+test("a client's subscriptions begin in turn, past those of nobody else; one too many is refused, and who leaves waits no more", async (t) => {
+  const mesh = await gatewayMesh(t, {
+    env: { TRUSTED_PROXIES: '127.0.0.1', GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1', GATEWAY_SOCKETS_PER_CLIENT: '2' },
+    longestStartMs: 60_000,
+  });
+  const { session } = mesh;
+  const gate = createGate();
+  session.beforeFollowing = gate.pass;
+  const begun = () => session.opened.map(({ request }) => request.sessionId);
+  const metrics = async () => (await fetch(`${mesh.addresses.of('gateway', 'ops')}/metrics`)).text();
+  const waiting = async () => Number(/^parley_subscriptions_waiting\S* (\d+)$/mu.exec(await metrics())?.[1]);
+  const subscribe = ({ socket }: RawSocket, id: string) =>
+    socket.send(subscribeMessage(id, undefined, { sessionId: id }));
+
+  const greedy = await rawSocket(t, mesh, '10.0.0.1');
+  for (const id of ['1', '2', '3', '4']) subscribe(greedy, id);
+  const refused = () => greedy.messages.filter(({ type }) => type === 'error');
+  await eventually('one too many is refused', () => refused().length > 0);
+  t.like(refused(), [{ id: '4', payload: [{ extensions: { code: 'TOO_MANY_REQUESTS' } }] }]);
+  greedy.socket.send(JSON.stringify({ id: '2', type: 'complete' }));
+  await eventually('it waits no more', async () => (await waiting()) === 1);
+  greedy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // what was begun for it goes on
+  subscribe(await rawSocket(t, mesh, '10.0.0.2'), '5');
+  await eventually("a stranger's begins", () => begun().includes(5));
+  t.deepEqual(begun(), [1, 5]);
+
+  const other = await rawSocket(t, mesh, '10.0.0.1');
+  subscribe(other, '6');
+  await eventually('another socket of the client waits as well', async () => (await waiting()) === 2);
+  t.is(greedy.closed(), undefined);
+  greedy.socket.close();
+  await eventually('with its socket the other goes', async () => (await waiting()) === 1);
+  gate.open();
+  await eventually('the next begins', () => begun().includes(6));
+  t.deepEqual(begun(), [1, 5, 6]);
+});
 
 test('a flood of messages closes its socket and no other, and leaves nothing open', async (t) => {
   const mesh = await gatewayMesh(t);

@@ -1,12 +1,17 @@
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import type { Client } from '../src/client.ts';
+import { createAgent, startSession } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';
+import { sessionEventsDocument } from '../src/session-events.ts';
+import { openSocket } from '../src/sockets.ts';
 import { stories } from '../src/stories.ts';
 
 // What takes turns are the connections of a real database; the embedded one takes a transaction at a time from whomever.
 const story = stories(test, { on: 'processes' });
 const calls = 300;
+/** Of one socket, as many as it may carry. */
+const subscriptions = 50;
 /**
  * Of somebody else's calls so many may be answered while a stranger waits for one query. In one queue for all it would be most of
  * them; in turns it is about those that are under way anyway, and more on a busy machine.
@@ -71,3 +76,55 @@ for (const [name, callOf] of Object.entries(slow)) {
     },
   );
 }
+
+/** An open socket, with a way to follow a session on it. */
+async function socketOf({ url, ip, tokens }: Client, sessionId: number) {
+  const opened = Promise.withResolvers<void>();
+  const authorization = `Bearer ${tokens?.accessToken}`;
+  const client = openSocket({
+    url,
+    credentials: { 'x-app-platform': 'customer', 'x-forwarded-for': ip, authorization },
+    lazy: false,
+    on: { connected: () => opened.resolve() },
+  });
+  await opened.promise;
+  const payload = { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } };
+  return {
+    follow: (heard: (what: unknown) => void) =>
+      client.subscribe(payload, { next: heard, error: heard, complete: () => undefined }),
+    close: () => void client.dispose(),
+  };
+}
+
+story.serial(`${calls} subscriptions that one client begins at once keep nobody else waiting`, async (t, mesh) => {
+  const ada = await mesh.person();
+  const grace = await mesh.person();
+  const stranger = grace.at(ada.url);
+  const { id } = await startSession(ada, await createAgent(ada));
+  const sockets = await Promise.all(Array.from({ length: calls / subscriptions }, () => socketOf(ada, id)));
+  t.teardown(() => sockets.forEach((socket) => socket.close()));
+  await stranger.query('{ sessionCount }');
+
+  /** What each of them heard first. */
+  const first: unknown[] = [];
+  for (const socket of sockets) {
+    for (let n = 0; n < subscriptions; n += 1) {
+      let isFirst = true;
+      socket.follow((heard) => {
+        if (isFirst) first.push(heard);
+        isFirst = false;
+      });
+    }
+  }
+  await eventually('the first have begun', () => first.length > 0);
+  const before = first.length;
+  t.like(await stranger.query('{ sessionCount }'), { sessionCount: 0 });
+  const passed = first.length - before;
+  t.log(`${passed} of ${calls} began while the stranger waited, ${before} before`);
+  t.true(passed < mayPass / 2, `${passed} of ${calls} began meanwhile`);
+  await eventually('all have begun', () => first.length === calls);
+  t.deepEqual(
+    first.filter((heard) => !Object.hasOwn(heard as object, 'data')),
+    [],
+  );
+});

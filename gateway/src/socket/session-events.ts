@@ -12,6 +12,7 @@ import type {
   SessionServiceDefinition,
 } from '@parley/protos/parley/session/v1/session';
 import { sharedFeeds } from './shared-feeds.ts';
+import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionPayload, type SubscriptionSource } from './subscriptions.ts';
 
 /** An event in the shape of the GraphQL type that stands for it. */
@@ -21,16 +22,22 @@ export interface EventPayload extends SubscriptionPayload {
 }
 
 /** `Subscription.sessionEvents`, fed by the session service's stream: one for all readers of a session who have caught up. */
-export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefinition>): SubscriptionSource {
+export function sessionEvents(
+  session: () => RpcClient<typeof SessionServiceDefinition>,
+  starts: SubscriptionStarts,
+): SubscriptionSource {
   const feeds = sharedFeeds<EventPayload>({ isLive });
 
   async function* responses(request: FollowSessionRequest, caller: Caller, signal: AbortSignal) {
+    const begun = await starts.begin(caller, signal);
+    if (signal.aborted) return begun(); // just when its turn had come
     const options = {
       caller,
       passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
-    } satisfies MeshCallOptions;
+      onHeader: begun,
+    } satisfies MeshCallOptions & { onHeader: () => void };
     const open = (requests: AsyncIterable<FollowSessionRequest>, cut: { signal: AbortSignal }) =>
-      session().followSession(requests, { ...options, ...cut });
+      watchFirst(session().followSession(requests, { ...options, ...cut }), begun);
     try {
       yield* follow(open, request, signal);
     } catch (error) {
@@ -61,6 +68,17 @@ export function sessionEvents(session: () => RpcClient<typeof SessionServiceDefi
     if (!signal.aborted)
       throw unavailable('The events of this session stopped; subscribe again with the last event id');
   };
+}
+
+/** The same; tells when the first has come, or it is clear that none will. */
+function watchFirst<T>(responses: AsyncIterable<T>, come: () => void): AsyncIterable<T> {
+  const iterator = responses[Symbol.asyncIterator]();
+  const rest = () => iterator.next();
+  let next = () => {
+    next = rest;
+    return iterator.next().finally(come);
+  };
+  return { [Symbol.asyncIterator]: () => ({ next: () => next() }) };
 }
 
 /** Undefined for a kind that only a newer version knows. */

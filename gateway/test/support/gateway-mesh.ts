@@ -38,6 +38,8 @@ export interface GatewayMeshOptions {
   onSubscribe?: () => void;
   /** A session service of the version before, which knows no `FollowSession`. */
   oldSession?: boolean;
+  /** How long a subscription counts as beginning that does not say that it has begun, in ms. */
+  longestStartMs?: number;
   /** Where the gateway listens. Default: 127.0.0.1. */
   host?: string;
 }
@@ -155,6 +157,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     AVATAR_TOKEN_KEYS: `t1:${tokenKey.toString('base64')}`,
     ...options.env,
   });
+  config.subscriptionStarts.longestMs = options.longestStartMs ?? config.subscriptionStarts.longestMs;
   const self = await start(gateway(config, around));
   const base = addresses.of('gateway', 'public');
 

@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/chassis/caller';
-import { followed } from '@parley/chassis/rpc/follow';
-import type { MeshContext } from '@parley/chassis/rpc/server';
+import { followed, tellFollowing } from '@parley/chassis/rpc/follow';
+import type { MeshCall, MeshContext } from '@parley/chassis/rpc/server';
 import type {
   FollowSessionRequest,
   SessionEvent,
@@ -24,6 +24,8 @@ export interface SessionScript {
   statuses: Map<number, string>;
   /** Called when a stream opens, before its first event; what it throws is the stream's error. */
   onOpen: (request: FollowSessionRequest) => void;
+  /** Passed by each stream before it says that it follows. */
+  beforeFollowing: () => Promise<void>;
 }
 
 interface Stream {
@@ -52,6 +54,7 @@ export function sessionScript(): SessionScript {
     },
     statuses: new Map(),
     onOpen: () => undefined,
+    beforeFollowing: async () => undefined,
     rpc: {
       async resolveSessions({ sessionIds }, { caller }) {
         const found = caller.tenantId === 1 ? sessionIds : [];
@@ -66,21 +69,22 @@ export function sessionScript(): SessionScript {
       streamTranscript: () => {
         throw new Error('the gateway does not ask this');
       },
-      watchSession: (request, { caller, signal, draining }) =>
-        stream(request, caller, AbortSignal.any([signal, draining])),
-      async *followSession(requests, { caller, signal, draining }) {
-        const { request, left } = await followed(requests, draining);
-        yield* stream(request, caller, AbortSignal.any([signal, draining, left]));
+      watchSession: (request, call) => stream(request, call, AbortSignal.any([call.signal, call.draining])),
+      async *followSession(requests, call) {
+        const { request, left } = await followed(requests, call.draining);
+        yield* stream(request, call, AbortSignal.any([call.signal, call.draining, left]));
       },
     },
   };
 
-  async function* stream(request: FollowSessionRequest, caller: Caller, over: AbortSignal) {
+  async function* stream(request: FollowSessionRequest, call: MeshCall, over: AbortSignal) {
     const self: Stream = { events: [], wake: () => undefined };
-    script.opened.push({ request, caller });
+    script.opened.push({ request, caller: call.caller });
     streams.add(self);
     try {
       script.onOpen(request);
+      await script.beforeFollowing();
+      tellFollowing(call);
       while (!over.aborted) {
         for (const event of self.events.splice(0)) {
           script.handedOn += 1;

@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import type { RpcClient } from '@parley/chassis/rpc/client';
-import { follow, followed } from '@parley/chassis/rpc/follow';
+import { follow, followed, tellFollowing } from '@parley/chassis/rpc/follow';
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
@@ -189,4 +189,31 @@ test('a stream that is left before it said what to follow is refused', async (t)
   });
   const nothing = session.followSession((async function* () {})(), { caller, passOn: ['invalid'] });
   await t.throwsAsync(count(nothing), { message: 'The stream was left before it said what to follow' });
+});
+
+test('a reader hears that its stream has begun before there is anything to read', async (t) => {
+  const gate = createGate();
+  const { session } = await serving(t, {
+    async *followSession(requests, call) {
+      const { left } = await followed(requests, call.draining);
+      await gate.pass();
+      tellFollowing(call);
+      await new Promise((resolve) => left.addEventListener('abort', resolve));
+      yield* [];
+    },
+  });
+  const leaving = new AbortController();
+  let headers = 0;
+  const onHeader = () => {
+    headers += 1;
+  };
+  const open = (requests: AsyncIterable<FollowSessionRequest>, options: { signal: AbortSignal }) =>
+    session.followSession(requests, { caller, ...options, onHeader });
+  const read = count(follow(open, { sessionId: 1 }, leaving.signal));
+  await tick();
+  t.is(headers, 0);
+  gate.open();
+  await eventually('it is told', () => headers === 1);
+  leaving.abort();
+  t.is(await read, 0);
 });

@@ -45,3 +45,21 @@ test('a replica that stops goes on with no replay', async (t) => {
   }
   t.deepEqual(replay, { shown: 4, isOver: true });
 });
+
+test('a stream says by its header that it follows, before it has anything to show', async (t) => {
+  const app: Partial<App> = {
+    async *watchSession(_caller, { follows }) {
+      follows?.();
+      t.is(sent, 1);
+      yield event;
+    },
+  };
+  let sent = 0;
+  const header = new Map();
+  const sendHeader = () => {
+    sent += 1;
+  };
+  const call = { ...callOf(signal()), header, sendHeader } as unknown as MeshCall;
+  for await (const _ of sessionRpc(app as App).watchSession({ sessionId: 7 }, call));
+  t.true(header.has('parley-following'));
+});

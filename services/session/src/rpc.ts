@@ -1,4 +1,4 @@
-import { followed } from '@parley/chassis/rpc/follow';
+import { followed, tellFollowing } from '@parley/chassis/rpc/follow';
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import type { SessionEvent, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import type { App } from './app.ts';
@@ -7,15 +7,17 @@ import { messageOf } from './session-event.ts';
 /** What the mesh asks of session. */
 export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> {
   return {
-    async *watchSession({ sessionId, after }, { caller, signal, draining }) {
-      const until = AbortSignal.any([signal, draining]);
-      yield* responses(app.watchSession(caller, { sessionId, after }, until), until);
+    async *watchSession({ sessionId, after }, call) {
+      const until = AbortSignal.any([call.signal, call.draining]);
+      const follows = () => tellFollowing(call);
+      yield* responses(app.watchSession(call.caller, { sessionId, after, follows }, until), until);
     },
 
-    async *followSession(requests, { caller, signal, draining }) {
-      const { request, left } = await followed(requests, draining);
-      const until = AbortSignal.any([signal, draining, left]);
-      yield* responses(app.watchSession(caller, request, until), until);
+    async *followSession(requests, call) {
+      const { request, left } = await followed(requests, call.draining);
+      const until = AbortSignal.any([call.signal, call.draining, left]);
+      const follows = () => tellFollowing(call);
+      yield* responses(app.watchSession(call.caller, { ...request, follows }, until), until);
     },
 
     async resolveSessions({ sessionIds }, { caller }) {

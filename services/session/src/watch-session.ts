@@ -15,6 +15,8 @@ export interface WatchSession {
   sessionId: string | number;
   /** The last event id that the reader has; absent for new events only. */
   after?: string | undefined;
+  /** Called once whatever happens from then on will be shown. */
+  follows?: () => void;
 }
 
 const pageSize = 200;
@@ -29,7 +31,7 @@ const longestPatienceMs = 30_000;
 export async function* watchSession(
   ports: Ports,
   caller: Caller,
-  { sessionId: given, after }: WatchSession,
+  { sessionId: given, after, follows }: WatchSession,
   signal: AbortSignal,
 ): AsyncGenerator<SessionEvent> {
   const { tenantId } = callerOfSession(caller, given);
@@ -42,7 +44,9 @@ export async function* watchSession(
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
     return session.lastEventId;
   };
+  if (signal.aborted) return;
   const lastEventId = await findLast();
+  if (signal.aborted) return;
   const find = (range: { after: EventId; upTo: EventId }) =>
     ports.database.transact(tenantId, (db) => eventStore(db).list(sessionId, { ...range, limit: pageSize }));
   const sequence = eventSequence(start ?? lastEventId, lastEventId, find);
@@ -63,6 +67,7 @@ export async function* watchSession(
       yield* sequence.catchUp(lastEventId);
     }
     const tail = await ports.eventLog.tail(stream, { after: cursor }, ending);
+    follows?.();
     yield* follow(ports, sequence, tail, findLast, ending);
   } finally {
     over.abort();

@@ -43,6 +43,22 @@ test('a stream that is cut in a turn and resumed shows every piece once', async 
   t.deepEqual(late.events, whole.events);
 });
 
+test('a watcher is told when it will see whatever comes; one who has left is looked up for nothing', async (t) => {
+  const { app } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), start);
+  const over = new AbortController();
+  const told = Promise.withResolvers<void>();
+  const watched = app.watchSession(inTenant(1), { sessionId: id, follows: told.resolve }, over.signal);
+  const first = watched.next();
+  await told.promise;
+  await app.endSession(inTenant(1), String(id));
+  const { value } = await first;
+  t.true(value && isStatus(value));
+  over.abort();
+  const unknown = app.watchSession(inTenant(1), { sessionId: id + 1, follows: () => t.fail() }, over.signal);
+  t.deepEqual(await unknown.next(), { done: true, value: undefined });
+});
+
 test('without a place to begin a watcher sees what comes from now on', async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), { ...start, agentId: 2 });

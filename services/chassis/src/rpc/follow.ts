@@ -1,4 +1,5 @@
 import { aborted } from 'node:util';
+import type { CallContext } from 'nice-grpc-common';
 import { badRequest, unavailable } from '../errors.ts';
 
 /** How long a server may take to end a stream that was left, before the call is cancelled. */
@@ -76,6 +77,15 @@ async function endOf(responses: AsyncIterator<unknown>, cut: AbortController): P
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * At the server of such a method: tells the reader, by the header of the answer, that whatever happens from now on will reach it.
+ * There may be nothing to answer for long.
+ */
+export function tellFollowing({ header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>): void {
+  header.set('parley-following', '1'); // an empty header would wait for the first response
+  sendHeader();
 }
 
 /**

@@ -2188,6 +2188,7 @@ export const SessionServiceDefinition = {
      * The same for those who come and go by the thousand: the first request says what is followed, and who ends the requests
      * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
      * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
+     * The header of the answer comes with the first event, or as soon as every event from then on will come.
      */
     followSession: {
       name: "FollowSession",
@@ -2249,6 +2250,7 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
    * The same for those who come and go by the thousand: the first request says what is followed, and who ends the requests
    * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
    * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
+   * The header of the answer comes with the first event, or as soon as every event from then on will come.
    */
   followSession(
     request: AsyncIterable<FollowSessionRequest>,
@@ -2293,6 +2295,7 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
    * The same for those who come and go by the thousand: the first request says what is followed, and who ends the requests
    * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
    * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
+   * The header of the answer comes with the first event, or as soon as every event from then on will come.
    */
   followSession(
     request: AsyncIterable<DeepPartial<FollowSessionRequest>>,

@@ -1,0 +1,40 @@
+import { fairQueue } from '@parley/chassis/fair-queue';
+import test from 'ava';
+import { takeTurn } from './turns.ts';
+
+const parties = { address: 'a' };
+const setup = () => fairQueue({ underWay: 1, shares: { address: { waiting: 1 } } });
+
+test('a turn that does not come in time is given up as unavailable, and waits no more', async (t) => {
+  const queue = setup();
+  await takeTurn(queue, parties, { withinMs: 60_000 });
+  await t.throwsAsync(takeTurn(queue, parties, { withinMs: 1 }), { message: /Too many requests/u });
+  t.is(queue.waiting, 0);
+});
+
+test('who leaves waits no more, and who has left takes no turn', async (t) => {
+  const queue = setup();
+  const end = await takeTurn(queue, parties, { withinMs: 60_000 });
+  const leaving = new AbortController();
+  const waiting = takeTurn(queue, parties, { withinMs: 60_000, signal: leaving.signal });
+  t.is(queue.waiting, 1);
+  leaving.abort();
+  await t.throwsAsync(waiting, { name: 'AbortError' });
+  t.is(queue.waiting, 0);
+  end();
+  await t.throwsAsync(takeTurn(queue, parties, { withinMs: 60_000, signal: leaving.signal }), { name: 'AbortError' });
+  t.is(queue.known, 0);
+});
+
+test('one more than may wait is refused, unless it is a part of what has begun', async (t) => {
+  const queue = setup();
+  const end = await takeTurn(queue, parties, { withinMs: 60_000 });
+  const second = takeTurn(queue, parties, { withinMs: 60_000 });
+  const refused = await t.throwsAsync(takeTurn(queue, parties, { withinMs: 60_000 }));
+  t.like(refused, { kind: 'tooManyRequests' });
+  const begun = takeTurn(queue, parties, { withinMs: 60_000, begun: true });
+  end();
+  (await second)();
+  (await begun)();
+  t.is(queue.known, 0);
+});

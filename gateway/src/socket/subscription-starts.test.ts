@@ -1,0 +1,66 @@
+import { setImmediate as tick } from 'node:timers/promises';
+import type { Caller } from '@parley/chassis/caller';
+import { eventually } from '@parley/chassis/testing/eventually';
+import test from 'ava';
+import { subscriptionStarts } from './subscription-starts.ts';
+
+const never = new AbortController().signal;
+const limits = { shares: { address: { underWay: 2, waiting: 1 }, tenant: { underWay: 3, waiting: 2 } } };
+const from = (ip: string, tenantId = 1): Caller => ({ kind: 'user', tenantId, ip, requestId: 'r-1' });
+
+/** Who has begun, in order. */
+function setup(longestMs = 60_000) {
+  const starts = subscriptionStarts({ limits, timeoutMs: 60_000, longestMs });
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  async function begin(name: string, caller: Caller, signal = never) {
+    const end = await starts.begin(caller, signal);
+    begun.push(name);
+    ends.set(name, end);
+  }
+  return { starts, begun, begin, end: (name: string) => ends.get(name)?.() };
+}
+
+test('a client has so many subscriptions beginning, wherever in its network it is, and one more than may wait is refused', async (t) => {
+  const { starts, begun, begin, end } = setup();
+  for (const name of ['a1', 'a2', 'a3']) void begin(name, from(`2001:db8::${name}`));
+  t.like(await t.throwsAsync(begin('a4', from('2001:db8::4'))), { kind: 'tooManyRequests' });
+  await begin('b', from('192.0.2.1'));
+  t.deepEqual(begun, ['a1', 'a2', 'b']);
+  t.is(starts.waiting, 1);
+  end('a1');
+  await tick();
+  t.deepEqual(begun, ['a1', 'a2', 'b', 'a3']);
+});
+
+test('a tenant has so many over all of its clients, and those of others begin', async (t) => {
+  const { begun, begin, end } = setup();
+  const all = [1, 2, 3, 4, 5].map((n) => begin(`a${n}`, from(`192.0.2.${n}`)));
+  t.like(await t.throwsAsync(begin('a6', from('192.0.2.6'))), { kind: 'tooManyRequests' });
+  await begin('b', from('192.0.2.1', 2));
+  t.deepEqual(begun, ['a1', 'a2', 'a3', 'b']);
+  end('a1');
+  end('a2');
+  await Promise.all(all);
+});
+
+test('one that is left while it waits never begins', async (t) => {
+  const { starts, begun, begin, end } = setup();
+  await begin('a1', from('192.0.2.1'));
+  await begin('a2', from('192.0.2.1'));
+  const leaving = new AbortController();
+  const left = begin('a3', from('192.0.2.1'), leaving.signal);
+  leaving.abort();
+  await t.throwsAsync(left, { name: 'AbortError' });
+  t.is(starts.waiting, 0);
+  end('a1');
+  await begin('a4', from('192.0.2.1'));
+  t.deepEqual(begun, ['a1', 'a2', 'a4']);
+});
+
+test('one of which nobody says that it has begun keeps the next waiting for a moment only', async (t) => {
+  const { begun, begin } = setup(1);
+  for (const name of ['a1', 'a2', 'a3']) void begin(name, from('192.0.2.1'));
+  await eventually('all have begun', () => begun.length === 3);
+  t.pass();
+});
