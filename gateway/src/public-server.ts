@@ -17,6 +17,7 @@ import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/
 import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
 import { createAuthenticate, createOwnerOf, type Origin } from './credentials/authenticate.ts';
+import { credentialCalls } from './credentials/credential-calls.ts';
 import { createStanding } from './credentials/standing.ts';
 import { createDocuments } from './graph/documents.ts';
 import { readFieldRules } from './graph/field-rules.ts';
@@ -65,6 +66,12 @@ export function publicServer({ config, around, identity, session, metrics, log }
     'Calls to subgraphs that wait for their turn, because their client, their tenant or all have as many under way as may',
     () => supergraph?.waiting() ?? 0,
   );
+  const calls = credentialCalls(subgraphCalls);
+  metrics.gauge(
+    'parley_credential_checks_waiting',
+    'Questions about credentials that wait for their turn, because their client or all have as many under way as may',
+    () => calls.waiting,
+  );
   const starts = subscriptionStarts({ ...config.subscriptionStarts, timeoutMs: subgraphTimeoutMs });
   metrics.gauge(
     'parley_subscriptions_waiting',
@@ -87,8 +94,8 @@ export function publicServer({ config, around, identity, session, metrics, log }
     const rules = readFieldRules(made.sdl);
     const tokens = accessTokens(identity, config.publicUrl);
     const sessionTokens = createSessionTokens(config.avatarTokenKeys);
-    const standing = createStanding({ identity, session });
-    const credentials = { rules, accessTokens: tokens, sessionTokens, standing, identity };
+    const standing = createStanding({ identity, session, calls });
+    const credentials = { rules, accessTokens: tokens, sessionTokens, standing, identity, calls };
     const authenticate = createAuthenticate(credentials);
 
     const clientIp = clientAddress(config.trustedProxies);

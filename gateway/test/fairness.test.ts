@@ -1,5 +1,6 @@
 import { type ClientRequest, request, type ServerResponse } from 'node:http';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { codesOf, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { rawServer } from './support/raw-server.ts';
@@ -144,4 +145,34 @@ test('who is gone is asked for no more: what waits never begins, what is under w
   await answerAllUntil(next.over);
   t.is(next.counts.ok, 1);
   t.is(seen.calls, 2, 'what waited has not run');
+});
+
+test("questions about a client's credentials wait for each other and for nobody else's; one more than may wait is refused", async (t) => {
+  const { ask, identity } = await gatewayMesh(t, {
+    env: {
+      TRUSTED_PROXIES: '127.0.0.1',
+      GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '2',
+      GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: '3',
+    },
+    resolvers: { agent: { Query: { agentCount: () => 2 } } },
+  });
+  const gate = createGate();
+  identity.beforeSignIn = gate.pass;
+  const codes: unknown[] = [];
+  const guesses = Array.from({ length: 9 }, async (_, n) => {
+    const token = await identity.key.token(`gone-${n}`);
+    codes.push(...codesOf(await ask(query, { token, headers: from('10.0.0.1') })));
+  });
+  await eventually('those that are too many are refused', () => codes.length === 4);
+  t.deepEqual(new Set(codes), new Set(['TOO_MANY_REQUESTS']));
+  const asked = () => identity.asked.filter((question) => question.startsWith('signIn ')).length;
+  t.is(asked(), 2);
+
+  identity.beforeSignIn = async () => undefined;
+  const stranger = await ask(query, { token: await identity.signIn('s-1'), headers: from('10.0.0.2') });
+  t.deepEqual(stranger.data, { agentCount: 2 });
+  t.is(asked(), 3, 'none of the others was asked meanwhile');
+  gate.open();
+  await Promise.all(guesses);
+  t.deepEqual(codes.slice(4), Array(5).fill('UNAUTHENTICATED'));
 });

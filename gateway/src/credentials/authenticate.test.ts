@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { notFound, unauthenticated, unavailable } from '@parley/chassis/errors';
 import type { RpcClient } from '@parley/chassis/rpc/client';
 import { createSessionTokens } from '@parley/chassis/session-token';
+import { createGate } from '@parley/chassis/testing/gate';
 import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
 import test from 'ava';
 import type { FieldRules } from '../graph/field-rules.ts';
 import { createAuthenticate, createOwnerOf } from './authenticate.ts';
+import { credentialCalls } from './credential-calls.ts';
 
 const origin = { ip: '192.0.2.1', requestId: 'r-1' };
 const rules: FieldRules = new Map([
@@ -20,7 +22,9 @@ const fields = (...names: string[]) => names.map((name) => ({ type: 'Query' as c
 
 const sessionTokens = createSessionTokens([{ id: 'k', key: Buffer.alloc(32, 1) }]);
 
-function setup(apiKey: () => ResolveApiKeyResponse, limitedReason = '') {
+const unlimited = { shares: { address: {}, tenant: {} } };
+
+function setup(apiKey: () => ResolveApiKeyResponse, limitedReason = '', calls = credentialCalls(unlimited)) {
   const asked: string[] = [];
   const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {
     async resolveApiKey({ keySha256 }) {
@@ -53,6 +57,7 @@ function setup(apiKey: () => ResolveApiKeyResponse, limitedReason = '') {
       tenant: async () => ({ suspended: false, deleted: false }),
     },
     identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
+    calls,
   };
   return { authenticate: createAuthenticate(ports), ownerOf: createOwnerOf(ports), asked };
 }
@@ -134,4 +139,20 @@ test('public fields beside it neither help nor harm a limited sign-in', async (t
   const shown = () => ({ bearer: 'good' });
   t.is((await authenticate(fields('open', 'getAuthProfile'), shown(), origin)).kind, 'user');
   t.like(await t.throwsAsync(authenticate(fields('open', 'jwt'), shown(), origin)), { reason: 'TWO_FACTOR_REQUIRED' });
+});
+
+test('however many calls of its client wait, a socket is looked at, and what has begun goes on', async (t) => {
+  const calls = credentialCalls({ shares: { address: { underWay: 1, waiting: 0 }, tenant: {} } });
+  const { authenticate, ownerOf } = setup(live, '', calls);
+  const gate = createGate();
+  const first = calls.inTurn(origin, gate.pass);
+  const key = { apiKey: 'sk_1' };
+  t.like(await t.throwsAsync(authenticate(fields('key'), key, origin)), { kind: 'tooManyRequests' });
+  const looked = ownerOf(key, origin);
+  const begun = authenticate(fields('key'), key, origin, true);
+  t.is(calls.waiting, 2);
+  gate.open();
+  await first;
+  t.like(await looked, { caller: { apiKeyId: 5 }, over: false });
+  t.like(await begun, { apiKeyId: 5 });
 });

@@ -7,9 +7,10 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { CredentialKind, FieldRules } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';
+import type { CredentialCalls } from './credential-calls.ts';
 import { openWhileLimited, openWhileSuspended } from './open-fields.ts';
 import type { Presented } from './presented.ts';
-import { noSession, type SessionKey, type Standing } from './standing.ts';
+import { noSession, type SessionKey, type Standing, type StandingAsker } from './standing.ts';
 
 export interface Origin {
   ip: string;
@@ -21,9 +22,10 @@ export interface Authenticate {
   /**
    * The caller of an operation that selects these root fields. One refused field refuses the whole operation. Credentials are
    * looked at only when a field needs one.
-   * @throws DomainError `unauthenticated` or `forbidden`.
+   * @param begun a part of the operation has run: it is not refused for how many calls of its client wait.
+   * @throws DomainError `unauthenticated` or `forbidden`; as `CredentialCalls`.
    */
-  (fields: RootField[], presented: Presented, origin: Origin): Promise<Caller>;
+  (fields: RootField[], presented: Presented, origin: Origin, begun?: boolean): Promise<Caller>;
 }
 
 export interface CredentialPorts {
@@ -32,10 +34,11 @@ export interface CredentialPorts {
   sessionTokens: Pick<SessionTokens, 'verify'>;
   standing: Standing;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
+  calls: CredentialCalls;
 }
 
 export function createAuthenticate(ports: CredentialPorts): Authenticate {
-  return async (fields, presented, origin) => {
+  return async (fields, presented, origin, begun = false) => {
     const closed = fields.flatMap((field) => {
       const rule = ports.rules.get(`${field.type}.${field.name}`);
       if (!rule) throw unauthenticated(); // not in the supergraph: validation has refused it before
@@ -46,8 +49,9 @@ export function createAuthenticate(ports: CredentialPorts): Authenticate {
     const [kind] = kindsShown(presented).filter((shown) => closed.every(({ by }) => by.includes(shown)));
     if (kind === undefined) throw unauthenticated();
     const asked = closed.map(({ field }) => field);
-    if (kind === 'JWT') return userCaller(ports, presented, origin, asked);
-    return kind === 'API_KEY' ? apiKeyCaller(ports, presented, origin) : sessionCaller(ports, presented, origin);
+    const shown = { presented, origin, begun };
+    if (kind === 'JWT') return userCaller(ports, shown, asked);
+    return kind === 'API_KEY' ? apiKeyCaller(ports, shown) : sessionCaller(ports, shown);
   };
 }
 
@@ -66,18 +70,31 @@ export interface SocketOwner {
 export function createOwnerOf(ports: CredentialPorts) {
   const any: RootField[] = [{ type: 'Subscription', name: '' }];
 
-  async function ownerBy(kind: CredentialKind, presented: Presented, origin: Origin): Promise<SocketOwner> {
-    if (kind === 'JWT') return { caller: await userCaller(ports, presented, origin, any), over: false };
-    if (kind === 'API_KEY') return { caller: await apiKeyCaller(ports, presented, origin), over: false };
-    const caller = await sessionCaller(ports, presented, origin);
-    const status = await ports.standing.session(caller, origin.requestId);
+  async function ownerBy(kind: CredentialKind, shown: Shown): Promise<SocketOwner> {
+    if (kind === 'JWT') return { caller: await userCaller(ports, shown, any), over: false };
+    if (kind === 'API_KEY') return { caller: await apiKeyCaller(ports, shown), over: false };
+    const caller = await sessionCaller(ports, shown);
+    const status = await ports.standing.session(caller, askerOf(shown));
     return { caller, over: status !== 'ACTIVE' };
   }
 
   return async (presented: Presented, origin: Origin): Promise<SocketOwner | undefined> => {
-    const [first, ...others] = await Promise.all(kindsShown(presented).map((kind) => ownerBy(kind, presented, origin)));
+    // A client has only so many sockets, and one that is not looked at would outlive its credential.
+    const shown = { presented, origin, begun: true };
+    const [first, ...others] = await Promise.all(kindsShown(presented).map((kind) => ownerBy(kind, shown)));
     return first && { ...first, over: [first, ...others].some(({ over }) => over) };
   };
+}
+
+/** What is shown, and by whom. */
+interface Shown {
+  presented: Presented;
+  origin: Origin;
+  begun: boolean;
+}
+
+function askerOf({ origin: { ip, requestId }, begun }: Shown): StandingAsker {
+  return { ip, requestId, begun };
 }
 
 function kindsShown({ bearer, apiKey }: Presented): CredentialKind[] {
@@ -87,15 +104,11 @@ function kindsShown({ bearer, apiKey }: Presented): CredentialKind[] {
   return kinds;
 }
 
-async function userCaller(
-  ports: CredentialPorts,
-  presented: Presented,
-  origin: Origin,
-  fields: RootField[],
-): Promise<Caller> {
+async function userCaller(ports: CredentialPorts, shown: Shown, fields: RootField[]): Promise<Caller> {
+  const { presented, origin } = shown;
   presented.verified ??= await ports.accessTokens.verify(presented.bearer ?? '');
   const { signInId } = presented.verified;
-  const signIn = await ports.standing.signIn(signInId, origin.requestId);
+  const signIn = await ports.standing.signIn(signInId, askerOf(shown));
   if (signIn.userSuspended) throw forbidden('This account is suspended', 'USER_SUSPENDED');
   if (signIn.limitedReason && !fields.every(openWhileLimited)) {
     throw forbidden('This sign-in is not complete yet', signIn.limitedReason);
@@ -115,33 +128,35 @@ async function userCaller(
  * A token of a session that has ended still says whose it is: what may be done with an ended session is for the operation to
  * say. One of a session that is not there, or whose tenant is gone, is worth nothing.
  */
-async function sessionCaller(
-  ports: CredentialPorts,
-  presented: Presented,
-  origin: Origin,
-): Promise<Caller & SessionKey> {
+async function sessionCaller(ports: CredentialPorts, shown: Shown): Promise<Caller & SessionKey> {
+  const { presented, origin } = shown;
   const claims = presented.session ?? ports.sessionTokens.verify(presented.bearer, 'session');
   const { tenantId, sessionId } = claims;
   if (presented.session && !(Date.now() < claims.expiresAt.getTime())) throw noSession();
   presented.session = claims;
   const [tenant] = await Promise.all([
-    ports.standing.tenant(tenantId, origin.requestId),
-    ports.standing.session({ tenantId, sessionId }, origin.requestId),
+    ports.standing.tenant(tenantId, askerOf(shown)),
+    ports.standing.session({ tenantId, sessionId }, askerOf(shown)),
   ]);
   if (tenant.deleted) throw noSession();
   if (tenant.suspended) throw tenantSuspended();
   return { kind: 'session', tenantId, sessionId, ...origin };
 }
 
-async function apiKeyCaller(ports: CredentialPorts, { apiKey = '' }: Presented, origin: Origin): Promise<Caller> {
+async function apiKeyCaller(ports: CredentialPorts, shown: Shown): Promise<Caller> {
+  const { presented, origin } = shown;
   const caller = serviceCaller('gateway', null, origin.requestId);
-  const keySha256 = createHash('sha256').update(apiKey).digest();
+  const keySha256 = createHash('sha256')
+    .update(presented.apiKey ?? '')
+    .digest();
   try {
     const {
       apiKeyId,
       tenantId,
       tenantSuspended: suspended,
-    } = await ports.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] });
+    } = await ports.calls.inTurn(askerOf(shown), () =>
+      ports.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] }),
+    );
     if (suspended) throw tenantSuspended();
     return { kind: 'apiKey', apiKeyId, tenantId, ...origin };
   } catch (error) {

@@ -5,6 +5,8 @@ const rememberMs = 1_000;
 
 /** Answers of a neighbour, each at most a second old and asked for once, however many want it. */
 export interface Remembered<Value> {
+  /** What is known, or on its way; undefined where it has to be asked for. */
+  find(key: string): Promise<Value> | undefined;
   /** @throws what asking threw; that is not remembered. */
   get(key: string, ask: () => Promise<Value>): Promise<Value>;
   /** Takes an answer that is on its way in place of the one before. */
@@ -40,6 +42,7 @@ export function remembered<Value>(): Remembered<Value> {
   }
 
   return {
+    find: (key) => cache.get(key)?.asked,
     get(key, ask) {
       const known = cache.get(key);
       if (known) return known.asked;

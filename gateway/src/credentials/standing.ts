@@ -8,16 +8,18 @@ import type {
   ResolveSignInResponse,
 } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { Origin } from './authenticate.ts';
+import type { Asker, CredentialCalls } from './credential-calls.ts';
 import { type Remembered, remembered } from './remembered.ts';
 
 /** What stands behind credentials now, at most a second old. */
 export interface Standing {
-  /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown. */
-  signIn(signInId: string, requestId: string): Promise<ResolveSignInResponse>;
-  /** The contract's SessionStatus. @throws DomainError `unauthenticated` when the tenant has no such session. */
-  session(session: SessionKey, requestId: string): Promise<string>;
-  /** @throws DomainError `unauthenticated` when there is no such tenant. */
-  tenant(tenantId: number, requestId: string): Promise<TenantStanding>;
+  /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown; as `CredentialCalls`. */
+  signIn(signInId: string, asker: StandingAsker): Promise<ResolveSignInResponse>;
+  /** The contract's SessionStatus. @throws DomainError `unauthenticated` when the tenant has no such session; as `CredentialCalls`. */
+  session(session: SessionKey, asker: StandingAsker): Promise<string>;
+  /** @throws DomainError `unauthenticated` when there is no such tenant; as `CredentialCalls`. */
+  tenant(tenantId: number, asker: StandingAsker): Promise<TenantStanding>;
   /** Asks anew what stands behind all of these, together rather than one by one. */
   renew(callers: Iterable<Caller>, requestId: string): void;
   /** Forgets what a change concerns, undefined everything: whoever asks for that next asks the neighbours. */
@@ -29,17 +31,20 @@ export interface SessionKey {
   sessionId: number;
 }
 
+export type StandingAsker = Asker & Pick<Origin, 'requestId'>;
+
 export type TenantStanding = Pick<GetTenantResponse, 'suspended' | 'deleted'>;
 
 export interface StandingPorts {
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
+  calls: CredentialCalls;
 }
 
 /** What the neighbours take at once. */
 const mostAtOnce = 1_000;
 
-export function createStanding({ identity, session }: StandingPorts): Standing {
+export function createStanding({ identity, session, calls }: StandingPorts): Standing {
   const signIns = remembered<ResolveSignInResponse>();
   const sessions = remembered<string>();
   const tenants = remembered<TenantStanding>();
@@ -76,15 +81,25 @@ export function createStanding({ identity, session }: StandingPorts): Standing {
     }
   }
 
+  /** What is remembered, or asked when it is the asker's turn: whoever else wants the same waits for no turn but their own. */
+  function known<Value>(
+    answers: Remembered<Value>,
+    key: string,
+    asker: Asker,
+    ask: () => Promise<Value>,
+  ): Promise<Value> {
+    return answers.find(key) ?? calls.inTurn(asker, () => answers.get(key, ask));
+  }
+
   return {
-    signIn: (signInId, requestId) => signIns.get(signInId, () => askSignIn(signInId, requestId)),
-    session: (key, requestId) =>
-      sessions.get(keyOf(key), async () => {
-        const status = (await askSessions(key.tenantId, [key.sessionId], requestId)).get(keyOf(key));
+    signIn: (signInId, asker) => known(signIns, signInId, asker, () => askSignIn(signInId, asker.requestId)),
+    session: (key, asker) =>
+      known(sessions, keyOf(key), asker, async () => {
+        const status = (await askSessions(key.tenantId, [key.sessionId], asker.requestId)).get(keyOf(key));
         if (status === undefined) throw noSession();
         return status;
       }),
-    tenant: (tenantId, requestId) => tenants.get(String(tenantId), () => askTenant(tenantId, requestId)),
+    tenant: (tenantId, asker) => known(tenants, String(tenantId), asker, () => askTenant(tenantId, asker.requestId)),
 
     renew(callers, requestId) {
       const signInIds = new Set<string>();

@@ -98,11 +98,12 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             throw wrong;
           }
           const { ip = '', requestId } = contextValue.caller;
-          const ask = (asked: RootField[]) => authenticate(asked, contextValue.presented, { ip, requestId });
+          const { presented } = contextValue;
           try {
-            contextValue.caller = await ask(fields);
+            contextValue.caller = await authenticate(fields, presented, { ip, requestId });
             if (fields.some(changesIdentity)) {
               const { caller: first } = contextValue;
+              const ask = (asked: RootField[]) => authenticate(asked, presented, { ip, requestId }, true);
               contextValue.changing = changingCaller({ first, fields, ask, forget });
             }
           } catch (error) {

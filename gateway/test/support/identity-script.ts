@@ -41,6 +41,8 @@ export interface IdentityScript {
   signIns: Map<string, ResolveSignInResponse>;
   /** While true every call fails as unavailable. */
   away: boolean;
+  /** Passed by each question about one sign-in before its answer. */
+  beforeSignIn: () => Promise<void>;
   /** Tenants by id; what is not here is there, and neither suspended nor deleted. */
   tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
   /** What it was asked, in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`. */
@@ -67,6 +69,7 @@ export async function identityScript(): Promise<IdentityScript> {
     signIns: new Map(),
     tenants: new Map(),
     away: false,
+    beforeSignIn: async () => undefined,
     asked: [],
     async signIn(sid, facts = {}) {
       const person = { userId: 1, displayName: 'Ada', tenantId: 1, tenantSuspended: false };
@@ -82,6 +85,7 @@ export async function identityScript(): Promise<IdentityScript> {
       },
       async resolveSignIn({ signInId }) {
         answer(`signIn ${signInId}`);
+        await script.beforeSignIn();
         const found = script.signIns.get(signInId);
         if (!found) throw notFound('SignIn', signInId);
         return found;

@@ -1,0 +1,26 @@
+import { createGate } from '@parley/chassis/testing/gate';
+import test from 'ava';
+import { credentialCalls } from './credential-calls.ts';
+
+const limits = { shares: { address: { underWay: 1, waiting: 1 }, tenant: {} } };
+
+test('calls for one client wait for each other, others go past them, and one more than may wait is refused', async (t) => {
+  const calls = credentialCalls(limits);
+  const gate = createGate();
+  const ip = '192.0.2.1';
+  const first = calls.inTurn({ ip }, () => gate.pass());
+  const second = calls.inTurn({ ip }, async () => 'second');
+  t.like(await t.throwsAsync(calls.inTurn({ ip }, async () => t.fail())), { kind: 'tooManyRequests' });
+  const begun = calls.inTurn({ ip, begun: true }, async () => 'begun');
+  t.is(calls.waiting, 2);
+  t.is(await calls.inTurn({ ip: '192.0.2.2' }, async () => 'other'), 'other');
+  gate.open();
+  await first;
+  t.deepEqual(await Promise.all([second, begun]), ['second', 'begun']);
+});
+
+test('a call that fails gives its place back', async (t) => {
+  const calls = credentialCalls(limits);
+  const ask = () => calls.inTurn({ ip: '2001:db8::1' }, () => Promise.reject(new Error('away')));
+  for (let n = 0; n < 3; n += 1) await t.throwsAsync(ask(), { message: 'away' });
+});

@@ -1,0 +1,33 @@
+import type { RpcClient } from '@parley/chassis/rpc/client';
+import { createGate } from '@parley/chassis/testing/gate';
+import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import test from 'ava';
+import { credentialCalls } from './credential-calls.ts';
+import { createStanding } from './standing.ts';
+
+const flooding = { ip: '192.0.2.1', requestId: 'r-1' };
+const stranger = { ip: '192.0.2.2', requestId: 'r-2' };
+
+test('who asks for what somebody with many questions waits to ask does not wait with them, and it is asked once', async (t) => {
+  const gate = createGate();
+  const asked: string[] = [];
+  const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {
+    async getTenant({ tenantId = 0 }) {
+      asked.push(`tenant ${tenantId}`);
+      if (tenantId === 1) await gate.pass();
+      return { tenantId, plan: 'DEV', suspended: false, deleted: false, llmProviderOverride: '', llmModelOverride: '' };
+    },
+  };
+  const standing = createStanding({
+    identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
+    session: () => t.fail(),
+    calls: credentialCalls({ shares: { address: { underWay: 1, waiting: 2 }, tenant: {} } }),
+  });
+  const many = [1, 2, 2].map((tenantId) => standing.tenant(tenantId, flooding));
+  t.like(await t.throwsAsync(standing.tenant(3, flooding)), { kind: 'tooManyRequests' });
+  t.like(await standing.tenant(2, stranger), { deleted: false });
+  t.like(await standing.tenant(2, flooding), { deleted: false }, 'what is known needs no turn');
+  gate.open();
+  await Promise.all(many);
+  t.deepEqual(asked, ['tenant 1', 'tenant 2']);
+});
