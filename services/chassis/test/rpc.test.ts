@@ -125,6 +125,33 @@ test('a server that stops tells its streams, and ends when they have', async (t)
   t.is(received, 1);
 });
 
+test('a call that a server cuts because it does not end in time is unavailable: another server may do it', async (t) => {
+  const called = createGate();
+  const { session, evaluation, stop } = await serving(
+    t,
+    {
+      async *watchSession() {
+        yield {};
+        await new Promise(() => undefined);
+      },
+      getEvaluation: () => {
+        called.open();
+        return new Promise(() => undefined);
+      },
+    },
+    { drainTimeoutMs: 10 },
+  );
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  await stream.next();
+  const errors = [
+    t.throwsAsync(stream.next()),
+    t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 60_000 })),
+  ];
+  await called.pass();
+  await stop();
+  for (const error of await Promise.all(errors)) t.like(error, { kind: 'unavailable', reason: undefined });
+});
+
 test('a peer that says nothing any more ends the streams to it, and is found again', async (t) => {
   const handler = async function* () {
     yield {};

@@ -6,6 +6,14 @@ import { errorTable, internalMessage } from '../error-table.ts';
 import { DomainError, type ErrorKind, unavailable } from '../errors.ts';
 import { errorDomain } from './server-errors.ts';
 
+/** A call that did not come to an end at its server, so that it may be made again where that is safe. */
+const unanswered = new Set([
+  Status.UNAVAILABLE,
+  Status.DEADLINE_EXCEEDED,
+  // Not by us, whose own cancellation is an AbortError: a server that stops cuts what has not ended in time.
+  Status.CANCELLED,
+]);
+
 export interface PassOn {
   /**
    * The kinds of error that the use case can answer for and wants to see as they are. `unavailable` always passes; every
@@ -24,7 +32,7 @@ export function clientErrors(service: string) {
       return yield* call.next(call.request, options);
     } catch (error) {
       if (isAbortError(error) || !(error instanceof ClientError)) throw error;
-      if (error.code === Status.UNAVAILABLE || error.code === Status.DEADLINE_EXCEEDED) {
+      if (unanswered.has(error.code)) {
         throw new DomainError('unavailable', `${service} is not available`, {
           cause: error,
           reason: detailsOf(error).reason,

@@ -20,9 +20,14 @@ type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionSe
 
 /**
  * A server of the mesh with these handlers, and a client of each of its services over a connection of its own.
- * @param overLine Makes the clients' connections go over a line that the test can hold, and that they give up after a second.
+ * @param options.overLine Makes the clients' connections go over a line that the test can hold, and that they give up after a second.
+ * @param options.drainTimeoutMs How long open calls may take to end when the server stops.
  */
-export async function serving(t: ExecutionContext, handlers: Handlers, { overLine = false } = {}) {
+export async function serving(
+  t: ExecutionContext,
+  handlers: Handlers,
+  { overLine = false, drainTimeoutMs = 2_000 } = {},
+) {
   const callers = createCallers(randomBytes(32));
   let address = '';
   const unused = () => Promise.reject(new Error('not part of this test'));
@@ -32,7 +37,7 @@ export async function serving(t: ExecutionContext, handlers: Handlers, { overLin
     callers,
     log,
     metrics: createMetrics('it'),
-    drainTimeoutMs: 2_000,
+    drainTimeoutMs,
     services: (grpc) => {
       grpc.add(EvaluationServiceDefinition, { getEvaluation: handlers.getEvaluation ?? unused });
       grpc.add(SessionServiceDefinition, {
