@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { conflict, DomainError, forbidden, invalid, notFound, unavailable } from '@parley/chassis/errors';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
@@ -126,6 +127,35 @@ test('a subgraph that hangs up is unavailable, and the gateway lives', async (t)
   const answer = await ask(count, { token });
   t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
   t.notRegex(answer.text, /socket|127/);
+});
+
+test('a query whose idle connections a stopping subgraph closes is sent again, a mutation is not', async (t) => {
+  let isStopping = false;
+  const asked: string[] = [];
+  const served = new WeakSet<Socket>();
+  const agent = await rawServer(t, async (request, response) => {
+    const { query }: { query: string } = JSON.parse((await request.toArray()).join(''));
+    const [operation = ''] = /^\w+/u.exec(query) ?? [];
+    asked.push(operation);
+    // To who sends it that is the same as a close on the way.
+    if (isStopping && served.has(request.socket)) return void request.socket.destroy();
+    served.add(request.socket);
+    response.setHeader('content-type', 'application/json');
+    response.end(`{"data":{"${operation === 'mutation' ? 'deleteAgent' : 'agentCount'}":7}}`);
+  });
+  const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
+  const token = await identity.signIn('s-1');
+  await Promise.all([ask(count, { token }), ask(count, { token })]); // two connections
+  asked.length = 0;
+  isStopping = true;
+  const answer = await ask(count, { token });
+  t.deepEqual(answer.data, { agentCount: 7 });
+  t.true(asked.length > 1);
+
+  asked.length = 0;
+  const [mutation] = (await ask('mutation { deleteAgent(id: 9) }', { token })).errors ?? [];
+  t.like(mutation, { extensions: { code: 'UNAVAILABLE' } });
+  t.deepEqual(asked, ['mutation']);
 });
 
 test('a subgraph that hangs up in the middle of its answer is unavailable', async (t) => {

@@ -4,6 +4,7 @@ import {
   type FragmentDefinitionNode,
   Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
   parse,
   print,
   type SelectionNode,
@@ -40,6 +41,11 @@ export function mutationsApart(query: string): RequestPart[] {
 export function fieldsAsked(query: string): RootField[] {
   const document = parse(query);
   return fieldsOf(document, operationOf(document));
+}
+
+/** Whether a request to a subgraph only reads, so that it may be sent again. */
+export function isQuery(query: string): boolean {
+  return operationOf(parse(query)).operation === OperationTypeNode.QUERY;
 }
 
 /** Each field by itself, within whatever may leave it out. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
 import { context as otel, propagation } from '@opentelemetry/api';
 import { answerTooLarge } from '@parley/chassis/answer-budget';
@@ -9,7 +10,7 @@ import type { Logger } from '@parley/chassis/log';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import type { AnswerRest, GatewayContext } from './gateway-context.ts';
-import { fieldsAsked, mutationsApart } from './mutations-apart.ts';
+import { fieldsAsked, isQuery, mutationsApart } from './mutations-apart.ts';
 import type { RootField } from './root-fields.ts';
 
 export interface SubgraphSourceOptions {
@@ -31,6 +32,9 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   readonly waiting: number;
   close(): Promise<void>;
 }
+
+/** How often a query is sent at most whose connection is closed before its answer. */
+const sendings = 3;
 
 export function subgraphSource({
   unit,
@@ -92,7 +96,7 @@ export function subgraphSource({
     };
     propagation.inject(otel.active(), headers);
     const body = JSON.stringify({ query, variables, operationName });
-    const response = await pool.request({ method: 'POST', path: '/', headers, body, signal });
+    const response = await post({ query, headers, body, signal });
     if (response.statusCode !== 200) {
       await response.body.dump();
       throw new DomainError('internal', `${unit} answered ${response.statusCode}`);
@@ -100,6 +104,22 @@ export function subgraphSource({
     const answer = await readWithin(context.answer, response);
     if (!isGraphAnswer(answer)) throw new DomainError('internal', `${unit} answered what is no GraphQL result`);
     return answer;
+  }
+
+  /**
+   * A server that stops closes connections that are idle, perhaps at the moment that one of them takes a request. A query is then
+   * sent again, to whoever serves by now; of a mutation nobody can tell whether it was done.
+   */
+  async function post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
+    for (let nth = 1; ; nth += 1) {
+      try {
+        return await pool.request({ ...message, method: 'POST', path: '/' });
+      } catch (error) {
+        if (nth === sendings || !isClosed(error) || !isQuery(query)) throw error;
+        // The others that it has closed are told apart by then.
+        await nextTurn(undefined, { signal: message.signal });
+      }
+    }
   }
 
   /** Mutations of identity one by one, each for whoever the caller is by then; none after one that is refused. */
@@ -132,6 +152,14 @@ export function subgraphSource({
     },
     close: () => pool.close(),
   };
+}
+
+/** A request to a subgraph as it is sent. */
+interface Message {
+  query: string;
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
 }
 
 type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
@@ -170,6 +198,13 @@ function isGraphAnswer(answer: unknown): answer is GraphAnswer {
   const { data, errors }: { data?: unknown; errors?: unknown } = answer;
   return typeof data === 'object' ? errors === undefined || Array.isArray(errors) : Array.isArray(errors);
 }
+
+/** Whether a connection was closed under a request that nothing was answered to yet. */
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && closedCodes.has(error.code);
+}
+
+const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 function asDomainError(unit: string, error: unknown): DomainError {
   if (error instanceof DomainError) return error;
