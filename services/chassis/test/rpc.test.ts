@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { setImmediate as tick } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as tick } from 'node:timers/promises';
 import type { Caller } from '@parley/chassis/caller';
 import { DomainError, invalid, notFound } from '@parley/chassis/errors';
 import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate, type Gate } from '@parley/chassis/testing/gate';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import test from 'ava';
 import { createChannel, createClient } from 'nice-grpc';
@@ -123,6 +123,47 @@ test('a server that stops tells its streams, and ends when they have', async (t)
   await stop();
   await reading;
   t.is(received, 1);
+});
+
+/** A stream of which the second piece comes when its server stops, and the end at `gate`. */
+const saysItIsStopping = (gate: Gate) =>
+  async function* (_request: unknown, { draining }: { draining: AbortSignal }) {
+    yield {};
+    if (!draining.aborted) await once(draining, 'abort');
+    yield {};
+    await gate.pass();
+  };
+
+test('a stream from a server that stops is read to its end, also where that is long after the next look at the peer', async (t) => {
+  const silenceTimeoutMs = 2_000;
+  const gate = createGate();
+  const { session, stop } = await serving(
+    t,
+    { watchSession: saysItIsStopping(gate) },
+    { silenceTimeoutMs, drainTimeoutMs: 60_000 },
+  );
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  await stream.next();
+  const stopped = stop();
+  await stream.next(); // which comes after the connection was told to end
+  const end = stream.next();
+  // The time is what is tested: the peer is asked after half of it, and given up after all of it where it does not answer.
+  await Promise.race([end, delay(1.25 * silenceTimeoutMs)]);
+  gate.open();
+  t.like(await end, { done: true });
+  await stopped;
+});
+
+test('a peer that says nothing any more while it stops ends the streams to it', async (t) => {
+  const handlers = { watchSession: saysItIsStopping(createGate()) };
+  const { session, hold, stop } = await serving(t, handlers, { overLine: true });
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  await stream.next();
+  const stopped = stop();
+  await stream.next();
+  hold();
+  await t.throwsAsync(stream.next(), { message: 'it is not available' });
+  await stopped;
 });
 
 test('a call that a server cuts because it does not end in time is unavailable: another server may do it', async (t) => {

@@ -7,6 +7,7 @@ import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import { NotListeningYetError } from '../surroundings.ts';
 import type { Part } from '../unit.ts';
 import { clientErrors, type PassOn } from './client-errors.ts';
+import { keepDrainingConnections } from './draining-connections.ts';
 import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
@@ -70,6 +71,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
   }
 
   function connect(): RpcClient<Definition> {
+    keepDrainingConnections();
     channel = createChannel(rpcTarget(address()), undefined, {
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,

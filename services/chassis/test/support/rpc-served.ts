@@ -18,15 +18,20 @@ const log = pino({ level: 'silent' });
 
 type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
 
-/**
- * A server of the mesh with these handlers, and a client of each of its services over a connection of its own.
- * @param options.overLine Makes the clients' connections go over a line that the test can hold, and that they give up after a second.
- * @param options.drainTimeoutMs How long open calls may take to end when the server stops.
- */
+interface ServingOptions {
+  /** Makes the clients' connections go over a line that the test can hold. */
+  overLine?: boolean;
+  /** How long open calls may take to end when the server stops. Default 2 s. */
+  drainTimeoutMs?: number;
+  /** How long a silent peer is waited for. Default: over a line 1 s, else what clients have by default. */
+  silenceTimeoutMs?: number;
+}
+
+/** A server of the mesh with these handlers, and a client of each of its services over a connection of its own. */
 export async function serving(
   t: ExecutionContext,
   handlers: Handlers,
-  { overLine = false, drainTimeoutMs = 2_000 } = {},
+  { overLine = false, drainTimeoutMs = 2_000, silenceTimeoutMs = overLine ? 1_000 : undefined }: ServingOptions = {},
 ) {
   const callers = createCallers(randomBytes(32));
   let address = '';
@@ -60,7 +65,7 @@ export async function serving(
     unit: 'it',
     address: () => (line ? `127.0.0.1:${line.port}` : address),
     callers,
-    ...(line && { silenceTimeoutMs: 1_000 }),
+    ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
   };
   const evaluation = rpcClient({ definition: EvaluationServiceDefinition, ...to });
   const session = rpcClient({ definition: SessionServiceDefinition, ...to });
