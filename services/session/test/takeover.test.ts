@@ -8,7 +8,7 @@ import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
-import { createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
+import { asking, createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
 import {
   failureIn,
   inTenant,
@@ -76,6 +76,22 @@ test('a turn whose process dies is finished by another, as a second attempt, and
   const late = watch(t, app, id, { after: '0' });
   await late.until('the reply', isReply);
   t.deepEqual(late.events, watching.events);
+});
+
+test('a turn that a replica of agent gives back before it has said anything is asked of the next', async (t) => {
+  const { app, agent } = await sessionMesh(t, { env });
+  agent.script = async function* () {
+    yield asking(7);
+    if (agent.calls.length === 1) throw unavailable('This replica is stopping');
+    yield text('said whole');
+    yield finished();
+  };
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id);
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  t.is(replyIn(await watching.until('the reply', isReply)).text, 'said whole');
+  t.is(agent.calls.length, 2);
+  t.deepEqual(watching.events.filter(isFailure), []);
 });
 
 test('a turn that is lost three times fails', async (t) => {
