@@ -1,20 +1,4 @@
 // A mesh of its own for each part, since the bench starts and configures what it measures.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import type { EngineName } from '@parley/servers/engine';
-import { root } from '@parley/servers/root';
-import { serverTest } from '@parley/servers/testing/server-test';
+import { partTest } from './testing/part-test.ts';
 
-for (const part of ['logins', 'gateway', 'mesh'] as const) {
-  const engines: EngineName[] = part === 'mesh' ? ['postgres', 'redis', 'kafka'] : [];
-  serverTest(engines, `the bench of ${part} measures all that it names`, async (t) => {
-    t.timeout(300_000); // a whole mesh starts
-    const args = [join(root, 'scripts/src/bench.ts'), '--only', part, '--short', '--rounds', '1', '--json'];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    const { figures, leftOut } = JSON.parse(stdout);
-    t.deepEqual(leftOut, []);
-    t.true(figures.length > 9);
-    for (const { name, value } of figures) t.true(Number.isFinite(value), `${name}: ${value}`);
-  });
-}
+for (const part of ['logins', 'gateway']) partTest(part, []);
