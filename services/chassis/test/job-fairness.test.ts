@@ -10,26 +10,27 @@ import { effectsSchema, kind, type Run, startRunner } from './support/queue.ts';
 /** Beyond those of the tenants that have only blocked jobs. */
 const stranger = 1_000_000;
 
-/** Each of so many tenants gets one running job, held by nobody here, and so many queued behind it. */
+/** Each of so many tenants gets one running job of each of its keys, held by nobody here, and so many queued behind it. */
 async function blockedTenants(
   database: Database,
   tenants: number,
   behind: number,
-  { analyzed = true } = {},
+  { analyzed = true, keys = 1 } = {},
 ): Promise<void> {
   await database.transactShared(async ({ knex }) => {
     await knex.raw(
       `insert into jobs (kind, key, tenant_id, payload, state, attempt, run_at, created_at, lease_owner, lease_token, lease_until)
-       select :kind, 'k' || tenant, tenant, '"held"', 'running', 1, parley_now(), parley_now(),
+       select :kind, tenant || ' ' || key, tenant, '"held"', 'running', 1, parley_now(), parley_now(),
               'elsewhere', gen_random_uuid(), parley_now() + interval '1 hour'
-         from generate_series(1, cast(:tenants as integer)) as tenant`,
-      { kind, tenants },
+         from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:keys as integer)) as key`,
+      { kind, tenants, keys },
     );
     await knex.raw(
       `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
-       select :kind, 'k' || tenant, tenant, '"blocked"', parley_now(), parley_now()
-         from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:behind as integer))`,
-      { kind, tenants, behind },
+       select :kind, tenant || ' ' || key, tenant, '"blocked"', parley_now(), parley_now()
+         from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:keys as integer)) as key,
+              generate_series(1, cast(:behind as integer))`,
+      { kind, tenants, keys, behind },
     );
   });
   if (analyzed) await analyze(database);
@@ -97,6 +98,27 @@ onEveryDatabase(({ test, testSchema }) => {
     const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
     // A deeper index and rows in more places count for something, ten times the rows for nothing.
     t.true(blocks.many < 2 * blocks.few, JSON.stringify(blocks));
+  });
+
+  test('to claim costs the same however many jobs of the same tenants wait behind the running ones', async (t) => {
+    const tenantIds = [1, 2, 3, 4];
+    const blocks: number[] = [];
+    for (const behind of [8, 80]) {
+      const database = await testSchema(t, effectsSchema);
+      await blockedTenants(database, tenantIds.length, behind, { keys: 20 });
+      for (const tenantId of tenantIds) await queue(database, tenantId, 3);
+      await analyze(database);
+      blocks.push(
+        await blocksOf(database, async (store) => {
+          const claim = { owner: 'here', leaseMs: 60_000 };
+          const claimed = await store.claimOfTenants(tenantIds, { limit: 50, share: 2, count: 8 }, claim);
+          const keys = tenantIds.flatMap((tenantId) => [`${tenantId}-1`, `${tenantId}-2`]);
+          t.deepEqual(claimed.map(({ key }) => key).sort(), keys);
+        }),
+      );
+    }
+    const [few = 0, many = 0] = blocks;
+    t.true(many < 2 * few, JSON.stringify(blocks));
   });
 
   test('to find who can run costs the same however many jobs wait for their time', async (t) => {
@@ -179,16 +201,26 @@ onEveryDatabase(({ test, testSchema }) => {
 
 /** How many blocks are touched to list the tenants that have a job to run. */
 function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
-  return database.transactShared(async (db) => {
+  return blocksOf(database, async (store) => t.deepEqual(await store.listTenantsWithRoom(50, 0, 1), [stranger]));
+}
+
+/** How many blocks the statements of this work touch, which is undone. */
+function blocksOf(
+  database: Database,
+  work: (store: ReturnType<typeof jobSearchStore>) => Promise<unknown>,
+): Promise<number> {
+  return database.transactShared(async ({ knex }) => {
     const sent: { sql: string; bindings: string[] }[] = [];
     const listener = (query: { sql: string; bindings: string[] }) => void sent.push(query);
-    db.knex.on('query', listener);
-    t.deepEqual(await jobSearchStore(db.knex, kind).listTenantsWithRoom(50, 0, 1), [stranger]);
-    db.knex.removeListener('query', listener);
+    await knex.raw('savepoint before');
+    knex.on('query', listener);
+    await work(jobSearchStore(knex, kind));
+    knex.removeListener('query', listener);
     let blocks = 0;
     for (const { sql, bindings } of sent) {
+      await knex.raw('rollback to before');
       const statement = `explain (analyze, buffers, format json) ${sql.replaceAll(/\$\d+/g, '?')}`;
-      const { rows } = await db.knex.raw(statement, bindings);
+      const { rows } = await knex.raw(statement, bindings);
       const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
       blocks += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
     }

@@ -43,32 +43,6 @@ const tenantsOfFewSql = `
     order by tenant_id
   ) as tenants`;
 
-/**
- * Where many are due: two walks, one look-up a step, each to the next tenant as soon as a job of one can run. Among the jobs
- * that never had to wait for a time, from the first of a key to that of the next key: a tenant's steps are as many as it has
- * keys that cannot go on, however many jobs wait behind them. Among those that had to, in the order of their times, as far as
- * they are due: what waits for its time costs one step a tenant. They end with the last tenant wanted, since a recursion is
- * read lazily.
- */
-const tenantsOfManySql = `
-  with recursive
-    at_once as (${walkSql({
-      name: 'at_once',
-      of: atOnce,
-      order: 'jobs.tenant_id, jobs.key, jobs.id',
-      next: 'jobs.key > walk.key',
-      due: 'true',
-    })}),
-    delayed as (${walkSql({
-      name: 'delayed',
-      of: afterDelay,
-      order: 'jobs.tenant_id, jobs.run_at, jobs.id',
-      next: '(jobs.run_at, jobs.id) > (walk.run_at, walk.id)',
-      due: 'job.run_at <= (select parley_now())',
-    })}),
-    found as (${roomSql('at_once')} union ${roomSql('delayed')})
-  select tenant_id from found order by tenant_id limit :most`;
-
 interface Walk {
   name: string;
   /** The condition of the index that is walked through. */
@@ -81,21 +55,89 @@ interface Walk {
   due: string;
 }
 
-/** One statement's recursion: a look-up a step, through one index. */
-function walkSql({ name, of, order, next, due }: Walk): string {
-  const job = (condition: string) => `(
+/**
+ * Two walks through what waits, one look-up a step. Among the jobs that never had to wait for a time, from the first of a key to
+ * that of the next key: a tenant's steps are as many as it has keys that cannot go on, however many jobs wait behind them. Among
+ * those that had to, in the order of their times, as far as they are due: what waits for its time costs one step a tenant.
+ */
+const walks: Walk[] = [
+  {
+    name: 'at_once',
+    of: atOnce,
+    order: 'jobs.tenant_id, jobs.key, jobs.id',
+    next: 'jobs.key > walk.key',
+    due: 'true',
+  },
+  {
+    name: 'delayed',
+    of: afterDelay,
+    order: 'jobs.tenant_id, jobs.run_at, jobs.id',
+    next: '(jobs.run_at, jobs.id) > (walk.run_at, walk.id)',
+    due: 'job.run_at <= (select parley_now())',
+  },
+];
+
+/** A step of a walk: the first job under a condition. */
+function firstSql({ of, order }: Walk, condition: string): string {
+  return `(
       select jobs.tenant_id, jobs.key, jobs.run_at, jobs.id from jobs
       where ${condition} and jobs.kind = :kind and ${of} order by ${order} limit 1)`;
-  const step = `job.tenant_id, job.key, job.run_at, job.id, ${due} as is_due, ${due} and ${isFree('job')} as can_run`;
-  return `
-    select ${step} from ${job('jobs.tenant_id > cast(:from as integer) and jobs.tenant_id <= cast(:upTo as integer)')} as job
+}
+
+/** What a walk sees of a job. */
+function seenSql({ due }: Walk): string {
+  return `job.tenant_id, job.key, job.run_at, job.id, ${due} as is_due, ${due} and ${isFree('job')} as can_run`;
+}
+
+/** The walk to the tenants that have a job which can run: from one to the next as soon as one is found. */
+function tenantsWalkSql(walk: Walk): string {
+  return `${walk.name} as (
+    select ${seenSql(walk)}
+    from ${firstSql(walk, 'jobs.tenant_id > cast(:from as integer) and jobs.tenant_id <= cast(:upTo as integer)')} as job
     union all
-    select ${step} from ${name} as walk cross join lateral (
-      ${job(`walk.is_due and not walk.can_run and jobs.tenant_id = walk.tenant_id and ${next}`)}
+    select ${seenSql(walk)} from ${walk.name} as walk cross join lateral (
+      ${firstSql(walk, `walk.is_due and not walk.can_run and jobs.tenant_id = walk.tenant_id and ${walk.next}`)}
       union all
-      ${job('jobs.tenant_id > walk.tenant_id and jobs.tenant_id <= cast(:upTo as integer)')}
+      ${firstSql(walk, 'jobs.tenant_id > walk.tenant_id and jobs.tenant_id <= cast(:upTo as integer)')}
       limit 1
-    ) as job`;
+    ) as job)`;
+}
+
+/** The walk to the jobs of one tenant that can run. @param begins whether it is walked at all. */
+function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
+  return `${walk.name} as (
+    select ${seenSql(walk)} from ${firstSql(walk, `${begins} and jobs.tenant_id = ${tenant}`)} as job
+    union all
+    select ${seenSql(walk)} from ${walk.name} as walk
+    cross join lateral ${firstSql(walk, `walk.is_due and jobs.tenant_id = ${tenant} and ${walk.next}`)} as job)`;
+}
+
+/** Where many are due. The walks end with the last tenant wanted, since a recursion is read lazily. */
+const tenantsOfManySql = `
+  with recursive ${walks.map(tenantsWalkSql).join(',')},
+    found as (${walks.map(({ name }) => roomSql(name)).join(' union ')})
+  select tenant_id from found order by tenant_id limit :most`;
+
+/** Of a tenant's waiting jobs so many, the oldest, are looked at one by one before it is walked. */
+const oldestLookedAt = 100;
+
+/**
+ * A tenant's due jobs that are first of their key: the oldest, where they are among its oldest jobs; else those that a walk meets
+ * first, because a tenant's oldest jobs may all wait behind running ones.
+ */
+function headsOfTenantSql(tenant: string): string {
+  const some = 'cast(:share as integer)';
+  return `
+    with recursive oldest as materialized (
+      select job.id from (
+        select jobs.id, jobs.key, jobs.run_at from jobs
+        where jobs.kind = :kind and jobs.tenant_id = ${tenant} and jobs.state = 'queued'
+        order by jobs.kind, jobs.tenant_id, jobs.id limit ${oldestLookedAt}
+      ) as job
+      where job.run_at <= parley_now() and ${isFree('job')} order by job.id limit ${some}
+    ), ${walks.map((walk) => jobsWalkSql(walk, tenant, `(select count(*) from oldest) < ${some}`)).join(',')}
+    select id from oldest
+    ${walks.map(({ name }) => `union (select id from ${name} where can_run limit ${some})`).join(' ')}`;
 }
 
 /** The first tenants with room that a walk has found. */
@@ -217,8 +259,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       return claimHeads(
         `select heads.id from unnest(cast(:tenantIds as integer[])) with ordinality as listed (tenant, place) cross join lateral (
            select oldest.id, row_number() over (order by oldest.id) as turn from (
-             ${dueHeads('and jobs.tenant_id = tenant')} order by id limit least(cast(:share as integer), greatest(0, :limit - (
-               select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = tenant)))
+             ${headsOfTenantSql('listed.tenant')} order by id limit least(cast(:share as integer), greatest(0, :limit - (
+               select count(*) from jobs where kind = :kind and state = 'running' and tenant_id = listed.tenant)))
            ) as oldest
          ) as heads order by heads.turn, listed.place limit :count`,
         { tenantIds, limit, share, count, ...claim },
