@@ -79,9 +79,15 @@ async function answer(
     clearTimeout(timer);
     timer = limitTime();
   };
+  const onAskedInVain = () => {
+    if (contextTokens === undefined) return; // it has not been asked: all of its waiting counts
+    contextTokens = undefined;
+    clearTimeout(timer);
+    timer = limitTime();
+  };
 
   try {
-    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContext });
+    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContext, onAskedInVain });
     await chunks.flush();
     return { kind: 'reply', reply: finishedReply(finished, chunks.text) };
   } catch (error) {
@@ -108,6 +114,8 @@ interface Listening {
   onText(text: string): void;
   /** The size of the context that the model is asked with. */
   onContext(tokens: number): void;
+  /** Nothing has come of a call, and the next one begins: perhaps by waiting for the model. */
+  onAskedInVain(): void;
 }
 
 /** An agent service that is just restarting is called again, as long as nothing has come of the call. */
@@ -124,6 +132,7 @@ async function callAgent(
       const unreached =
         isDomainError(error, 'unavailable') && error.reason === undefined && listening.chunks.text === '';
       if (!unreached || attempt === connectAttempts) throw error;
+      listening.onAskedInVain();
       await delay(connectPauseMs * 2 ** (attempt - 1), undefined, { signal: listening.signal });
     }
   }

@@ -1,7 +1,8 @@
+import { unavailable } from '@parley/chassis/errors';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import test from 'ava';
-import { createGate, gatedReply } from './scripted-agent.ts';
+import { anotherTenants, asking, createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
 import {
   failureIn,
   inTenant,
@@ -198,13 +199,17 @@ test('turns beyond the limit of a tenant wait, those of another tenant do not', 
   const { app, agent } = await sessionMesh(t, { env: { SESSION_TURNS_PER_TENANT: '2' } });
   const gate = createGate();
   agent.script = gatedReply(gate, 'yes');
+  const asked = () => agent.calls.map((call) => call.asked);
   const sessions = await Promise.all([1, 2, 3].map(() => app.startSession(inTenant(1), start)));
   const watchers = sessions.map(({ id, lastEventId: after }) => watch(t, app, id, { after }));
-  for (const { id } of sessions) await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
-  await eventually('two calls', () => agent.calls.length === 2);
+  for (const { id } of sessions) await app.sendMessage(inTenant(1), { sessionId: id, text: 'of one' });
+  const other = await app.startSession(inTenant(2), { ...start, agentId: anotherTenants });
+  await app.sendMessage(inTenant(2), { sessionId: other.id, text: 'of another' });
+  await eventually("the other tenant's turn runs", () => asked().includes('of another'));
+  t.deepEqual(asked(), ['of one', 'of one', 'of another']);
   gate.open();
   await Promise.all(watchers.map((watching) => watching.until('the reply', isReply)));
-  t.is(agent.calls.length, 3);
+  t.is(agent.calls.length, 4);
 });
 
 test('a session without an event for a day expires, and is evaluated like an ended one', async (t) => {
@@ -284,7 +289,6 @@ test('what fails ends its turn once, with a code that says why, and without a re
 test('what a turn waits until its model is asked is not taken from the time that its reply may take', async (t) => {
   const limitMs = 3_000;
   const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: String(limitMs) } });
-  const { asking, finished, text } = await import('./scripted-agent.ts');
   /** Resolves when the greater part of the limit has gone by. */
   async function mostOfIt() {
     const fromMs = performance.now();
@@ -301,4 +305,21 @@ test('what a turn waits until its model is asked is not taken from the time that
   const watching = watch(t, app, id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   t.like(replyIn(await watching.until('the end', isEnd)), { text: 'in time', interrupted: false });
+});
+
+test('a turn whose model was asked in vain and is not asked again in time was not too slow: no model was there', async (t) => {
+  const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: '700' } });
+  const never = createGate();
+  agent.script = async function* (call) {
+    if (agent.calls.length === 1) {
+      yield asking(7);
+      throw unavailable('This replica is stopping');
+    }
+    await held(never, call);
+  };
+  const { id } = await app.startSession(inTenant(1), start);
+  const watching = watch(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  t.is(failureIn(await watching.until('the end', isEnd)).code, 'MODEL_UNAVAILABLE');
+  t.is(agent.calls.length, 2);
 });

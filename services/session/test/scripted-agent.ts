@@ -24,11 +24,14 @@ export interface TurnCall {
   end: 'finished' | 'cancelled' | 'failed' | undefined;
 }
 
+/** The agent of tenant 2. */
+export const anotherTenants = 6;
+
 type Script = (call: TurnCall) => AsyncGenerator<RunTurnResponse>;
 
 /** An agent service over gRPC that says what a test has it say. */
 export interface ScriptedAgent {
-  /** The agents of tenant 1, by id. */
+  /** The agents by id: `anotherTenants` is tenant 2's, the others are tenant 1's. */
   agents: Map<number, Agent>;
   calls: TurnCall[];
   /** What comes of the calls from now on. At first: `Re: <message>`, word by word. */
@@ -79,6 +82,7 @@ export async function scriptedAgent(
       [3, { ...anAgent(3), active: false }],
       [4, { ...anAgent(4), deleted: true }],
       [5, { ...anAgent(5), openingGreeting: 'Never said', workflowId: 9 }],
+      [anotherTenants, anAgent(anotherTenants)],
     ]),
     calls: [],
     script: async function* ({ asked }) {
@@ -97,7 +101,8 @@ export async function scriptedAgent(
     services: (services) =>
       services.add(AgentServiceDefinition, {
         async getAgent({ agentId }, { caller }) {
-          const agent = caller.tenantId === 1 ? self.agents.get(agentId) : undefined;
+          const owner = agentId === anotherTenants ? 2 : 1;
+          const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
           if (!agent) throw notFound('Agent', agentId);
           return { agent };
         },
