@@ -61,7 +61,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     perTenantLimit: config.perTenant,
     leaseMs: config.leaseMs,
     // Session or agent being away is no fault of the session's: it stays due until they are back.
-    maxAttempts: 1_000,
+    maxAttempts: 1_000_000,
     // Nobody follows a judgement: whoever starts next makes it anew, so a stop need not wait for a slow model.
     stopGraceMs: 1_000,
     soleOwner: around.soleOwner,
