@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
+import { usualEngine } from '@parley/chassis/testing/test-database';
 import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
+import type { Knex } from 'knex';
 import type { App } from '../src/app.ts';
 import type { UserCaller } from '../src/signed-in.ts';
 import { anybody, callerOf, type IdentityApp, identityApp, signUp, turn } from './support/identity-app.ts';
@@ -131,6 +133,14 @@ test('of two sign-ins that set a password at once one does, and the other is ove
   }
 });
 
+/** Whether another transaction waits for a lock that this one holds. */
+async function isWaitedFor(knex: Knex.Transaction): Promise<boolean> {
+  const { rows } = await knex.raw(
+    'select exists (select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))) as waited',
+  );
+  return rows[0].waited;
+}
+
 test('a mutation waits for a transaction that is revoking its sign-in, and is refused then', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
@@ -142,6 +152,8 @@ test('a mutation waits for a transaction that is revoking its sign-in, and is re
     await knex('users').where({ id: owner.userId }).forNoKeyUpdate().first('id');
     locked.open();
     await enough.pass();
+    // The embedded database has nobody waiting for a lock: it begins no transaction before this one has ended.
+    if (usualEngine() === 'server') await eventually('one waits for the lock', () => isWaitedFor(knex));
     await knex('sign_ins').where({ id: thief.signInId }).update({ revoked_at: knex.fn.now() });
   });
   await locked.pass();
