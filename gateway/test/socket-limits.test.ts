@@ -292,6 +292,7 @@ test('requests that Node refuses by itself, and refused handshakes, have an id a
     [400, 'GET /graphql HTTP/1.1\r\n\r\n'],
     [408, 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Le'],
     [417, 'POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 0\r\n\r\n'],
+    [405, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'],
     [431, `GET /graphql HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(40_000)}\r\n\r\n`],
     [404, `GET /other HTTP/1.1\r\n${upgrade}\r\n`],
     [400, `GET /graphql HTTP/1.1\r\n${upgrade}\r\n`],

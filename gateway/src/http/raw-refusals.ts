@@ -52,4 +52,7 @@ export function refuseUnreadable(http: Server): void {
     const message = 'Nothing but 100-continue can be expected';
     refuseRaw(socket, { status: 417, message, requestId: headers['x-request-id'] });
   });
+  http.on('connect', ({ headers }: IncomingMessage, stream: Duplex) => {
+    refuseRaw(stream, { status: 405, message: 'This is no proxy', requestId: headers['x-request-id'] });
+  });
 }
