@@ -20,7 +20,6 @@ import { createAuthenticate, createOwnerOf, type Origin } from './credentials/au
 import { credentialCalls } from './credentials/credential-calls.ts';
 import { createStanding } from './credentials/standing.ts';
 import { createDocuments } from './graph/documents.ts';
-import { readFieldRules } from './graph/field-rules.ts';
 import type { GatewayContext } from './graph/gateway-context.ts';
 import { maskError } from './graph/mask-error.ts';
 import { operationRules } from './graph/operation-rules.ts';
@@ -46,6 +45,8 @@ const drainTimeoutMs = 10_000;
 export interface PublicServerOptions {
   config: GatewayConfig;
   around: Surroundings;
+  /** Reads the supergraph to serve. */
+  readSdl: () => Promise<string>;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
   metrics: Metrics;
@@ -53,7 +54,8 @@ export interface PublicServerOptions {
 }
 
 /** What clients reach: one HTTP server with GraphQL over POST and, on the same path, over WebSocket. */
-export function publicServer({ config, around, identity, session, metrics, log }: PublicServerOptions): Part {
+export function publicServer(options: PublicServerOptions): Part {
+  const { config, around, readSdl, identity, session, metrics, log } = options;
   const { addresses, callers, keyValue, host } = around;
   const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls } = config;
   const degraded = metrics.counter(
@@ -82,6 +84,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
 
   async function open(): Promise<void> {
     const made = await createSupergraph({
+      sdl: await readSdl(),
       callers,
       addresses,
       subgraphTimeoutMs,
@@ -91,7 +94,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
     });
     supergraph = made;
     closers.push(() => made.close());
-    const rules = readFieldRules(made.sdl);
+    const { rules } = made;
     const tokens = accessTokens(identity, config.publicUrl);
     const sessionTokens = createSessionTokens(config.avatarTokenKeys);
     const standing = createStanding({ identity, session, calls });
@@ -140,7 +143,7 @@ export function publicServer({ config, around, identity, session, metrics, log }
         headersTimeout: Math.min(10_000, config.requestTimeoutMs),
         connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),
       },
-      httpApp({ config, apollo, accessTokens: tokens, documents, clientIp, log }),
+      httpApp({ config, apollo, rules, accessTokens: tokens, documents, clientIp, log }),
     );
     refuseUnreadable(http);
     boundConnections(http, config, trustedProxy(config.trustedProxies));

@@ -7,10 +7,11 @@ import { type Unit, unit } from '@parley/chassis/unit';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { GatewayConfig } from './config.ts';
+import { readSupergraph } from './graph/supergraph.ts';
 import { publicServer } from './public-server.ts';
 
-/** The one public endpoint: GraphQL over HTTP and WebSocket, in front of the subgraphs. */
-export function gateway(config: GatewayConfig, around: Surroundings): Unit {
+/** The one public endpoint: GraphQL over HTTP and WebSocket, in front of the subgraphs of the supergraph that `readSdl` reads. */
+export function gateway(config: GatewayConfig, around: Surroundings, readSdl = readSupergraph): Unit {
   const { addresses, callers } = around;
   const log = createLogger('gateway');
   const metrics = createMetrics('gateway');
@@ -38,7 +39,15 @@ export function gateway(config: GatewayConfig, around: Surroundings): Unit {
     }),
     identity,
     session,
-    publicServer({ config, around, identity: () => identity.calls, session: () => session.calls, metrics, log }),
+    publicServer({
+      config,
+      around,
+      readSdl,
+      identity: () => identity.calls,
+      session: () => session.calls,
+      metrics,
+      log,
+    }),
   ]);
   return self;
 }

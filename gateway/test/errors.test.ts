@@ -32,6 +32,7 @@ test('what a subgraph refuses reaches the client as it is, with HTTP status 200'
     thrown = error;
     const answer = await ask('mutation { deleteAgent(id: 9) }', { token });
     t.is(answer.status, 200, error.message);
+    // names deleteAgent: the path of an error is the field that was asked for.
     t.deepEqual(answer.errors, [{ message: error.message, path: ['deleteAgent'], extensions }]);
   }
   thrown = notFound('Agent', 9);

@@ -4,7 +4,7 @@ import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { cpuRatioOf, maxCpuRatio } from './support/cpu.ts';
 import { gatewayMesh } from './support/gateway-mesh.ts';
-import { hostileRequests, neverSeen } from './support/hostile.ts';
+import { hostileRequests, longOperation, neverSeen } from './support/hostile.ts';
 import { rawPost } from './support/raw-post.ts';
 
 setFlagsFromString('--expose-gc');
@@ -22,7 +22,7 @@ const mayStayBytes = 30_000_000;
 
 // The first two run alone: what other tests do meanwhile would count as well.
 test.serial('no hostile document or body takes much of the CPU, the first time and any other', async (t) => {
-  const { url, identity } = await gatewayMesh(t);
+  const { url, identity } = await gatewayMesh(t, { longOperation });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   let sent = 0;
   for (const request of hostileRequests) {
@@ -40,7 +40,10 @@ test.serial('no hostile document or body takes much of the CPU, the first time a
 });
 
 test.serial('300 hostile requests leave memory where it was, and who means well is served between them', async (t) => {
-  const { url, ask, identity } = await gatewayMesh(t, { resolvers: { agent: { Query: { agentCount: () => 2 } } } });
+  const { url, ask, identity } = await gatewayMesh(t, {
+    longOperation,
+    resolvers: { agent: { Query: { agentCount: () => 2 } } },
+  });
   const token = await identity.signIn('s-1');
   let sent = 0;
   async function round(): Promise<void> {
@@ -66,7 +69,7 @@ test.serial('300 hostile requests leave memory where it was, and who means well 
 });
 
 test('every hostile document and body is refused, in the one error shape, and runs nothing', async (t) => {
-  const { url, reached, ask, identity } = await gatewayMesh(t);
+  const { url, reached, ask, identity } = await gatewayMesh(t, { longOperation });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   for (const { name, body, headers = {}, signedIn, statuses } of hostileRequests) {
     const answer = await rawPost(url, { body: [body], headers: { ...headers, ...(signedIn && { authorization }) } });

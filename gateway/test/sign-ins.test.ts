@@ -221,7 +221,7 @@ async function changingMesh(t: ExecutionContext) {
 
 test('what a mutation does to its caller holds for the next one of the same document', async (t) => {
   for (const [change, code, reason] of [
-    ['deleteTenant', 'FORBIDDEN', 'NO_TENANT'],
+    ['left: deleteTenant', 'FORBIDDEN', 'NO_TENANT'],
     ['updateTenant(input: { isSuspended: true }) { id }', 'FORBIDDEN', 'TENANT_SUSPENDED'],
     ['changePassword(input: { newPassword: "b" })', 'UNAUTHENTICATED', undefined],
   ]) {

@@ -5,7 +5,7 @@
  */
 import { cpuRatioOf, maxCpuRatio } from './support/cpu.ts';
 import { gatewayMesh } from './support/gateway-mesh.ts';
-import { hostileRequests, neverSeen } from './support/hostile.ts';
+import { hostileRequests, longOperation, neverSeen } from './support/hostile.ts';
 import { rawPost } from './support/raw-post.ts';
 
 const rounds = 2_000;
@@ -13,7 +13,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const ends: (() => unknown)[] = [];
 const mesh = await gatewayMesh(
   { teardown: (end) => void ends.push(end) },
-  { resolvers: { agent: { Query: { agentCount: () => 2 } } } },
+  { longOperation, resolvers: { agent: { Query: { agentCount: () => 2 } } } },
 );
 const token = await mesh.identity.signIn('s-1');
 

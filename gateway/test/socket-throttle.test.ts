@@ -14,8 +14,8 @@ import { attachSubscriptions } from '../src/socket/subscriptions.ts';
 import { openSocket } from './support/socket.ts';
 
 const rules: FieldRules = new Map([
-  ['Subscription.news', { by: ['JWT'], subgraph: 'session', throttle: { requests: 2, windowSeconds: 60 } }],
-  ['Subscription.weather', { by: ['JWT'], subgraph: 'session' }],
+  ['Subscription.news', { by: ['JWT'], throttle: { requests: 2, windowSeconds: 60 } }],
+  ['Subscription.weather', { by: ['JWT'] }],
 ]);
 
 /** Sockets over a schema with a throttled subscription, and the throttle that HTTP would ask too. */

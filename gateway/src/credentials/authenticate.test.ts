@@ -11,12 +11,13 @@ import { credentialCalls } from './credential-calls.ts';
 
 const origin = { ip: '192.0.2.1', requestId: 'r-1' };
 const rules: FieldRules = new Map([
-  ['Query.open', { by: [], subgraph: 'a' }],
-  ['Query.jwt', { by: ['JWT'], subgraph: 'a' }],
-  ['Query.key', { by: ['API_KEY'], subgraph: 'a' }],
-  ['Query.either', { by: ['JWT', 'API_KEY'], subgraph: 'a' }],
-  ['Query.token', { by: ['SESSION_TOKEN', 'JWT'], subgraph: 'a' }],
-  ['Query.getAuthProfile', { by: ['JWT'], subgraph: 'a' }],
+  ['Query.open', { by: [] }],
+  ['Query.jwt', { by: ['JWT'] }],
+  ['Query.key', { by: ['API_KEY'] }],
+  ['Query.either', { by: ['JWT', 'API_KEY'] }],
+  ['Query.token', { by: ['SESSION_TOKEN', 'JWT'] }],
+  ['Query.limited', { by: ['JWT'], whileLimited: true }],
+  ['Query.suspended', { by: ['JWT'], whileSuspended: true }],
 ]);
 const fields = (...names: string[]) => names.map((name) => ({ type: 'Query' as const, name }));
 
@@ -24,7 +25,12 @@ const sessionTokens = createSessionTokens([{ id: 'k', key: Buffer.alloc(32, 1) }
 
 const unlimited = { shares: { address: {}, tenant: {} } };
 
-function setup(apiKey: () => ResolveApiKeyResponse, limitedReason = '', calls = credentialCalls(unlimited)) {
+function setup(
+  apiKey: () => ResolveApiKeyResponse,
+  limitedReason = '',
+  calls = credentialCalls(unlimited),
+  tenantSuspended = false,
+) {
   const asked: string[] = [];
   const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {
     async resolveApiKey({ keySha256 }) {
@@ -49,7 +55,7 @@ function setup(apiKey: () => ResolveApiKeyResponse, limitedReason = '', calls = 
         userId: 1,
         displayName: 'Ada',
         tenantId: 3,
-        tenantSuspended: false,
+        tenantSuspended,
         limitedReason,
         userSuspended: false,
       }),
@@ -137,8 +143,27 @@ test('a session token is told by its prefix, and where it is not taken it counts
 test('public fields beside it neither help nor harm a limited sign-in', async (t) => {
   const { authenticate } = setup(live, 'TWO_FACTOR_REQUIRED');
   const shown = () => ({ bearer: 'good' });
-  t.is((await authenticate(fields('open', 'getAuthProfile'), shown(), origin)).kind, 'user');
+  t.is((await authenticate(fields('open', 'limited'), shown(), origin)).kind, 'user');
   t.like(await t.throwsAsync(authenticate(fields('open', 'jwt'), shown(), origin)), { reason: 'TWO_FACTOR_REQUIRED' });
+});
+
+test('a limited sign-in, and a member of a suspended tenant, may do what says so, unless it stands beside something else', async (t) => {
+  const limited = setup(live, 'TWO_FACTOR_REQUIRED');
+  const suspended = setup(live, '', undefined, true);
+  const shown = { bearer: 'good' };
+  for (const [{ authenticate }, own, others, reason] of [
+    [limited, 'limited', ['jwt', 'suspended'], 'TWO_FACTOR_REQUIRED'],
+    [suspended, 'suspended', ['jwt', 'limited'], 'TENANT_SUSPENDED'],
+  ] as const) {
+    t.is((await authenticate(fields(own, own), shown, origin)).kind, 'user');
+    for (const other of others) {
+      t.like(await t.throwsAsync(authenticate(fields(other), shown, origin)), { kind: 'forbidden', reason });
+      t.like(await t.throwsAsync(authenticate(fields(own, other), shown, origin)), { kind: 'forbidden', reason });
+    }
+  }
+  for (const { ownerOf } of [limited, suspended]) {
+    t.like(await t.throwsAsync(ownerOf(shown, origin)), { kind: 'forbidden' }, 'a socket could ask for anything');
+  }
 });
 
 test('however many calls of its client wait, a socket is looked at, and what has begun goes on', async (t) => {

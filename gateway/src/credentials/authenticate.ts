@@ -4,11 +4,10 @@ import { type DomainError, forbidden, isDomainError, unauthenticated } from '@pa
 import type { RpcClient } from '@parley/chassis/rpc/client';
 import { type SessionTokens, sessionTokenPrefix } from '@parley/chassis/session-token';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import type { CredentialKind, FieldRules } from '../graph/field-rules.ts';
+import { type CredentialKind, type FieldRule, type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { CredentialCalls } from './credential-calls.ts';
-import { openWhileLimited, openWhileSuspended } from './open-fields.ts';
 import type { Presented } from './presented.ts';
 import { noSession, type SessionKey, type Standing, type StandingAsker } from './standing.ts';
 
@@ -40,17 +39,16 @@ export interface CredentialPorts {
 export function createAuthenticate(ports: CredentialPorts): Authenticate {
   return async (fields, presented, origin, begun = false) => {
     const closed = fields.flatMap((field) => {
-      const rule = ports.rules.get(`${field.type}.${field.name}`);
+      const rule = ruleOf(ports.rules, field);
       if (!rule) throw unauthenticated(); // not in the supergraph: validation has refused it before
-      return rule.by.length > 0 ? [{ field, by: rule.by }] : [];
+      return rule.by.length > 0 ? [rule] : [];
     });
     if (closed.length === 0) return { kind: 'anonymous', tenantId: null, ...origin };
 
     const [kind] = kindsShown(presented).filter((shown) => closed.every(({ by }) => by.includes(shown)));
     if (kind === undefined) throw unauthenticated();
-    const asked = closed.map(({ field }) => field);
     const shown = { presented, origin, begun };
-    if (kind === 'JWT') return userCaller(ports, shown, asked);
+    if (kind === 'JWT') return userCaller(ports, shown, closed);
     return kind === 'API_KEY' ? apiKeyCaller(ports, shown) : sessionCaller(ports, shown);
   };
 }
@@ -68,7 +66,8 @@ export interface SocketOwner {
  * @throws DomainError as `Authenticate`.
  */
 export function createOwnerOf(ports: CredentialPorts) {
-  const any: RootField[] = [{ type: 'Subscription', name: '' }];
+  /** Nothing that is open to limited sign-ins or suspended tenants. */
+  const any: FieldRule[] = [{ by: [] }];
 
   async function ownerBy(kind: CredentialKind, shown: Shown): Promise<SocketOwner> {
     if (kind === 'JWT') return { caller: await userCaller(ports, shown, any), over: false };
@@ -104,16 +103,16 @@ function kindsShown({ bearer, apiKey }: Presented): CredentialKind[] {
   return kinds;
 }
 
-async function userCaller(ports: CredentialPorts, shown: Shown, fields: RootField[]): Promise<Caller> {
+async function userCaller(ports: CredentialPorts, shown: Shown, asked: FieldRule[]): Promise<Caller> {
   const { presented, origin } = shown;
   presented.verified ??= await ports.accessTokens.verify(presented.bearer ?? '');
   const { signInId } = presented.verified;
   const signIn = await ports.standing.signIn(signInId, askerOf(shown));
   if (signIn.userSuspended) throw forbidden('This account is suspended', 'USER_SUSPENDED');
-  if (signIn.limitedReason && !fields.every(openWhileLimited)) {
+  if (signIn.limitedReason && !asked.every(({ whileLimited }) => whileLimited)) {
     throw forbidden('This sign-in is not complete yet', signIn.limitedReason);
   }
-  if (signIn.tenantSuspended && !fields.every(openWhileSuspended)) throw tenantSuspended();
+  if (signIn.tenantSuspended && !asked.every(({ whileSuspended }) => whileSuspended)) throw tenantSuspended();
   return {
     kind: 'user',
     userId: signIn.userId,

@@ -3,7 +3,7 @@ import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/annou
 import type { Standing } from './standing.ts';
 
 /**
- * Forgets what a mutation of identity may have changed behind credentials: its caller's, and those of their user and tenant.
+ * Forgets what a mutation may have changed behind credentials: its caller's, and those of their user and tenant.
  * Of callers who are nobody yet it cannot be known whom they changed, so that everything is forgotten.
  */
 export function forgetChangedBy(callers: Iterable<Caller>, standing: Pick<Standing, 'forget'>): void {

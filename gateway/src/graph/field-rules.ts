@@ -1,54 +1,84 @@
-import { type FieldDefinitionNode, Kind, type ObjectTypeDefinitionNode, parse, type ValueNode } from 'graphql';
+import { type FieldDefinitionNode, Kind, parse, type ValueNode } from 'graphql';
+import type { RootField } from './root-fields.ts';
 
 /** The kinds of credential that clients can have, by the contract's names. */
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
-/** What stands on a root field of the supergraph. */
+/** What stands on a root field of the supergraph; each directive's meaning is in the SDL that all subgraphs share. */
 export interface FieldRule {
   /** The credentials that it takes; none: it is public and looks at no credential. */
   by: CredentialKind[];
-  /** At most so many requests per client address and fixed window. */
-  throttle?: { requests: number; windowSeconds: number };
-  /** The subgraph that serves it. */
-  subgraph: string;
+  /** Whether members of a suspended tenant may call it. */
+  whileSuspended?: boolean;
+  /** Whether a sign-in may call it whose second step is missing. */
+  whileLimited?: boolean;
+  throttle?: Throttle;
+  /** Whether its body may be long. */
+  longBody?: boolean;
+  /** Whether it may change who callers are; `failing`: only a call that fails does. */
+  changesCaller?: 'always' | 'failing';
+}
+
+/** At most so many requests per client address and fixed window. */
+export interface Throttle {
+  requests: number;
+  windowSeconds: number;
+  /** Whether the operation is refused while processes cannot count together. */
+  failsClosed?: boolean;
 }
 
 /** The rule of a root field, by type and field: `Query.myTenant`. */
 export type FieldRules = ReadonlyMap<string, FieldRule>;
 
+/** The rule of a root field; undefined where the supergraph has no such field. */
+export function ruleOf(rules: FieldRules, { type, name }: RootField): FieldRule | undefined {
+  return rules.get(`${type}.${name}`);
+}
+
+/** The names of the operations whose bodies may be long. */
+export function longOperations(rules: FieldRules): string[] {
+  return [...rules].filter(([, { longBody }]) => longBody).map(([name]) => name.slice(name.indexOf('.') + 1));
+}
+
 const rootTypes = new Set(['Query', 'Mutation', 'Subscription']);
 
 /**
- * Reads `@access` and `@throttle` off the root fields of a supergraph's SDL.
+ * Reads the rules off the root fields of a supergraph's SDL.
  * @throws Error when a root field has no `@access`: nothing is public by mistake.
  */
 export function readFieldRules(supergraphSdl: string): FieldRules {
   const rules = new Map<string, FieldRule>();
   for (const definition of parse(supergraphSdl, { noLocation: true }).definitions) {
     if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION || !rootTypes.has(definition.name.value)) continue;
-    for (const field of definition.fields ?? []) {
-      const name = `${definition.name.value}.${field.name.value}`;
-      const access = directive(field, 'access');
-      if (!access) throw new Error(`${name} has no @access`);
-      // A root type of a single subgraph says so itself, in place of its fields.
-      const owner = directive(field, 'join__field') ?? directive(definition, 'join__type');
-      if (!owner?.graph) throw new Error(`${name} is of no subgraph`);
-      const throttle = directive(field, 'throttle');
-      rules.set(name, {
-        by: (access.by ?? []) as CredentialKind[],
-        subgraph: String(owner.graph).toLowerCase(),
-        ...(throttle && {
-          throttle: { requests: Number(throttle.requests), windowSeconds: Number(throttle.windowSeconds) },
-        }),
-      });
-    }
+    const type = definition.name.value;
+    for (const field of definition.fields ?? []) rules.set(`${type}.${field.name.value}`, ruleOn(type, field));
   }
   return rules;
 }
 
-type Annotated = Pick<FieldDefinitionNode | ObjectTypeDefinitionNode, 'directives'>;
+function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
+  const access = directive(field, 'access');
+  if (!access) throw new Error(`${type}.${field.name.value} has no @access`);
+  const { by, whileSuspended = type === 'Query', whileLimited } = access;
+  const throttle = directive(field, 'throttle');
+  const changesCaller = directive(field, 'changesCaller');
+  return {
+    by: (by ?? []) as CredentialKind[],
+    ...(whileSuspended === true && { whileSuspended }),
+    ...(whileLimited === true && { whileLimited }),
+    ...(throttle && {
+      throttle: {
+        requests: Number(throttle.requests),
+        windowSeconds: Number(throttle.windowSeconds),
+        ...(throttle.failsClosed === true && { failsClosed: true }),
+      },
+    }),
+    ...(directive(field, 'longBody') && { longBody: true }),
+    ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
+  };
+}
 
-function directive({ directives }: Annotated, name: string): Record<string, unknown> | undefined {
+function directive({ directives }: FieldDefinitionNode, name: string): Record<string, unknown> | undefined {
   const node = directives?.find((candidate) => candidate.name.value === name);
   return node && Object.fromEntries((node.arguments ?? []).map(({ name: key, value }) => [key.value, plain(value)]));
 }

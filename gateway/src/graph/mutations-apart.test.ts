@@ -7,33 +7,33 @@ const normal = (text: string) => print(parse(text));
 test('mutations come apart in order, each with the variables and fragments that it needs', (t) => {
   const parts = mutationsApart(`
     mutation Many__identity__0($a: In!, $b: In!, $c: Boolean!) {
-      one: updateTenant(input: $a) { ...t }
-      ... @include(if: $c) { two: updateTenant(input: $b) { id } deleteTenant }
+      one: rename(input: $a) { ...t }
+      ... @include(if: $c) { two: rename(input: $b) { id } drop }
       ...more @skip(if: $c)
     }
     fragment t on Tenant { id ...n }
     fragment n on Tenant { name @include(if: $c) }
-    fragment more on Mutation { generateApiKey { key } }
+    fragment more on Mutation { mint { key } }
   `);
   t.deepEqual(
     parts.map(({ query }) => normal(query)),
     [
-      `mutation Many__identity__0($a: In!, $c: Boolean!) { one: updateTenant(input: $a) { ...t } }
+      `mutation Many__identity__0($a: In!, $c: Boolean!) { one: rename(input: $a) { ...t } }
        fragment t on Tenant { id ...n } fragment n on Tenant { name @include(if: $c) }`,
-      'mutation Many__identity__0($b: In!, $c: Boolean!) { ... @include(if: $c) { two: updateTenant(input: $b) { id } } }',
-      'mutation Many__identity__0($c: Boolean!) { ... @include(if: $c) { deleteTenant } }',
-      'mutation Many__identity__0($c: Boolean!) { ... @skip(if: $c) { generateApiKey { key } } }',
+      'mutation Many__identity__0($b: In!, $c: Boolean!) { ... @include(if: $c) { two: rename(input: $b) { id } } }',
+      'mutation Many__identity__0($c: Boolean!) { ... @include(if: $c) { drop } }',
+      'mutation Many__identity__0($c: Boolean!) { ... @skip(if: $c) { mint { key } } }',
     ].map(normal),
   );
   t.deepEqual(
     parts.map(({ fields }) => fields.map(({ name }) => name)),
-    [['updateTenant'], ['updateTenant'], ['deleteTenant'], ['generateApiKey']],
+    [['rename'], ['rename'], ['drop'], ['mint']],
   );
 });
 
 test('one mutation, and what is none, stays as it is', (t) => {
-  const one = 'mutation ($a: In!) { a: updateTenant(input: $a) { id } }';
-  t.deepEqual(mutationsApart(one), [{ query: one, fields: [{ type: 'Mutation', name: 'updateTenant' }] }]);
+  const one = 'mutation ($a: In!) { a: rename(input: $a) { id } }';
+  t.deepEqual(mutationsApart(one), [{ query: one, fields: [{ type: 'Mutation', name: 'rename' }] }]);
   const entities = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }';
   t.deepEqual(mutationsApart(entities), [{ query: entities, fields: [] }]);
   t.deepEqual(fieldsAsked('mutation { a: startSession { id } b: startSession { id } }').length, 2);

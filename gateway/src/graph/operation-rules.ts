@@ -11,11 +11,10 @@ import type { Authenticate } from '../credentials/authenticate.ts';
 import { changingCaller } from '../credentials/changing-caller.ts';
 import { forgetChangedBy } from '../credentials/may-have-changed.ts';
 import type { Standing } from '../credentials/standing.ts';
-import { mayBeLong } from '../http/bodies.ts';
 import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
 import type { Documents } from './documents.ts';
-import type { FieldRules } from './field-rules.ts';
+import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { type RootField, rootFields } from './root-fields.ts';
 
@@ -40,9 +39,6 @@ export interface OperationRulesOptions {
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
   const { rules, authenticate, standing, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } = options;
 
-  const changesIdentity = ({ type, name }: RootField): boolean =>
-    type === 'Mutation' && rules.get(`${type}.${name}`)?.subgraph === 'identity';
-
   const forget = (caller: Caller) => forgetChangedBy([caller], standing);
 
   async function holdToThrottles(fields: RootField[], ip: string, headers: Map<string, string>): Promise<void> {
@@ -58,12 +54,14 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
   }
 
   function forgetRevoked(request: GraphQLRequestContext<GatewayContext>, fields: RootField[]): void {
-    const revoking = fields.filter((field) => changesIdentity(field) && mayRevoke(field.name, request));
+    const failed = hasFailed(request);
+    const revoking = fields
+      .map((field) => ruleOf(rules, field))
+      .filter((rule) => rule?.changesCaller === 'always' || (rule?.changesCaller === 'failing' && failed));
     if (revoking.length === 0) return;
     const { caller, changing } = request.contextValue;
-    const isOpen = ({ type, name }: RootField) => rules.get(`${type}.${name}`)?.by.length === 0;
     // Whom an open mutation changed, its caller does not tell.
-    if (revoking.some(isOpen)) standing.forget(undefined);
+    if (revoking.some((rule) => rule?.by.length === 0)) standing.forget(undefined);
     else forgetChangedBy(changing?.all() ?? [caller], standing);
   }
 
@@ -84,7 +82,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           fields = rootFields(document, operation);
           contextValue.facts.operations = [...new Set(fields.map(({ name }) => name))];
           if (operation.operation === 'subscription') throw subscriptionOverHttp();
-          if (contextValue.bodyBytes > maxBodyBytes && !fields.some(({ name }) => mayBeLong(name))) {
+          if (contextValue.bodyBytes > maxBodyBytes && !fields.some((field) => ruleOf(rules, field)?.longBody)) {
             throw bodyTooLarge(maxBodyBytes);
           }
           const refused = [...read.refusedLiterals, ...refusedVariables(request.variables)];
@@ -101,7 +99,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           const { presented } = contextValue;
           try {
             contextValue.caller = await authenticate(fields, presented, { ip, requestId });
-            if (fields.some(changesIdentity)) {
+            if (fields.some((field) => ruleOf(rules, field)?.changesCaller)) {
               const { caller: first } = contextValue;
               const ask = (asked: RootField[]) => authenticate(asked, presented, { ip, requestId }, true);
               contextValue.changing = changingCaller({ first, fields, ask, forget });
@@ -111,14 +109,14 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             if (error.kind === 'internal' || error.kind === 'unavailable') log.warn({ err: error }, 'no caller known');
             throw refusal(error);
           }
-          if (fields.some(({ type, name }) => rules.get(`${type}.${name}`)?.throttle)) {
+          if (fields.some((field) => ruleOf(rules, field)?.throttle)) {
             await holdToThrottles(fields, ip, response.http.headers);
           }
           isAdmitted = true;
         },
         async willSendResponse(request) {
           boundAnswer(request, maxAnswerBytes);
-          // What identity changed must hold for this gateway's very next request, announcement or not.
+          // What was changed must hold for this gateway's very next request, announcement or not.
           if (isAdmitted) forgetRevoked(request, fields);
           request.contextValue.facts.failed = hasFailed(request);
           observe(metrics, fields, request, started);
@@ -126,14 +124,6 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       };
     },
   };
-}
-
-/** Mutations of identity that begin sign-ins and end none: they happen often, and what is remembered outlives them. */
-const revokeNothing = new Set(['login', 'register', 'generateOTP', 'validateSecuredToken', 'resetUserPasswordWithUrl']);
-
-/** A refresh token that is taken changes nothing; one that is refused may have ended its sign-in. */
-function mayRevoke(name: string, request: GraphQLRequestContext<GatewayContext>): boolean {
-  return name === 'refreshToken' ? hasFailed(request) : !revokeNothing.has(name);
 }
 
 function hasFailed({ response }: GraphQLRequestContext<GatewayContext>): boolean {

@@ -11,7 +11,7 @@ function namesIn(query: string, operationName?: string): string[] {
 
 test('an alias is an occurrence of its own, and what merges is one', (t) => {
   t.deepEqual(namesIn('{ a b { c } }'), ['Query.a', 'Query.b']);
-  t.deepEqual(namesIn('mutation { x: login y: login login }'), ['Mutation.login', 'Mutation.login', 'Mutation.login']);
+  t.deepEqual(namesIn('mutation { x: enter y: enter enter }'), ['Mutation.enter', 'Mutation.enter', 'Mutation.enter']);
   t.deepEqual(namesIn('{ a a x: a ... { a } }'), ['Query.a', 'Query.a']);
 });
 

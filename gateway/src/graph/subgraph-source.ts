@@ -9,6 +9,7 @@ import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
+import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { AnswerRest, GatewayContext } from './gateway-context.ts';
 import { fieldsAsked, isQuery, mutationsApart } from './mutations-apart.ts';
 import type { RootField } from './root-fields.ts';
@@ -17,6 +18,7 @@ export interface SubgraphSourceOptions {
   /** The unit that owns the subgraph: whom callers are minted for. */
   unit: string;
   url: string;
+  rules: FieldRules;
   callers: Callers;
   /** What one request may take in all, in ms: its wait for its turn, and the last byte of the answer. */
   timeoutMs: number;
@@ -39,6 +41,7 @@ const sendings = 3;
 export function subgraphSource({
   unit,
   url,
+  rules,
   callers,
   timeoutMs,
   calls,
@@ -122,7 +125,7 @@ export function subgraphSource({
     }
   }
 
-  /** Mutations of identity one by one, each for whoever the caller is by then; none after one that is refused. */
+  /** Mutations one by one, each for whoever the caller is by then; none after one that is refused. */
   async function sendApart(request: Query, context: GatewayContext, changing: ChangingCaller): Promise<GraphAnswer> {
     const sum: GraphAnswer & { data: Record<string, unknown> } = { data: {} };
     for (const { query, fields } of mutationsApart(request.query)) {
@@ -144,8 +147,9 @@ export function subgraphSource({
       const asked = { ...request, query: request.query ?? '' };
       const { changing } = context;
       if (!changing) return send(asked, context, context.caller);
-      if (unit === 'identity') return sendApart(asked, context, changing);
-      return send(asked, context, await callerOf(changing, () => fieldsAsked(asked.query)));
+      const fields = fieldsAsked(asked.query);
+      if (fields.some((field) => ruleOf(rules, field)?.changesCaller)) return sendApart(asked, context, changing);
+      return send(asked, context, await callerOf(changing, () => fields));
     },
     get waiting() {
       return queue.waiting;
@@ -164,7 +168,7 @@ interface Message {
 
 type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
 
-/** Mutations run one after another, and one of identity may have ended or moved who asks for the next. */
+/** Mutations run one after another, and one may have ended or moved who asks for the next. */
 async function callerOf(changing: ChangingCaller, fields: () => RootField[]): Promise<Caller> {
   try {
     return await changing.now(fields);

@@ -5,13 +5,14 @@ import type { FairQueueLimits } from '@parley/chassis/fair-queue';
 import type { Logger } from '@parley/chassis/log';
 import type { Addresses } from '@parley/chassis/surroundings';
 import type { GraphQLSchema } from 'graphql';
+import { type FieldRules, readFieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { checkOwnScalars } from './own-scalars.ts';
 import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
 
 export interface Supergraph {
   gateway: ApolloGateway;
-  sdl: string;
+  rules: FieldRules;
   /** What clients see. There once the gateway has been loaded. */
   apiSchema(): GraphQLSchema;
   /** Calls to subgraphs that wait for their turn. */
@@ -20,6 +21,7 @@ export interface Supergraph {
 }
 
 export interface SupergraphOptions {
+  sdl: string;
   callers: Callers;
   addresses: Addresses;
   /** What a subgraph may take for an answer, in ms. */
@@ -36,6 +38,7 @@ export function readSupergraph(): Promise<string> {
 }
 
 export async function createSupergraph({
+  sdl,
   callers,
   addresses,
   subgraphTimeoutMs: timeoutMs,
@@ -45,7 +48,7 @@ export async function createSupergraph({
 }: SupergraphOptions): Promise<Supergraph> {
   // @apollo/gateway reports its version and platform home unless told not to before it is made.
   process.env.APOLLO_TELEMETRY_DISABLED = 'true';
-  const sdl = await readSupergraph();
+  const rules = readFieldRules(sdl);
   const sources: SubgraphSource[] = [];
   let schema: GraphQLSchema | undefined;
   const gateway = new ApolloGateway({
@@ -53,7 +56,7 @@ export async function createSupergraph({
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
-      const source = subgraphSource({ unit: name, url, callers, timeoutMs, calls, maxAnswerBytes, log });
+      const source = subgraphSource({ unit: name, url, rules, callers, timeoutMs, calls, maxAnswerBytes, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },
@@ -64,7 +67,7 @@ export async function createSupergraph({
   });
   return {
     gateway,
-    sdl,
+    rules,
     apiSchema() {
       if (!schema) throw new Error('The supergraph has not been loaded yet');
       return schema;

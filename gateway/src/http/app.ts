@@ -9,6 +9,7 @@ import type { GatewayConfig } from '../config.ts';
 import type { AccessTokens } from '../credentials/access-tokens.ts';
 import { presentedIn } from '../credentials/presented.ts';
 import type { Documents, ReadDocument } from '../graph/documents.ts';
+import { type FieldRules, longOperations } from '../graph/field-rules.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
 import type { Arrival } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
@@ -22,6 +23,7 @@ import { unreadAnswers } from './unread-answers.ts';
 export interface HttpAppOptions {
   config: GatewayConfig;
   apollo: ApolloServer<GatewayContext>;
+  rules: FieldRules;
   accessTokens: AccessTokens;
   documents: Pick<Documents, 'read'>;
   clientIp: (request: Arrival) => string;
@@ -29,7 +31,8 @@ export interface HttpAppOptions {
 }
 
 /** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
-export function httpApp({ config, apollo, accessTokens, documents, clientIp, log }: HttpAppOptions): Express {
+export function httpApp(options: HttpAppOptions): Express {
+  const { config, apollo, rules, accessTokens, documents, clientIp, log } = options;
   const app = express().disable('x-powered-by').disable('etag');
   app.use(requestLog(log)); // first, so that whatever is answered has an id
   app.use(helmet());
@@ -46,7 +49,7 @@ export function httpApp({ config, apollo, accessTokens, documents, clientIp, log
   });
 
   if (config.explorer) app.use(explorer());
-  const bodies = requestBodies(config, clientOf);
+  const bodies = requestBodies(config, longOperations(rules), clientOf);
   app.all(
     '/graphql',
     postOnly(),

@@ -5,20 +5,6 @@ import { holdsMoreValues } from '../limits/json-values.ts';
 import { type SharedRoom, sharedRoom } from '../limits/shared-room.ts';
 import { refuse } from './http-rules.ts';
 
-/** The operations that carry long texts, audio or images, and so may have a longer body. */
-const longOperations = [
-  'ingestDocument',
-  'updateKnowledgeDocumentText',
-  'transcribeSpeech',
-  'generateText',
-  'startTextGeneration',
-];
-
-/** Whether an operation may come in a long body. */
-export function mayBeLong(operation: string): boolean {
-  return longOperations.includes(operation);
-}
-
 /** Values that one body holds at most, as many as 64 KB of metadata can, and the length from which on they are counted. */
 const maxValues = 45_000;
 const unlookedAtBytes = 20_000;
@@ -47,9 +33,13 @@ export interface Bodies {
   bytesOf(request: IncomingMessage): number;
 }
 
-/** How request bodies get in: as plain JSON in UTF-8, each of bounded size and all of them together. */
+/**
+ * How request bodies get in: as plain JSON in UTF-8, each of bounded size and all of them together. One over `maxBodyBytes`
+ * must at least hold the name of a long operation; whether it asks for one is known once its document is read.
+ */
 export function requestBodies(
   { maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits,
+  longOperations: readonly string[],
   clientOf: (request: IncomingMessage) => string,
 ): Bodies {
   const sizes = new WeakMap<IncomingMessage, number>();

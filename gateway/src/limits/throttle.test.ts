@@ -8,11 +8,11 @@ import type { RootField } from '../graph/root-fields.ts';
 import { createThrottle, throttleHeaders, throttleMessage } from './throttle.ts';
 
 const rules: FieldRules = new Map([
-  ['Mutation.login', { by: [], subgraph: 'identity', throttle: { requests: 3, windowSeconds: 60 } }],
-  ['Mutation.register', { by: [], subgraph: 'identity', throttle: { requests: 2, windowSeconds: 300 } }],
-  ['Mutation.refreshToken', { by: [], subgraph: 'identity', throttle: { requests: 2, windowSeconds: 60 } }],
-  ['Mutation.runWorkflowTask', { by: ['JWT'], subgraph: 'agent', throttle: { requests: 2, windowSeconds: 60 } }],
-  ['Mutation.sendMessage', { by: ['JWT'], subgraph: 'session' }],
+  ['Mutation.enter', { by: [], throttle: { requests: 3, windowSeconds: 60, failsClosed: true } }],
+  ['Mutation.join', { by: [], throttle: { requests: 2, windowSeconds: 300, failsClosed: true } }],
+  ['Mutation.renew', { by: [], throttle: { requests: 2, windowSeconds: 60 } }],
+  ['Mutation.run', { by: ['JWT'], throttle: { requests: 2, windowSeconds: 60 } }],
+  ['Mutation.say', { by: ['JWT'] }],
 ]);
 const of = (...names: string[]): RootField[] => names.map((name) => ({ type: 'Mutation', name }));
 const client = '203.0.113.9';
@@ -51,42 +51,42 @@ function setup() {
 test('so many pass in a window and the next is refused, until the window ends', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
-  for (const left of [2, 1, 0]) t.like(await ask(of('login'), client), { windows: [{ operation: 'login', left }] });
+  for (const left of [2, 1, 0]) t.like(await ask(of('enter'), client), { windows: [{ operation: 'enter', left }] });
   pass(17_500);
-  const refused = await ask(of('login'), client);
-  t.deepEqual(refused?.refused, { operation: 'login', requests: 3, windowSeconds: 60, left: 0, endsInSeconds: 43 });
+  const refused = await ask(of('enter'), client);
+  t.deepEqual(refused?.refused, { operation: 'enter', requests: 3, windowSeconds: 60, left: 0, endsInSeconds: 43 });
   pass(42_499);
-  t.is((await ask(of('login'), client))?.refused?.endsInSeconds, 1);
+  t.is((await ask(of('enter'), client))?.refused?.endsInSeconds, 1);
   pass(1);
-  t.is((await ask(of('login'), client))?.refused, undefined);
+  t.is((await ask(of('enter'), client))?.refused, undefined);
 });
 
 test('every gateway counts in the same windows, every client and operation in its own', async (t) => {
   const { throttle } = setup();
   const [one, other] = [throttle(), throttle()];
-  await one(of('login'), client);
-  await other(of('login'), client);
-  await one(of('login'), client);
-  t.truthy((await other(of('login'), client))?.refused);
-  t.falsy((await other(of('login'), '203.0.113.10'))?.refused);
-  t.falsy((await other(of('register'), client))?.refused);
+  await one(of('enter'), client);
+  await other(of('enter'), client);
+  await one(of('enter'), client);
+  t.truthy((await other(of('enter'), client))?.refused);
+  t.falsy((await other(of('enter'), '203.0.113.10'))?.refused);
+  t.falsy((await other(of('join'), client))?.refused);
 });
 
 test('an IPv6 client is its /64', async (t) => {
   const ask = setup().throttle();
-  for (let i = 1; i <= 3; i++) t.falsy((await ask(of('login'), `2001:db8:1:2:${i}::${i}`))?.refused);
-  t.truthy((await ask(of('login'), '2001:db8:1:2:ffff::'))?.refused);
-  t.falsy((await ask(of('login'), '2001:db8:1:3::'))?.refused);
+  for (let i = 1; i <= 3; i++) t.falsy((await ask(of('enter'), `2001:db8:1:2:${i}::${i}`))?.refused);
+  t.truthy((await ask(of('enter'), '2001:db8:1:2:ffff::'))?.refused);
+  t.falsy((await ask(of('enter'), '2001:db8:1:3::'))?.refused);
 });
 
 test('aliases count one each, and a request that is refused counts nothing at all', async (t) => {
   const { throttle, calls } = setup();
   const ask = throttle();
-  t.truthy((await ask(of('login', 'login', 'login', 'login'), client))?.refused);
-  t.truthy((await ask(of('login', 'register', 'register', 'register'), client))?.refused);
-  t.like(await ask(of('login', 'login', 'login', 'register'), client), { windows: [{ left: 0 }, { left: 1 }] });
-  t.truthy((await ask(of('register', 'login'), client))?.refused);
-  t.like(await ask(of('register'), client), { windows: [{ left: 0 }] });
+  t.truthy((await ask(of('enter', 'enter', 'enter', 'enter'), client))?.refused);
+  t.truthy((await ask(of('enter', 'join', 'join', 'join'), client))?.refused);
+  t.like(await ask(of('enter', 'enter', 'enter', 'join'), client), { windows: [{ left: 0 }, { left: 1 }] });
+  t.truthy((await ask(of('join', 'enter'), client))?.refused);
+  t.like(await ask(of('join'), client), { windows: [{ left: 0 }] });
   t.deepEqual(
     calls.map((entries) => entries.length),
     [1, 2, 2, 2, 1],
@@ -97,7 +97,7 @@ test('aliases count one each, and a request that is refused counts nothing at al
 test('what has no throttle is not even counted', async (t) => {
   const { throttle, calls } = setup();
   const ask = throttle();
-  t.is(await ask(of(...Array.from({ length: 40 }, () => 'sendMessage')), client), undefined);
+  t.is(await ask(of(...Array.from({ length: 40 }, () => 'say')), client), undefined);
   t.is(calls.length, 0);
 });
 
@@ -105,19 +105,19 @@ test('while counts cannot be reached, sign-in is unavailable and what guesses at
   const { throttle, cut, degraded, complaints, pass } = setup();
   const [one, other] = [throttle(), throttle()];
   cut();
-  await t.throwsAsync(one(of('login'), client), { message: /not available/ });
-  await t.throwsAsync(one(of('runWorkflowTask', 'login'), client), { message: /not available/ });
-  for (const left of [1, 0]) t.like(await one(of('runWorkflowTask'), client), { windows: [{ left }] });
-  t.truthy((await one(of('runWorkflowTask'), client))?.refused);
-  t.like(await one(of('refreshToken'), client), { windows: [{ left: 1 }] });
-  t.falsy((await other(of('runWorkflowTask'), client))?.refused);
+  await t.throwsAsync(one(of('enter'), client), { message: /not available/ });
+  await t.throwsAsync(one(of('run', 'enter'), client), { message: /not available/ });
+  for (const left of [1, 0]) t.like(await one(of('run'), client), { windows: [{ left }] });
+  t.truthy((await one(of('run'), client))?.refused);
+  t.like(await one(of('renew'), client), { windows: [{ left: 1 }] });
+  t.falsy((await other(of('run'), client))?.refused);
   t.is(degraded(), 7);
   t.is(complaints.length, 2, 'once by each process');
   pass(30_000);
-  await one(of('runWorkflowTask'), '203.0.113.11');
+  await one(of('run'), '203.0.113.11');
   t.is(complaints.length, 3);
   cut(false);
-  t.falsy((await one(of('login'), client))?.refused);
+  t.falsy((await one(of('enter'), client))?.refused);
 });
 
 test('no window is told to be longer than it is, however the clock rounds', async (t) => {
@@ -133,7 +133,7 @@ test('no window is told to be longer than it is, however the clock rounds', asyn
     onDegraded: () => t.fail(),
     log: createLogger('test'),
   });
-  t.like(await ask(of('login'), client), { windows: [{ endsInSeconds: 60 }] });
+  t.like(await ask(of('enter'), client), { windows: [{ endsInSeconds: 60 }] });
 });
 
 test('a mistake in counting is not taken for an outage', async (t) => {
@@ -143,23 +143,23 @@ test('a mistake in counting is not taken for an outage', async (t) => {
     onDegraded: () => t.fail(),
     log: createLogger('test'),
   });
-  await t.throwsAsync(ask(of('runWorkflowTask'), client), { message: 'no counter' });
+  await t.throwsAsync(ask(of('run'), client), { message: 'no counter' });
 });
 
 test('headers tell policy, what is left and when to come again', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
-  const first = await ask(of('login', 'register'), client);
+  const first = await ask(of('enter', 'join'), client);
   t.deepEqual(first && throttleHeaders(first), [
-    ['ratelimit-policy', '"login";q=3;w=60, "register";q=2;w=300'],
-    ['ratelimit', '"login";r=2;t=60, "register";r=1;t=300'],
+    ['ratelimit-policy', '"enter";q=3;w=60, "join";q=2;w=300'],
+    ['ratelimit', '"enter";r=2;t=60, "join";r=1;t=300'],
   ]);
   pass(500);
-  const refused = await ask(of('login', 'login', 'login'), client);
+  const refused = await ask(of('enter', 'enter', 'enter'), client);
   t.deepEqual(refused && throttleHeaders(refused), [
     ['retry-after', '60'],
-    ['ratelimit-policy', '"login";q=3;w=60'],
-    ['ratelimit', '"login";r=2;t=60'],
+    ['ratelimit-policy', '"enter";q=3;w=60'],
+    ['ratelimit', '"enter";r=2;t=60'],
   ]);
-  t.regex(refused?.refused ? throttleMessage(refused.refused) : '', /login takes 3 requests in 60 seconds/);
+  t.regex(refused?.refused ? throttleMessage(refused.refused) : '', /enter takes 3 requests in 60 seconds/);
 });

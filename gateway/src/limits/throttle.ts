@@ -3,7 +3,7 @@ import { type DomainError, isDomainError, unavailable } from '@parley/chassis/er
 import type { CountAnswer, CountEntry, CountWindow, KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import type { Logger } from '@parley/chassis/log';
-import type { FieldRules } from '../graph/field-rules.ts';
+import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 
 /** How an operation's window stands for one client. */
@@ -29,8 +29,8 @@ export interface Throttled {
  * Counts a request in the windows of all throttled fields that it selects, each as often as it is selected, or in none: one
  * step, and nothing is counted of what is refused. It is asked last, when nothing else can refuse the request, so that
  * windows hold what ran. Undefined where no field has a throttle.
- * @throws DomainError `unavailable` when counts cannot be reached and an operation of sign-in, codes or resets is among the
- * fields: guesses must not gain from an outage. Others are counted by this process alone then.
+ * @throws DomainError `unavailable` when counts cannot be reached and a throttle that fails closed is among the
+ * fields': guesses must not gain from an outage. Others are counted by this process alone then.
  */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<Throttled | undefined>;
 
@@ -44,21 +44,10 @@ export interface ThrottleOptions {
   now?: () => number;
 }
 
-/** What guesses at secrets, or sends codes: it does not run on a count that other processes do not share. */
-const refusedAlone = new Set([
-  'login',
-  'loginWithIdpOne',
-  'register',
-  'generateOTP',
-  'validateSecuredToken',
-  'forgotPasswordWithOTP',
-  'resetUserPasswordWithUrl',
-]);
-
 interface Entry extends CountEntry {
   operation: string;
   windowSeconds: number;
-  needsShared: boolean;
+  failsClosed: boolean;
 }
 
 /** How often at most the log says that counts cannot be reached, in ms. */
@@ -76,15 +65,15 @@ export function createThrottle({
 
   function entriesOf(fields: RootField[], clientIp: string): Entry[] {
     const entries = new Map<string, Entry>();
-    for (const { type, name } of fields) {
-      const rule = rules.get(`${type}.${name}`);
-      if (!rule?.throttle) continue;
-      const { requests, windowSeconds } = rule.throttle;
+    for (const field of fields) {
+      const throttle = ruleOf(rules, field)?.throttle;
+      if (!throttle) continue;
+      const { name } = field;
+      const { requests, windowSeconds, failsClosed = false } = throttle;
       const key = `parley:throttle:${name}:${clientNetwork(clientIp)}`;
       const known = entries.get(key);
       if (known) known.amount += 1;
       else {
-        const needsShared = refusedAlone.has(name);
         entries.set(key, {
           key,
           operation: name,
@@ -92,7 +81,7 @@ export function createThrottle({
           windowSeconds,
           windowMs: windowSeconds * 1000,
           amount: 1,
-          needsShared,
+          failsClosed,
         });
       }
     }
@@ -105,7 +94,7 @@ export function createThrottle({
       complainedAt = now();
       log.warn({ err: error }, 'throttles cannot be shared: sign-in is refused, the rest is counted by this process');
     }
-    if (entries.some(({ needsShared }) => needsShared)) {
+    if (entries.some(({ failsClosed }) => failsClosed)) {
       throw unavailable('This is not available at the moment; try again in a while', error);
     }
     return ownCounts.countAll(entries);

@@ -20,6 +20,7 @@ import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/ide
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
 import { readGatewayConfig } from '../../src/config.ts';
+import { readSupergraph } from '../../src/graph/supergraph.ts';
 import { gateway } from '../../src/service.ts';
 import { identityScript, publicUrl } from './identity-script.ts';
 import { sessionScript } from './session-script.ts';
@@ -38,6 +39,8 @@ export interface GatewayMeshOptions {
   onSubscribe?: () => void;
   /** A session service of the version before, which knows no `FollowSession`. */
   oldSession?: boolean;
+  /** An operation that also carries `@longBody`, beside those that do by the schema. */
+  longOperation?: string;
   /** How long a subscription counts as beginning that does not say that it has begun, in ms. */
   longestStartMs?: number;
   /** Where the gateway listens. Default: 127.0.0.1. */
@@ -158,7 +161,12 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     ...options.env,
   });
   config.subscriptionStarts.longestMs = options.longestStartMs ?? config.subscriptionStarts.longestMs;
-  const self = await start(gateway(config, around));
+  async function readSdl(): Promise<string> {
+    const sdl = await readSupergraph();
+    const { longOperation } = options;
+    return longOperation ? sdl.replace(new RegExp(`^  ${longOperation}\\b.*`, 'm'), '$& @longBody') : sdl;
+  }
+  const self = await start(gateway(config, around, readSdl));
   const base = addresses.of('gateway', 'public');
 
   async function post(body: string, headers: Record<string, string> = {}, at = base): Promise<GraphAnswer> {
@@ -206,7 +214,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       const announce = (_unit: string, door: string, address: string) => {
         if (door === 'public') second = address;
       };
-      await start(gateway(config, { ...around, addresses: { ...addresses, announce } }));
+      await start(gateway(config, { ...around, addresses: { ...addresses, announce } }, readSdl));
       return second;
     },
     /** A token of a session that is ACTIVE from then on. */

@@ -1,15 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
 import { buildASTSchema, OperationTypeNode, parse, print } from 'graphql';
-import { root } from '../root.ts';
 import { composeSupergraph } from './supergraph.ts';
-
-const head = readFileSync(join(root, 'services/chassis/src/graph/link.graphql'), 'utf8');
 
 const agent = {
   name: 'agent',
-  sdl: `${head}
+  sdl: `
     type Query {
       agents(first: Int = 20, after: String = null): [AgentDto!]! @access(by: [JWT, API_KEY])
     }
@@ -24,7 +19,7 @@ const agent = {
 
 const session = {
   name: 'session',
-  sdl: `${head}
+  sdl: `
     type Query {
       session(id: ID!): SessionDto @access(by: [])
     }

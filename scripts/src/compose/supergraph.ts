@@ -1,14 +1,18 @@
 import { composeServices } from '@apollo/composition';
+import { withSharedSdl } from '@parley/chassis/graph/shared-sdl';
 import { type DocumentNode, type FieldDefinitionNode, Kind, parse } from 'graphql';
 
 const roots = ['Query', 'Mutation', 'Subscription'];
 
 /**
- * The supergraph SDL of these subgraphs, each by the name of the unit that serves it: `agent`. Its routing addresses are `http://<unit>.invalid`: the gateway takes the real
- * ones from its configuration. Throws one error that names every problem.
+ * The supergraph SDL of these subgraphs, each by the name of the unit that serves it (`agent`) and its own SDL, without what all
+ * share. Its routing addresses are `http://<unit>.invalid`: the gateway takes the real ones from its configuration.
+ * @throws Error that names every problem.
  */
 export function composeSupergraph(subgraphs: { name: string; sdl: string }[]): string {
-  const parsed = subgraphs.map(({ name, sdl }) => ({ name, url: `http://${name}.invalid`, typeDefs: parse(sdl) }));
+  const parsed = subgraphs.map(({ name, sdl }) => {
+    return { name, url: `http://${name}.invalid`, typeDefs: parse(withSharedSdl(sdl)) };
+  });
 
   const open = parsed.flatMap(({ name, typeDefs }) => {
     return rootFieldsWithoutAccess(typeDefs).map((field) => `[${name}] ${field} says not who may call it: add @access`);

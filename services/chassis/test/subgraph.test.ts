@@ -13,8 +13,6 @@ interface Context extends GraphContext {
 }
 
 const typeDefs = `
-  extend schema @link(url: "https://parley.dev/access/v1.0", import: ["@access"])
-  directive @access(by: [String!]!) on FIELD_DEFINITION
   type Query {
     quick: Boolean @access(by: [])
     slow: Boolean @access(by: [])

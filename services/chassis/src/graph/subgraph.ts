@@ -19,6 +19,7 @@ import type { Part } from '../unit.ts';
 import { enforceAccess } from './access.ts';
 import { answerWriter } from './answer-size.ts';
 import { formatGraphError } from './graph-errors.ts';
+import { withSharedSdl } from './shared-sdl.ts';
 
 /** What every resolver of a subgraph finds in its context. */
 export interface GraphContext {
@@ -32,7 +33,7 @@ export interface SubgraphOptions<Context extends GraphContext> {
   host?: string;
   /** Port to listen on; 0 takes any free one. */
   port: number;
-  /** The subgraph's SDL, `@access` on every root field. */
+  /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
   typeDefs: string;
   resolvers: GraphQLResolverMap<Context>;
   /**
@@ -64,7 +65,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
     async start() {
       const schema = enforceAccess<Context>(
         buildSubgraphSchema({
-          typeDefs: parse(options.typeDefs),
+          typeDefs: parse(withSharedSdl(options.typeDefs)),
           resolvers: options.resolvers as GraphQLResolverMap<unknown>,
         }),
       );
