@@ -1,25 +1,37 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readContract } from '@parley/stories/contract';
+import { readFieldRules } from '../../gateway/src/graph/field-rules.ts';
+import { differences, unlikeDocument } from './contract/differences.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
-
-/** What the supergraph must serve by now; of anything else that it serves, the contract's form is checked all the same. */
-const needed: Record<string, string[]> = JSON.parse(readFileSync(join(import.meta.dirname, 'contract.json'), 'utf8'));
 
 readOptions(
   `node scripts/src/contract.ts
 
-Compares gateway/supergraph.graphql with the contract of the public API, which is kept outside this repository: beside the
-checkout in ../shared/contract, or in the folder that PARLEY_CONTRACT_DIR names. Where it is not there nothing is compared.
+Compares gateway/supergraph.graphql with gateway/contract.json, which says what the contract of the public API asks of each
+operation, and both with the contract itself, which is kept outside this repository: beside the checkout in ../shared/contract,
+or in the folder that PARLEY_CONTRACT_DIR names. Where it is not there that part is left out.
 `,
   {},
 );
 
-const program = join(process.env.PARLEY_CONTRACT_DIR ?? join(root, '../shared/contract'), 'check.mjs');
+const contract = readContract();
+const supergraph = 'gateway/supergraph.graphql';
+const problems = differences(contract, readFieldRules(readFileSync(join(root, supergraph), 'utf8')));
+
+const folder = process.env.PARLEY_CONTRACT_DIR ?? join(root, '../shared/contract');
+const program = join(folder, 'check.mjs');
 if (existsSync(program)) {
-  const args = [program, 'gateway/supergraph.graphql', '--need', Object.values(needed).flat().join(',')];
+  problems.push(...unlikeDocument(contract, JSON.parse(readFileSync(join(folder, 'operations.json'), 'utf8'))));
+  const needed = [...contract].filter(([, { served }]) => served).map(([name]) => name.slice(name.indexOf('.') + 1));
+  const args = [program, supergraph, '--need', needed.join(',')];
   process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
 } else {
-  console.log('left out: the contract is not beside this checkout (PARLEY_CONTRACT_DIR)');
+  console.log(
+    'compared with gateway/contract.json alone: the contract is not beside this checkout (PARLEY_CONTRACT_DIR)',
+  );
 }
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) process.exitCode = 1;

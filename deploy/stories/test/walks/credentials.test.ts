@@ -1,17 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { buildClientSchema, type GraphQLField, getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Client, Tokens } from '../../src/client.ts';
+import { readContract } from '../../src/contract.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../../src/credentials.ts';
 import { type CredentialKind, isId, type Operation, servedOperations } from '../../src/operations.ts';
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
-import { access } from './access.ts';
 
 // Whom an operation lets in does not depend on where it runs: one mesh is enough for so many requests.
 const story = stories(test, { on: 'processes' });
@@ -35,39 +33,9 @@ interface Credential {
 const letIn = () => undefined;
 const unauthenticated = () => 'UNAUTHENTICATED';
 
-/** What people do with their own account. */
-const account = [
-  'changePassword',
-  'linkIdentity',
-  'unlinkIdentity',
-  'generateTwoFactor',
-  'bindTwoFactor',
-  'verifyTwoFactor',
-  'unbindTwoFactor',
-];
-/** What a limited sign-in may do. */
-const whileLimited = ['verifyTwoFactor', 'getAuthProfile', 'refreshToken'];
-/** What concerns a person and not a tenant. */
-const withoutTenant = [
-  ...account,
-  'getAuthProfile',
-  'refreshToken',
-  'myTenant',
-  'myTenants',
-  'createTenant',
-  'switchTenant',
-];
-/** The mutations that the members of a suspended tenant have. */
-const whileSuspended = [
-  ...account,
-  'createTenant',
-  'switchTenant',
-  'updateTenant',
-  'deleteTenant',
-  'setPrimaryBillingAccount',
-  'endSession',
-  'interruptSession',
-];
+/** What the contract says of an operation: beside `@access` in the schema, so that a mistake there is not followed. */
+const contract = readContract();
+const ruleOf = ({ kind, name }: Operation) => contract.get(`${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${name}`);
 
 const signedIn = (client: Client): Bearer => bearer(client, `Bearer ${client.tokens?.accessToken}`);
 
@@ -118,7 +86,7 @@ const credentials: Record<string, Credential> = {
       await eventually('it is known', async () => (await outcome(ada, '{ agentCount }')) !== 'ok');
       return signedIn(ada);
     },
-    refusal: ({ name }) => (whileLimited.includes(name) ? undefined : 'FORBIDDEN TWO_FACTOR_REQUIRED'),
+    refusal: (operation) => (ruleOf(operation)?.whileLimited ? undefined : 'FORBIDDEN TWO_FACTOR_REQUIRED'),
   },
   'an access token of a suspended user': {
     kind: 'JWT',
@@ -138,8 +106,8 @@ const credentials: Record<string, Credential> = {
       await suspend(ada);
       return signedIn(ada);
     },
-    refusal: ({ kind, name }) =>
-      kind === 'query' || whileSuspended.includes(name) ? undefined : 'FORBIDDEN TENANT_SUSPENDED',
+    refusal: (operation) =>
+      (ruleOf(operation)?.whileSuspended ?? operation.kind === 'query') ? undefined : 'FORBIDDEN TENANT_SUSPENDED',
   },
   'an access token of a user without tenant, the only one deleted': {
     kind: 'JWT',
@@ -148,7 +116,7 @@ const credentials: Record<string, Credential> = {
       await ada.query('mutation { deleteTenant }');
       return signedIn(ada);
     },
-    refusal: ({ name }) => (withoutTenant.includes(name) ? undefined : 'FORBIDDEN NO_TENANT'),
+    refusal: (operation) => (ruleOf(operation)?.withoutTenant ? undefined : 'FORBIDDEN NO_TENANT'),
   },
   'an API key': {
     kind: 'API_KEY',
@@ -278,15 +246,6 @@ async function signerOf(client: Client, people: CredentialMesh['people']) {
   };
 }
 
-/** Who may do what by the contract, by operation; undefined where it does not lie beside this checkout. */
-function contractAccess(): Map<string, CredentialKind[]> | undefined {
-  const beside = join(import.meta.dirname, '../../../../../shared/contract');
-  const file = join(process.env.PARLEY_CONTRACT_DIR || beside, 'operations.json');
-  if (!existsSync(file)) return undefined;
-  const rows = JSON.parse(readFileSync(file, 'utf8')) as { operation: string; auth: CredentialKind[] }[];
-  return new Map(rows.map(({ operation, auth }) => [operation, auth]));
-}
-
 story('what is served is what the supergraph says', async (t, mesh) => {
   const served = buildClientSchema(await mesh.visitor().query<IntrospectionQuery>(getIntrospectionQuery()));
   const roots = [served.getQueryType(), served.getMutationType(), served.getSubscriptionType()];
@@ -298,17 +257,6 @@ story('what is served is what the supergraph says', async (t, mesh) => {
   );
 });
 
-test('the supergraph asks of each operation the credentials that are written down for it', (t) => {
-  const operations = servedOperations();
-  t.true(operations.length >= 30);
-  for (const { name, by } of operations) t.deepEqual(by.toSorted(), access.get(name)?.toSorted(), name);
-});
-
-const agreed = contractAccess();
-(agreed ? test : test.skip)('what is written down of credentials is what the contract says', (t) => {
-  for (const [name, by] of agreed ?? []) t.deepEqual(access.get(name)?.toSorted(), by.toSorted(), name);
-});
-
 for (const [name, credential] of Object.entries(credentials)) {
   story(`each operation answers ${name} as is written down for it`, async (t, mesh) => {
     const all = withCredentials(mesh);
@@ -316,7 +264,7 @@ for (const [name, credential] of Object.entries(credentials)) {
     let shared = await credential.make(all);
     for (const operation of operations) {
       const { kind } = operation;
-      const by = access.get(operation.name) ?? t.fail(`access.ts does not say who may ask for ${operation.name}`);
+      const { by } = ruleOf(operation) ?? t.fail(`the contract does not say who may ask for ${operation.name}`);
       const takes = credential.kind !== 'none' && by.includes(credential.kind);
       const refusal = takes ? credential.refusal(operation) : 'UNAUTHENTICATED';
       if (by.length === 0) {

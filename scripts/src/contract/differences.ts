@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ContractRule } from '@parley/stories/contract';
+import type { CredentialKind } from '@parley/stories/operations';
+import type { FieldRule, FieldRules } from '../../../gateway/src/graph/field-rules.ts';
+
+/** One line for each operation that is missing, and for each whose directives say something else than the contract. */
+export function differences(contract: ReadonlyMap<string, ContractRule>, rules: FieldRules): string[] {
+  const missing = [...contract].filter(([name, { served }]) => served && !rules.has(name));
+  return [
+    ...missing.map(([name]) => `${name} is not served`),
+    ...[...rules].flatMap(([name, rule]) => {
+      const wanted = contract.get(name);
+      if (!wanted?.served) return [`${name} is served, and gateway/contract.json does not say so`];
+      return differing(comparable({ whileSuspended: name.startsWith('Query.'), ...wanted }), comparable(rule)).map(
+        (line) => `${name}: ${line}`,
+      );
+    }),
+  ];
+}
+
+/** An operation as the document of the contract has it. */
+export interface DocumentedOperation {
+  operation: string;
+  kind: 'query' | 'mutation' | 'subscription';
+  auth: CredentialKind[];
+  throttle?: { requests: number; windowSeconds: number };
+}
+
+/** One line for each operation of the contract's document that `gateway/contract.json` has otherwise or not at all. */
+export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, document: DocumentedOperation[]): string[] {
+  return document.flatMap(({ operation, kind, auth, throttle }) => {
+    const name = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${operation}`;
+    const rule = contract.get(name);
+    if (!rule) return [`${name} is not in gateway/contract.json`];
+    const { requests, windowSeconds } = rule.throttle ?? {};
+    const written = { by: rule.by.toSorted(), throttle: rule.throttle && { requests, windowSeconds } };
+    return differing({ by: auth.toSorted(), throttle }, written).map(
+      (line) => `gateway/contract.json, ${name}: ${line}`,
+    );
+  });
+}
+
+/** What both sides say, with defaults filled in; that of `whileSuspended` is in a rule of the schema already. */
+function comparable(rule: ContractRule | FieldRule) {
+  const { by, whileSuspended = false, whileLimited = false, longBody = false, throttle } = rule;
+  const { changesCaller = 'never' } = rule;
+  const kinds: CredentialKind[] = by;
+  return {
+    by: kinds.toSorted(),
+    whileSuspended,
+    whileLimited,
+    longBody,
+    changesCaller,
+    throttle: throttle && { failsClosed: false, ...throttle },
+  };
+}
+
+function differing<Rule extends object>(wanted: Rule, found: Rule): string[] {
+  const keys = Object.keys(wanted) as (keyof Rule & string)[];
+  return keys
+    .filter((key) => !isDeepStrictEqual(wanted[key], found[key]))
+    .map((key) => `${key} is ${JSON.stringify(found[key])}, by the contract ${JSON.stringify(wanted[key])}`);
+}
