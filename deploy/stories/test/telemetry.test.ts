@@ -284,6 +284,7 @@ story('what goes wrong is logged with the request id that the client was told, a
     t.true(mine.some(({ unit }) => unit === 'session') && mine.some(({ unit }) => unit === 'agent'));
     t.is(new Set(mine.map(({ traceId }) => traceId)).size, 1);
     const [request, ...others] = mine.filter(({ unit, level }) => unit === 'gateway' && level === 'info');
+    // names sendMessage: the line says which operation was asked for.
     t.like(request, { msg: 'request', operations: ['sendMessage'], status: 200, outcome: 'ok' });
     t.deepEqual(others, []);
   }

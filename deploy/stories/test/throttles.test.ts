@@ -133,6 +133,7 @@ story(
   async (t, mesh) => {
     t.timeout(180_000);
     const { person } = mesh;
+    // names sendMessage: it is what the story sends.
     const sending = servedOperations().find(({ name }) => name === 'sendMessage');
     t.true(sending !== undefined && sending.throttle === undefined);
     const gateway = inTurn(mesh);

@@ -125,6 +125,7 @@ test.serial('data and tokens survive a restart and a kill -9, and the log tells 
   t.truthy(ready?.addresses.session.rpc);
   t.like(line('stopped'), [{ signal: 'SIGTERM', code: 0 }]);
   const [login, request, ...others] = line('request');
+  // names login: the line says which operation was asked for. names myTenant: likewise.
   t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
   t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });
   t.is(typeof request?.ms, 'number');

@@ -170,14 +170,19 @@ test('a hundred agents that another subgraph names are read in one transaction, 
 
 test('only a signed-in user in a tenant has agents', async (t) => {
   const unit = await agentUnit(t);
-  const fields = ['agents { id }', 'agentCount', 'agentConfigOptions { ttsVoiceCatalogUrl }', 'agent(id: 1) { id }'];
-  for (const field of fields) {
+  const queries = [
+    '{ agents { id } }',
+    '{ agentCount }',
+    '{ agentConfigOptions { ttsVoiceCatalogUrl } }',
+    '{ agent(id: 1) { id } }',
+  ];
+  for (const query of queries) {
     for (const kind of ['anonymous', 'apiKey', 'session', 'service'] as const) {
-      const { errors } = await unit.graph({ kind, tenantId: 1, requestId: 'r' }, `{ ${field} }`);
-      t.is(errors?.[0]?.extensions['code'], 'UNAUTHENTICATED', `${kind}: ${field}`);
+      const { errors } = await unit.graph({ kind, tenantId: 1, requestId: 'r' }, query);
+      t.is(errors?.[0]?.extensions['code'], 'UNAUTHENTICATED', `${kind}: ${query}`);
     }
-    const { errors } = await unit.graph({ kind: 'user', userId: 1, tenantId: null, requestId: 'r' }, `{ ${field} }`);
-    t.like(errors?.[0]?.extensions, { code: 'FORBIDDEN', reason: 'NO_TENANT' }, field);
+    const { errors } = await unit.graph({ kind: 'user', userId: 1, tenantId: null, requestId: 'r' }, query);
+    t.like(errors?.[0]?.extensions, { code: 'FORBIDDEN', reason: 'NO_TENANT' }, query);
   }
 });
 

@@ -13,16 +13,21 @@ const password = 'correct horse battery';
 const newPassword = 'another long password';
 const refused = { kind: 'unauthenticated', message: 'Not signed in' };
 
-/** Every mutation of a signed-in person. */
-const mutations: Record<string, (app: App, caller: UserCaller) => Promise<unknown>> = {
-  changePassword: (app, caller) => app.changePassword(caller, { newPassword }),
-  createTenant: (app, caller) => app.createTenant(caller, { name: 'By a thief' }),
+type Mutations = Record<string, (app: App, caller: UserCaller) => Promise<unknown>>;
+
+const ofTenant: Mutations = {
   updateTenant: (app, caller) => app.updateTenant(caller, { name: 'By a thief' }),
   deleteTenant: (app, caller) => app.deleteTenant(caller),
   generateApiKey: (app, caller) => app.generateApiKey(caller),
   upsertAvatarConfig: (app, caller) => app.upsertAvatarConfig(caller, { speakingRate: 3 }),
 };
-const ofTenant = ['updateTenant', 'deleteTenant', 'generateApiKey', 'upsertAvatarConfig'];
+
+/** Every mutation of a signed-in person. */
+const mutations: Mutations = {
+  changePassword: (app, caller) => app.changePassword(caller, { newPassword }),
+  createTenant: (app, caller) => app.createTenant(caller, { name: 'By a thief' }),
+  ...ofTenant,
+};
 
 test('the list above has every mutation that takes an access token', (t) => {
   const schema = parse(readFileSync(new URL('../src/schema.graphql', import.meta.url), 'utf8'));
@@ -78,8 +83,8 @@ test('a sign-in that has turned to another tenant changes nothing in the one bef
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   const { id } = await app.createTenant(caller, { name: 'Second' });
-  for (const name of ofTenant) {
-    t.like(await t.throwsAsync(mutations[name]?.(app, caller) ?? Promise.resolve()), { kind: 'conflict' }, name);
+  for (const [name, call] of Object.entries(ofTenant)) {
+    t.like(await t.throwsAsync(call(app, caller)), { kind: 'conflict' }, name);
   }
   await t.notThrowsAsync(app.updateTenant({ ...caller, tenantId: id }, { name: 'Third' }));
 });

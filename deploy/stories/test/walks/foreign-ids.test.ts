@@ -31,6 +31,7 @@ const named: Record<string, 'agent' | 'session' | 'workflow' | 'external'> = {
 };
 
 /** Lists and nullable reads answer as if nothing were there; these few say so. */
+// names agentAuditLogs: its answer for a foreign id is an error, by the contract, and no rule of the gateway.
 const saysSo = new Set(['agentAuditLogs']);
 
 /** Ids that are nobody's: free ones, and for text what can be no id at all. */
@@ -211,7 +212,7 @@ story('a deleted agent looks like one that never was, wherever an agent is asked
   const ada = await person();
   const agentId = await createAgent(ada);
   await ada.query('mutation ($id: ID!) { deleteAgent(id: $id) }', { id: agentId });
-  // Its audit log and its sessions stay readable.
+  // Its audit log and its sessions stay readable. names sessions: this story deletes the agent of some.
   const walked = (await idArguments(ada, { agentId, sessionId: 1 })).filter(
     ({ operation, name }) => named[name] === 'agent' && !['agentAuditLogs', 'sessions'].includes(operation.name),
   );

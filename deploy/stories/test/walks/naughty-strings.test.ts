@@ -190,11 +190,12 @@ story(
 
     /** Somebody who may call the operation, and variables that are good but for the walked place. */
     async function prepared(lane: Lane, { name, by, variables }: Operation, { path }: Place, value: unknown) {
-      // Nobody may make many tenants.
+      // names createTenant: nobody may make many tenants, so that each time somebody new does.
       const client = by.length === 0 ? visitor() : name === 'createTenant' ? await person() : lane.client;
       const given: Record<string, unknown> = { ...goodValues(), [path]: value };
       const steps = path.split('.');
       // Where one of two is to be given, the other one would be refused.
+      // names login: it takes an email or a phone number. names createAgent: it takes a URL or its absence.
       if (name === 'login' && path === 'input.phoneNumber') delete given['input.email'];
       if (name === 'createAgent' && path === 'input.externalSyncUrl') given['input.externalSyncEnabled'] = false;
       return {
@@ -223,6 +224,7 @@ story(
       answer: Answer<Record<string, unknown>>,
       about: string,
     ): Promise<void> {
+      // names sendMessage: the text is read in the session. names register: in the profile of whom it made.
       if (name === 'sendMessage' && path === 'input.text') {
         const { session: read } = await client.query<{ session: { messages: { text: string }[] } }>(
           'query ($id: ID!) { session(id: $id) { messages { text } } }',
@@ -399,6 +401,7 @@ const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'register token.contact': { why: 'nothing was sent there', said: /^The code or link is not valid$/ },
 };
 
+// names updateAgent: it takes the fields that createAgent takes.
 function both<T>(name: string, exception: T): Record<string, T> {
   return Object.fromEntries(
     ['createAgent', 'updateAgent'].map((operation) => [`${operation} input.${name}`, exception]),
