@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { CredentialKind } from '@parley/chassis/graph/access';
 import {
   buildASTSchema,
   type GraphQLField,
@@ -19,7 +20,6 @@ import {
 } from 'graphql';
 
 type Field = GraphQLField<unknown, unknown>;
-export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
 /** One operation that the gateway serves. */
 export type Operation = ReturnType<typeof servedOperations>[number];

@@ -1,8 +1,6 @@
+import type { CredentialKind } from '@parley/chassis/graph/access';
 import { type FieldDefinitionNode, Kind, parse, type ValueNode } from 'graphql';
 import type { RootField } from './root-fields.ts';
-
-/** The kinds of credential that clients can have, by the contract's names. */
-export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
 /** What stands on a root field of the supergraph; each directive's meaning is in the SDL that all subgraphs share. */
 export interface FieldRule {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { CredentialKind } from '@parley/chassis/graph/access';
 import type { ContractRule } from '@parley/stories/contract';
-import type { CredentialKind } from '@parley/stories/operations';
 import type { FieldRule, FieldRules } from '../../../gateway/src/graph/field-rules.ts';
 
 /** One line for each operation that is missing, and for each whose directives say something else than the contract. */

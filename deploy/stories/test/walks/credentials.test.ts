@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { CredentialKind } from '@parley/chassis/graph/access';
 import { eventually } from '@parley/chassis/testing/eventually';
 import test from 'ava';
 import { buildClientSchema, type GraphQLField, getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
@@ -7,7 +8,7 @@ import type { Client, Tokens } from '../../src/client.ts';
 import { readContract } from '../../src/contract.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../../src/credentials.ts';
-import { type CredentialKind, isId, type Operation, servedOperations } from '../../src/operations.ts';
+import { isId, type Operation, servedOperations } from '../../src/operations.ts';
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
 
