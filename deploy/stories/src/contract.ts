@@ -17,6 +17,8 @@ export interface ContractRule {
   throttle?: { requests: number; windowSeconds: number; failsClosed?: true };
   /** Whether its body may have `GATEWAY_MAX_LONG_BODY_BYTES`. Default: no. */
   longBody?: true;
+  /** Whether it costs something each time, though it is a query: a subgraph is never sent it again. Default: no. */
+  sentOnce?: true;
   /** Whether it may change who callers are, always or only where it fails. Default: no. */
   changesCaller?: 'always' | 'failing';
 }

@@ -15,6 +15,8 @@ export interface FieldRule {
   longBody?: boolean;
   /** Whether it may change who callers are; `failing`: only a call that fails does. */
   changesCaller?: 'always' | 'failing';
+  /** Whether it costs something each time, though it is a query. */
+  sentOnce?: boolean;
 }
 
 /** At most so many requests per client address and fixed window. */
@@ -72,6 +74,7 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
       },
     }),
     ...(directive(field, 'longBody') && { longBody: true }),
+    ...(directive(field, 'sentOnce') && { sentOnce: true }),
     ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
   };
 }

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { parse, print } from 'graphql';
-import { fieldsAsked, mutationsApart } from './mutations-apart.ts';
+import { fieldsAsked, mutationsApart, onlyReads } from './mutations-apart.ts';
 
 const normal = (text: string) => print(parse(text));
 
@@ -37,4 +37,15 @@ test('one mutation, and what is none, stays as it is', (t) => {
   const entities = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }';
   t.deepEqual(mutationsApart(entities), [{ query: entities, fields: [] }]);
   t.deepEqual(fieldsAsked('mutation { a: startSession { id } b: startSession { id } }').length, 2);
+});
+
+test('a query may be sent again unless a field of it costs something each time, a mutation may not', (t) => {
+  const rules = new Map([
+    ['Query.read', { by: [] }],
+    ['Query.pay', { by: [], sentOnce: true }],
+  ]);
+  t.true(onlyReads('{ read }', rules));
+  t.true(onlyReads('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }', rules));
+  t.false(onlyReads('{ read ...more } fragment more on Query { also: pay }', rules));
+  t.false(onlyReads('mutation { write }', rules));
 });

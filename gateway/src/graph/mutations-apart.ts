@@ -11,6 +11,7 @@ import {
   separateOperations,
   visit,
 } from 'graphql';
+import { type FieldRules, ruleOf } from './field-rules.ts';
 import { type RootField, rootFields } from './root-fields.ts';
 
 /** A part of what a subgraph is asked, that is sent as a request of its own. */
@@ -44,8 +45,11 @@ export function fieldsAsked(query: string): RootField[] {
 }
 
 /** Whether a request to a subgraph only reads, so that it may be sent again. */
-export function isQuery(query: string): boolean {
-  return operationOf(parse(query)).operation === OperationTypeNode.QUERY;
+export function onlyReads(query: string, rules: FieldRules): boolean {
+  const document = parse(query);
+  const operation = operationOf(document);
+  if (operation.operation !== OperationTypeNode.QUERY) return false;
+  return fieldsOf(document, operation).every((field) => !ruleOf(rules, field)?.sentOnce);
 }
 
 /** Each field by itself, within whatever may leave it out. */

@@ -11,7 +11,7 @@ import { type Dispatcher, errors, Pool } from 'undici';
 import type { ChangingCaller } from '../credentials/changing-caller.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { AnswerRest, GatewayContext } from './gateway-context.ts';
-import { fieldsAsked, isQuery, mutationsApart } from './mutations-apart.ts';
+import { fieldsAsked, mutationsApart, onlyReads } from './mutations-apart.ts';
 import type { RootField } from './root-fields.ts';
 
 export interface SubgraphSourceOptions {
@@ -118,7 +118,7 @@ export function subgraphSource({
       try {
         return await pool.request({ ...message, method: 'POST', path: '/' });
       } catch (error) {
-        if (nth === sendings || !isClosed(error) || !isQuery(query)) throw error;
+        if (nth === sendings || !isClosed(error) || !onlyReads(query, rules)) throw error;
         // The others that it has closed are told apart by then.
         await nextTurn(undefined, { signal: message.signal });
       }

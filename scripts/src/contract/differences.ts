@@ -42,7 +42,7 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
 
 /** What both sides say, with defaults filled in; that of `whileSuspended` is in a rule of the schema already. */
 function comparable(rule: ContractRule | FieldRule) {
-  const { by, whileSuspended = false, whileLimited = false, longBody = false, throttle } = rule;
+  const { by, whileSuspended = false, whileLimited = false, longBody = false, sentOnce = false, throttle } = rule;
   const { changesCaller = 'never' } = rule;
   const kinds: CredentialKind[] = by;
   return {
@@ -50,6 +50,7 @@ function comparable(rule: ContractRule | FieldRule) {
     whileSuspended,
     whileLimited,
     longBody,
+    sentOnce,
     changesCaller,
     throttle: throttle && { failsClosed: false, ...throttle },
   };
