@@ -141,7 +141,7 @@ test('of two sign-ins that set a password at once one does, and the other is ove
 /** Whether another transaction waits for a lock that this one holds. */
 async function isWaitedFor(knex: Knex.Transaction): Promise<boolean> {
   const { rows } = await knex.raw(
-    'select exists (select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))) as waited',
+    'select exists (select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))) as waited',
   );
   return rows[0].waited;
 }
