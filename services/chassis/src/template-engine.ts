@@ -12,6 +12,10 @@ type TextForm = (this: { context: Context }, value: unknown) => string;
  * template: 200,000 characters parsed, 500 ms of rendering, 5,000,000 units of memory as liquidjs counts them. Render with the
  * methods that end in `Sync`: the time is that of the clock, and a template that pauses would pay for those that run meanwhile.
  *
+ * These limits are looked at between two steps: one step, such as to sort or write a list that holds itself, can take hours and any
+ * memory. So a service only parses by itself (40 ms for the 20,000 characters that a template may have), and renders in a process
+ * that can be ended, as evaluation's `template-renderer.ts` does.
+ *
  * A value that is no text is written as `textForm` says, by default lists with commas between and objects as JSON: Liquid itself
  * would write `[object Object]` and join lists without a space.
  */

@@ -7,6 +7,7 @@ import { type FittedPrompt, promptFitter, type Room } from './judge-prompt.ts';
 import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';
 import type { WhyOffline } from './offline-judge.ts';
 import type { Ports } from './ports.ts';
+import type { Rendering } from './renderer-process.ts';
 import type { Sample } from './sample.ts';
 
 /** A judgement that does not fit the schema is asked for twice more before the offline judge takes over. */
@@ -54,7 +55,7 @@ export async function askModel(ports: Ports, question: Question): Promise<Asked>
   };
 
   try {
-    for (const prompt of promptsFor(ports, question, jsonSchemaJson)) {
+    for await (const prompt of promptsFor(ports, question, jsonSchemaJson)) {
       try {
         return await askAbout(prompt);
       } catch (error) {
@@ -92,19 +93,20 @@ export async function askModel(ports: Ports, question: Question): Promise<Asked>
  * What the model is asked in turn for as long as it takes less: first as much as its settings allow by the usual count, then by the
  * strict one, then halves of that.
  */
-function* promptsFor(ports: Ports, question: Question, besides: string): Generator<FittedPrompt> {
-  const { agent, model, labels, sample, sessionId } = question;
+async function* promptsFor(ports: Ports, question: Question, besides: string): AsyncGenerator<FittedPrompt> {
+  const { agent, model, labels, sample, sessionId, caller, signal } = question;
   const room = model.contextTokens - outputTokens(model);
   const onTemplateFailed = (problem: string) =>
     ports.log.warn({ problem, agentId: agent.id, sessionId }, "the agent's evaluation template failed");
-  const fittedPrompt = promptFitter({ agent, labels, sample, besides, onTemplateFailed });
+  const render = (rendering: Rendering) => ports.templates.render(rendering, { tenantId: caller.tenantId, signal });
+  const fittedPrompt = promptFitter({ agent, labels, sample, besides, render, onTemplateFailed });
   const attempts: Room[] = [
     { room, tokens: usualTokenBound },
     ...[1, 2, 4, 8].map((part) => ({ room: Math.floor(room / part), tokens: strictTokenBound })),
   ];
   let before: FittedPrompt | undefined;
   for (const attempt of attempts) {
-    const prompt = fittedPrompt(attempt);
+    const prompt = await fittedPrompt(attempt);
     // A conversation that fits by either count was refused already.
     if (prompt.prompt !== before?.prompt || prompt.system !== before.system) yield prompt;
     before = prompt;

@@ -3,7 +3,12 @@ import { Agent } from '@parley/protos/parley/agent/v1/agent';
 import test from 'ava';
 import { promptFitter } from './judge-prompt.ts';
 import { sampler } from './sample.ts';
+import { templateRenderer } from './template-renderer.ts';
 import type { TranscriptLine } from './transcript.ts';
+
+const renderer = templateRenderer();
+test.after.always(() => renderer.stop());
+const whose = { tenantId: 1, signal: new AbortController().signal };
 
 const createdAt = '2026-01-02T03:04:05.678Z';
 const agent = Agent.fromPartial({
@@ -15,7 +20,7 @@ const agent = Agent.fromPartial({
   useCase: 'INTERVIEW',
 });
 
-function prompt(given: {
+async function prompt(given: {
   lines: TranscriptLine[];
   room?: number;
   tokens?: TokenBound;
@@ -31,9 +36,10 @@ function prompt(given: {
     labels: ['HIRE', 'HOLD'],
     sample: sampling.sample(),
     besides: '{"type":"object"}',
+    render: (rendering) => renderer.render(rendering, whose),
     onTemplateFailed: (problem) => failures.push(problem),
   });
-  const fitted = fitter({ room, tokens });
+  const fitted = await fitter({ room, tokens });
   return { ...fitted, fitter, failures, size: tokens(fitted.system) + tokens(fitted.prompt) };
 }
 
@@ -42,8 +48,8 @@ const said = (...texts: string[]): TranscriptLine[] =>
 const many = (count: number) =>
   said(...Array.from({ length: count }, (_, at) => `Message ${at} with some words in it`));
 
-test('what fits is shown whole, and nothing is said of leaving out', (t) => {
-  const { system, prompt: text } = prompt({ lines: said('What is SQL?', 'A language') });
+test('what fits is shown whole, and nothing is said of leaving out', async (t) => {
+  const { system, prompt: text } = await prompt({ lines: said('What is SQL?', 'A language') });
   t.regex(system, /Ivy.*Recruiter.*Databases.*INTERVIEW[\s\S]*You interview candidates\.[\s\S]*one of HIRE, HOLD/);
   t.is(
     text,
@@ -52,9 +58,9 @@ test('what fits is shown whole, and nothing is said of leaving out', (t) => {
   );
 });
 
-test('what does not fit is shortened to fit, and the judge is told what is missing', (t) => {
+test('what does not fit is shortened to fit, and the judge is told what is missing', async (t) => {
   for (const tokens of [usualTokenBound, strictTokenBound]) {
-    const { prompt: text, size, excerpt } = prompt({ lines: many(1_000), room: 6_000, tokens });
+    const { prompt: text, size, excerpt } = await prompt({ lines: many(1_000), room: 6_000, tokens });
     t.true(size <= 6_000 && size > 4_000, `${size}`);
     t.true(text.includes(`too long to be shown whole: ${excerpt.lines.length} of its 1000 messages follow`));
     const missing = [...text.matchAll(/^\{"messagesLeftOut":(\d+)\}$/gm)].reduce(
@@ -65,25 +71,25 @@ test('what does not fit is shortened to fit, and the judge is told what is missi
   }
 });
 
-test('lists in a template have a text form', (t) => {
+test('lists in a template have a text form', async (t) => {
   const lines = said('What is SQL?', 'A language', 'And 2 + 2?', 'Four');
-  const filled = (template: string) => prompt({ lines, template }).system.split('\n\nAnswer with one')[0];
-  t.is(filled('{{ transcript }}'), 'MODEL: What is SQL?\nUSER: A language\nMODEL: And 2 + 2?\nUSER: Four');
-  t.is(filled('{{ labels }}'), 'HIRE, HOLD');
-  t.is(filled('{{ transcript[1] }} {{ transcript | last }}'), 'USER: A language USER: Four');
-  t.is(filled('{{ transcript | map: "text" }}'), 'What is SQL?, A language, And 2 + 2?, Four');
+  const filled = async (template: string) => (await prompt({ lines, template })).system.split('\n\nAnswer with one')[0];
+  t.is(await filled('{{ transcript }}'), 'MODEL: What is SQL?\nUSER: A language\nMODEL: And 2 + 2?\nUSER: Four');
+  t.is(await filled('{{ labels }}'), 'HIRE, HOLD');
+  t.is(await filled('{{ transcript[1] }} {{ transcript | last }}'), 'USER: A language USER: Four');
+  t.is(await filled('{{ transcript | map: "text" }}'), 'What is SQL?, A language, And 2 + 2?, Four');
   t.is(
-    filled('{% for line in transcript %}{{ line.turnIndex }}{{ line.role }} {% endfor %}'),
+    await filled('{% for line in transcript %}{{ line.turnIndex }}{{ line.role }} {% endfor %}'),
     '0MODEL 1USER 2MODEL 3USER ',
   );
   t.is(
-    filled('{{ agent }}'),
+    await filled('{{ agent }}'),
     '{"name":"Ivy","personaPrompt":"You interview candidates.","position":"Recruiter","subject":"Databases","useCase":"INTERVIEW"}',
   );
 });
 
-test('a template that shows the conversation again leaves less room for it', (t) => {
-  const { system, size, excerpt, failures } = prompt({
+test('a template that shows the conversation again leaves less room for it', async (t) => {
+  const { system, size, excerpt, failures } = await prompt({
     lines: many(1_000),
     room: 6_000,
     template: 'Judge:\n{{ transcript }}',
@@ -94,14 +100,15 @@ test('a template that shows the conversation again leaves less room for it', (t)
   t.deepEqual(failures, []);
 });
 
-test('a template that leaves no room, fails or never ends gives way to the default instructions', (t) => {
+test('a template that leaves no room, fails or never ends gives way to the default instructions', async (t) => {
   for (const [template, problem] of [
     ['long '.repeat(3_900), /^too long$/],
     ['{{ agent.name | no_such_filter }}', /Error$/],
-    ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', /Error$/],
+    ['{% for i in (1..100000000) %}{{ i }}{% endfor %}', /^too much memory$/],
+    ['{% for i in (1..10000) %}{% for j in (1..10000) %}{% endfor %}{% endfor %}', /^too slow$/],
     ['{{ transcript', /Error$/],
   ] as const) {
-    const { system, failures, size } = prompt({ lines: said('What?', 'That'), room: 6_000, template });
+    const { system, failures, size } = await prompt({ lines: said('What?', 'That'), room: 6_000, template });
     t.regex(system, /^You evaluate a finished conversation/);
     t.is(failures.length, 1);
     t.regex(failures[0] ?? '', problem);
@@ -109,7 +116,7 @@ test('a template that leaves no room, fails or never ends gives way to the defau
   }
 });
 
-test('a template is rendered a few times a prompt, and gives way where it leaves no room for a line', (t) => {
+test('a template is rendered a few times a prompt, and gives way where it leaves no room for a line', async (t) => {
   for (const [template, isOwn] of [
     [`Mine. ${'1'.repeat(3_000)}`, true],
     ['Mine. {{ transcript }}', true],
@@ -123,7 +130,7 @@ test('a template is rendered a few times a prompt, and gives way where it leaves
         if (text.startsWith('Mine. ')) renderings += 1;
         return strictTokenBound(text);
       };
-      const { excerpt, failures, system, size } = prompt({ lines, room: 12_000, tokens, template });
+      const { excerpt, failures, system, size } = await prompt({ lines, room: 12_000, tokens, template });
       t.true(renderings <= 5, `${renderings - 1} renderings of ${template.slice(0, 50)}`); // the size of the last is asked for once more
       t.is(system.startsWith('Mine. '), isOwn, template.slice(0, 50));
       t.deepEqual(failures, isOwn ? [] : ['too long'], template.slice(0, 50));
@@ -132,28 +139,29 @@ test('a template is rendered a few times a prompt, and gives way where it leaves
   }
 });
 
-test('all renderings of a template together have the time of one, and then it gives way for good', (t) => {
+test('all renderings of a template together have the time of one, and then it gives way for good', async (t) => {
   const template = 'Mine. {% for i in (1..5000) %}{% endfor %}';
-  const { fitter, failures, system } = prompt({ lines: said('What?', 'That'), template });
+  const { fitter, failures, system } = await prompt({ lines: said('What?', 'That'), template });
   t.true(system.startsWith('Mine. '));
   const room = { room: 10_000, tokens: usualTokenBound };
-  for (let times = 0; times < 2_000 && failures.length === 0; times += 1) fitter(room);
-  t.deepEqual(failures, ['RenderError']);
-  t.regex(fitter(room).system, /^You evaluate a finished conversation/);
+  for (let times = 0; times < 2_000 && failures.length === 0; times += 1) await fitter(room);
+  t.deepEqual(failures, ['too slow']);
+  t.regex((await fitter(room)).system, /^You evaluate a finished conversation/);
   t.is(failures.length, 1);
 });
 
-test('a persona that leaves no room is shortened, and a model that takes next to nothing is asked for next to nothing', (t) => {
-  const long = prompt({ lines: many(100), room: 3_000, personaPrompt: '人'.repeat(20_000) });
+test('a persona that leaves no room is shortened, and a model that takes next to nothing is asked for next to nothing', async (t) => {
+  const long = await prompt({ lines: many(100), room: 3_000, personaPrompt: '人'.repeat(20_000) });
   t.regex(long.system, /^You evaluate a finished conversation[\s\S]*人 \[… left out …\] 人/);
   t.true(long.size <= 3_000 && long.excerpt.lines.length > 10, `${long.size}`);
-  t.true(prompt({ lines: many(100), room: 300, tokens: strictTokenBound }).size <= 900);
+  const little = await prompt({ lines: many(100), room: 300, tokens: strictTokenBound });
+  t.true(little.size <= 900);
 });
 
-test('no message is above its room, whatever it holds', (t) => {
+test('no message is above its room, whatever it holds', async (t) => {
   for (const text of ['x'.repeat(50_000), '数'.repeat(50_000), '"\n\\'.repeat(10_000), '🦜'.repeat(20_000)]) {
     for (const tokens of [usualTokenBound, strictTokenBound]) {
-      const { size, excerpt } = prompt({ lines: said('Go on', text), room: 4_000, tokens });
+      const { size, excerpt } = await prompt({ lines: said('Go on', text), room: 4_000, tokens });
       t.true(size <= 4_000, `${size}`);
       t.deepEqual([excerpt.lines.length, excerpt.cut], [2, 1]);
     }

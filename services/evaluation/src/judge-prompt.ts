@@ -1,11 +1,9 @@
-import { plainTextForm, templateEngine } from '@parley/chassis/template-engine';
 import type { TokenBound } from '@parley/chassis/token-bound';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import { condenser, type Excerpt, isWhole, shownLine } from './excerpt.ts';
+import { type Rendered, type Rendering, TemplateProblem } from './renderer-process.ts';
 import { clipped, leftOut, type Sample } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
-
-const templates = templateEngine(textForm);
 
 export interface JudgePrompt {
   system: string;
@@ -23,6 +21,8 @@ export interface Judging {
   sample: Sample;
   /** What the request says beside the prompt, such as the schema of its answer. */
   besides: string;
+  /** Fills the agent's own template. @throws TemplateProblem; any other error ends the fitting. */
+  render(rendering: Rendering): Promise<Rendered>;
   /** Told once why the agent's own template gives way to the default instructions, in a word that quotes nothing of it. */
   onTemplateFailed(problem: string): void;
 }
@@ -43,38 +43,42 @@ const frameTokens = 64;
  */
 const shares = [0.95, 0.75, 0];
 
+/** All renderings of a template for one judgement may take so long together. */
+const renderingMs = 500;
+
 /** No bound counts a token for more of them: what is longer than so many a token is too long without being counted. */
 const charactersPerToken = 4;
 
 /**
  * Says what is to be judged and how, in as many tokens as are asked for: the conversation is shortened as far as it must be. The
  * agent's own template, if it has one, takes the place of the default instructions, which stand in for it from the first prompt on
- * for which it cannot be rendered, takes more than half of the room by itself or leaves none for the conversation. All its
- * renderings together may take the time that one may.
+ * for which it cannot be rendered, takes more than half of the room by itself or leaves none for the conversation.
  */
-export function promptFitter(judging: Judging): (room: Room) => FittedPrompt {
+export function promptFitter(judging: Judging): (room: Room) => Promise<FittedPrompt> {
   const { agent, labels, sample, besides } = judging;
-  const fillOwn = ownTemplate(agent, labels);
+  const fillOwn = ownTemplate(judging);
   let isOwn = agent.evaluationPromptTemplate !== '';
 
-  return ({ room: whole, tokens }) => {
+  return async ({ room: whole, tokens }) => {
     const room = whole - frameTokens - tokens(besides);
     const condense = condenser(sample, tokens);
-    return ownInstructions() ?? fit(() => defaultInstructions(agent)) ?? fitAnyhow();
+    return (await ownInstructions()) ?? (await fit(() => defaultInstructions(agent))) ?? fitAnyhow();
 
-    function sizeOf({ system, prompt }: JudgePrompt): number {
-      const least = system.length / charactersPerToken;
-      return (least > room ? least : tokens(system)) + tokens(prompt);
+    /** What a request takes that shows so much, and the request itself unless its instructions are too long to be looked at. */
+    async function tried(fill: Fill, excerpt: Excerpt): Promise<Tried> {
+      const instructions = await fill(excerpt.lines, room * charactersPerToken);
+      const prompt = shown(excerpt);
+      const forPrompt = tokens(prompt);
+      const end = `\n\n${answerForm(labels)}`;
+      const least = (lengthOf(instructions) + end.length) / charactersPerToken;
+      if (typeof instructions !== 'string' || least > room) return { size: least + forPrompt, forPrompt };
+      const system = `${instructions}${end}`;
+      return { size: tokens(system) + forPrompt, forPrompt, fitted: { system, prompt, excerpt } };
     }
 
     /** Undefined where the instructions leave too little of the room. */
-    function fit(instructions: (lines: TranscriptLine[]) => string): FittedPrompt | undefined {
-      const promptOf = (excerpt: Excerpt): FittedPrompt => ({
-        system: `${instructions(excerpt.lines)}\n\n${answerForm(labels)}`,
-        prompt: shown(excerpt),
-        excerpt,
-      });
-      const bare = sizeOf(promptOf({ messages: sample.messages, lines: [], cut: 0 }));
+    async function fit(fill: Fill): Promise<FittedPrompt | undefined> {
+      const { size: bare } = await tried(fill, { messages: sample.messages, lines: [], cut: 0 });
       if (bare > room / 2) return undefined;
       // A template may show the conversation once more, in a form of its own: what it takes is known when it is filled.
       let forLines = room - bare;
@@ -82,23 +86,23 @@ export function promptFitter(judging: Judging): (room: Room) => FittedPrompt {
         const excerpt = condense(forLines);
         // Nothing is judged of a conversation that is not shown at all.
         if (excerpt.lines.length === 0 && sample.exchanges.length > 0) return undefined;
-        const fitted = promptOf(excerpt);
-        const size = sizeOf(fitted);
+        const { size, forPrompt, fitted } = await tried(fill, excerpt);
         if (size <= room) return fitted;
-        const taken = Math.min(forLines, tokens(fitted.prompt));
+        const taken = Math.min(forLines, forPrompt);
         forLines = Math.floor(taken * share * Math.min(1, (room - bare) / (size - bare)));
       }
       return undefined;
     }
 
-    function ownInstructions(): FittedPrompt | undefined {
+    async function ownInstructions(): Promise<FittedPrompt | undefined> {
       if (!isOwn) return undefined;
       let problem = 'too long';
       try {
-        const fitted = fit(fillOwn);
+        const fitted = await fit(fillOwn);
         if (fitted) return fitted;
       } catch (error) {
-        problem = error instanceof Error ? error.name : 'unknown';
+        if (!(error instanceof TemplateProblem)) throw error;
+        problem = error.message;
       }
       isOwn = false;
       judging.onTemplateFailed(problem);
@@ -106,11 +110,11 @@ export function promptFitter(judging: Judging): (room: Room) => FittedPrompt {
     }
 
     /** With a persona that is itself too long, or with a model that takes next to nothing. */
-    function fitAnyhow(): FittedPrompt {
+    async function fitAnyhow(): Promise<FittedPrompt> {
       const { personaPrompt } = agent;
       for (let characters = personaPrompt.length; characters > 50; characters = Math.floor(characters / 2)) {
         const short = { ...agent, personaPrompt: clipped(personaPrompt, characters) };
-        const fitted = fit(() => defaultInstructions(short));
+        const fitted = await fit(() => defaultInstructions(short));
         if (fitted) return fitted;
       }
       const excerpt = condense(room / 2);
@@ -119,18 +123,32 @@ export function promptFitter(judging: Judging): (room: Room) => FittedPrompt {
   };
 }
 
-/** Fills the agent's own template, parsed when it is needed, for as long as its time lasts. */
-function ownTemplate(agent: Agent, labels: string[]): (transcript: TranscriptLine[]) => string {
-  const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate } = agent;
+/** Instructions that show these lines, or only how many characters they have where that is more than `most`. */
+type Fill = (lines: TranscriptLine[], most: number) => Instructions | Promise<Instructions>;
+type Instructions = string | { characters: number };
+
+function lengthOf(instructions: Instructions): number {
+  return typeof instructions === 'string' ? instructions.length : instructions.characters;
+}
+
+interface Tried {
+  /** In tokens; at least, where there is no request. */
+  size: number;
+  /** What of it shows the conversation. */
+  forPrompt: number;
+  fitted?: FittedPrompt;
+}
+
+/** Fills the agent's own template for as long as its time lasts. */
+function ownTemplate({ agent, labels, render }: Judging): Fill {
+  const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate: template } = agent;
   const scope = { agent: { name, personaPrompt, position, subject, useCase }, labels };
-  let template: ReturnType<typeof templates.parse> | undefined;
-  let renderLimit = templates.options.renderLimit;
-  return (transcript) => {
-    template ??= templates.parse(evaluationPromptTemplate);
-    const begun = performance.now();
-    const text = String(templates.renderSync(template, { ...scope, transcript }, { renderLimit }));
-    renderLimit -= performance.now() - begun;
-    return text;
+  let withinMs = renderingMs;
+  return async (transcript, mostCharacters) => {
+    if (withinMs <= 0) throw new TemplateProblem('too slow');
+    const rendered = await render({ template, scope: { ...scope, transcript }, withinMs, mostCharacters });
+    withinMs -= rendered.tookMs;
+    return 'text' in rendered ? rendered.text : rendered;
   };
 }
 
@@ -169,15 +187,4 @@ function answerForm(labels: string[]): string {
     'Answer with one JSON object and nothing else: score (whole number, 0 to 100), summary (a paragraph), ' +
     `strengths and weaknesses (lists of short sentences), recommendation (${recommendation}).`
   );
-}
-
-/** Lines of a transcript are written as they were said, one below the other. */
-function textForm(value: unknown): string {
-  if (isLine(value)) return `${value.role}: ${value.text}`;
-  if (Array.isArray(value) && value.length > 0 && value.every(isLine)) return value.map(textForm).join('\n');
-  return plainTextForm(value);
-}
-
-function isLine(value: unknown): value is TranscriptLine {
-  return typeof value === 'object' && value !== null && 'role' in value && 'text' in value;
 }

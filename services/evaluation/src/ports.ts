@@ -4,6 +4,7 @@ import type { RpcClient } from '@parley/chassis/rpc/client';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { TemplateRenderer } from './template-renderer.ts';
 
 /** What the use cases work with. */
 export interface Ports {
@@ -11,6 +12,7 @@ export interface Ports {
   agent: () => RpcClient<typeof AgentServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
+  templates: Pick<TemplateRenderer, 'render'>;
   /** How long one request for a judgement may take. */
   judgeTimeoutMs: number;
   log: Logger;

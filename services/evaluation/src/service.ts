@@ -20,6 +20,7 @@ import { type JudgeSession, judgeKind, judgeSession } from './judge-session.ts';
 import { onSessionEnded } from './on-session-ended.ts';
 import type { Ports } from './ports.ts';
 import { evaluationRpc } from './rpc.ts';
+import { templateRenderer } from './template-renderer.ts';
 import { tenantWatch } from './tenant-watch.ts';
 
 /** Scores a session when it has ended. */
@@ -46,11 +47,13 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     address: () => addresses.of('identity', 'rpc'),
     callers,
   });
+  const templates = templateRenderer();
   const ports: Ports = {
     database,
     agent: () => agent.calls,
     session: () => session.calls,
     identity: () => identity.calls,
+    templates,
     judgeTimeoutMs: config.judgeTimeoutMs,
     log,
   };
@@ -83,6 +86,7 @@ export function evaluation(config: EvaluationConfig, around: Surroundings): Unit
     agent,
     session,
     identity,
+    templates,
     rpcServer({
       unit: 'evaluation',
       host,

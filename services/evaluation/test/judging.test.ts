@@ -124,6 +124,7 @@ test("the agent's template takes the place of the default instructions; one that
     7: 'Judge {{ agent.name | no_such_filter }}',
     8: '{% for i in (1..100000000) %}{{ i }}{% endfor %}',
     9: '{% render "package.json" %}',
+    10: '{% assign a = "" | split: "" %}{% for i in (1..30) %}{% assign a = a | push: a | push: a %}{% endfor %}{{ a }}',
   };
   for (const [id, evaluationPromptTemplate] of Object.entries(templates)) {
     mesh.agents.set(Number(id), { ...interviewer, id: Number(id), evaluationPromptTemplate });
@@ -136,7 +137,7 @@ test("the agent's template takes the place of the default instructions; one that
     systemOf(6),
     /^Judge Ivy on STRONG_HIRE\/HIRE\/HOLD\/NO_HIRE: 2 lines, A structure that[^\n]+\n\nAnswer with one/,
   );
-  for (const id of [7, 8, 9]) t.regex(systemOf(id), /^You evaluate a finished conversation/, `agent ${id}`);
+  for (const id of [7, 8, 9, 10]) t.regex(systemOf(id), /^You evaluate a finished conversation/, `agent ${id}`);
   t.notRegex(systemOf(9), /@parley/);
 });
 
