@@ -39,6 +39,9 @@ import { attachSubscriptions } from './socket/subscriptions.ts';
 /** The pub/sub channel on which identity tells that credentials have changed: protobuf in base64. */
 const credentialsChannel = 'parley:sign-ins';
 
+/** What a new socket has asked at once, at most: about a session, its tenant and an API key. */
+const questionsPerSocket = 3;
+
 /** How long requests under way may take when the server stops, in ms. */
 const drainTimeoutMs = 10_000;
 
@@ -68,7 +71,10 @@ export function publicServer(options: PublicServerOptions): Part {
     'Calls to subgraphs that wait for their turn, because their client, their tenant or all have as many under way as may',
     () => supergraph?.waiting() ?? 0,
   );
-  const calls = credentialCalls(subgraphCalls);
+  const calls = credentialCalls({
+    limits: subgraphCalls,
+    newSocketsWaiting: config.maxSocketsPerClient * questionsPerSocket,
+  });
   metrics.gauge(
     'parley_credential_checks_waiting',
     'Questions about credentials that wait for their turn, because their client or all have as many under way as may',
@@ -165,9 +171,7 @@ export function publicServer(options: PublicServerOptions): Part {
     const heard = (message: string) => {
       const changed = credentialsChanged(message);
       standing.forget(changed);
-      held.recheck(changed).catch((error: unknown) => {
-        log.error({ err: error }, 'sockets could not be checked');
-      });
+      held.recheck(changed);
     };
     // Without announcements what is remembered ends by itself after a second, and open sockets are looked at twice in one.
     const unsubscribe = await keepSubscribed(keyValue, { channel: credentialsChannel, handler: heard, log });

@@ -1,5 +1,6 @@
 import { unavailable } from '@parley/chassis/errors';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate } from '@parley/chassis/testing/gate';
 import test from 'ava';
 import { codesOf, type GatewayMesh, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { secondMs } from './support/second.ts';
@@ -135,6 +136,37 @@ test('a replaced API key fails with the very next request, on every gateway, and
     const late = openSocket(t, `${base}/graphql`, { ...platform, 'x-api-key': 'sk_1' });
     t.is(await eventually('it does not get in', late.closed), 4403);
   }
+});
+
+test('a replaced API key loses its sockets, however many wrong keys are shown from the same address, and whatever else changes', async (t) => {
+  const mesh = await gatewayMesh(t, { env: { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1' } });
+  const { url, identity, announce, ask, addresses } = mesh;
+  identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
+  const open = openSocket(t, url, { ...platform, 'x-api-key': 'sk_1' });
+  await open.settled();
+  const gate = createGate();
+  identity.beforeApiKey = async (isKnown) => (isKnown ? undefined : gate.pass());
+  const guess = (n: number) => openSocket(t, url, { ...platform, 'x-api-key': `sk_wrong_${n}` });
+  const request = ask(count, { apiKey: 'sk_wrong' });
+  const guesses = Array.from({ length: 20 }, (_, n) => guess(n));
+  const waiting = async () => {
+    const text = await (await fetch(`${addresses.of('gateway', 'ops')}/metrics`)).text();
+    return Number(/^parley_credential_checks_waiting\S* (\d+)$/mu.exec(text)?.[1]);
+  };
+  await eventually('all but one wait', async () => (await waiting()) >= 19);
+  for (let n = 0; n < 20; n += 1) await announce({ $case: 'tenantId', value: 2 });
+  t.true((await waiting()) <= 20, 'each socket has one question, however much changes');
+
+  identity.removeApiKey('sk_1');
+  identity.beforeApiKey = async () => undefined; // what is held back stays so
+  t.is(await eventually('it is closed, though nobody has told', open.closed), 4403);
+  guesses.at(-1)?.client.terminate();
+  await eventually('whoever has gone waits no more', async () => (await waiting()) <= 18);
+  gate.open();
+  // On a busy machine their turn may not have come in time.
+  for (const { closed } of guesses.slice(0, -1))
+    t.true([4403, 1013].includes(await eventually('it does not get in', closed)));
+  t.deepEqual(codesOf(await request), ['UNAUTHENTICATED']);
 });
 
 test('a refused refresh may have ended a sign-in: the gateway that relayed it asks again at once', async (t) => {

@@ -38,7 +38,12 @@ async function throttledSockets(t: ExecutionContext) {
     documents: createDocuments({ ...config, schema: () => schema }),
     authenticate: async (_fields, _presented, origin) => ({ kind: 'anonymous', tenantId: null, ...origin }),
     throttle,
-    open: { admit: async () => true, drop: () => undefined, recheck: async () => undefined, stop: () => undefined },
+    open: {
+      admit: async () => 'admitted',
+      drop: () => undefined,
+      recheck: async () => undefined,
+      stop: () => undefined,
+    },
     originOf: ({ url = '' }: IncomingMessage) => ({
       ip: new URL(url, 'http://x').searchParams.get('ip') ?? '',
       requestId: 'r',

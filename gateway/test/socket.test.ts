@@ -176,6 +176,20 @@ test('while identity is away no socket is thrown out; what was revoked meanwhile
   t.is(good.closed(), undefined);
 });
 
+test('a new socket of which nobody can tell is closed with a code after which clients come again', async (t) => {
+  const { url, identity } = await gatewayMesh(t);
+  identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
+  identity.away = true;
+  for (const apiKey of ['sk_1', 'sk_wrong']) {
+    const socket = openSocket(t, url, { ...platform, 'x-api-key': apiKey });
+    t.is(await eventually('it is closed', socket.closed), 1013, apiKey);
+  }
+  identity.away = false;
+  const socket = openSocket(t, url, { ...platform, 'x-api-key': 'sk_1' });
+  await socket.settled();
+  t.is(socket.closed(), undefined);
+});
+
 test('one socket carries so many subscriptions and frames of such a size', async (t) => {
   const { url, identity, session } = await gatewayMesh(t);
   const authorization = `Bearer ${await identity.signIn('s-1')}`;

@@ -10,6 +10,7 @@ import { createAuthenticate, createOwnerOf } from './authenticate.ts';
 import { credentialCalls } from './credential-calls.ts';
 
 const origin = { ip: '192.0.2.1', requestId: 'r-1' };
+const look = { purpose: 'openSocket' } as const;
 const rules: FieldRules = new Map([
   ['Query.open', { by: [] }],
   ['Query.jwt', { by: ['JWT'] }],
@@ -28,7 +29,7 @@ const unlimited = { shares: { address: {}, tenant: {} } };
 function setup(
   apiKey: () => ResolveApiKeyResponse,
   limitedReason = '',
-  calls = credentialCalls(unlimited),
+  calls = credentialCalls({ limits: unlimited }),
   tenantSuspended = false,
 ) {
   const asked: string[] = [];
@@ -117,10 +118,10 @@ test('a field that nobody knows is refused', async (t) => {
 
 test('a socket belongs to whom all its credentials say; to nobody when it shows none', async (t) => {
   const { ownerOf } = setup(live);
-  t.is(await ownerOf({}, origin), undefined);
-  t.is((await ownerOf({ bearer: 'good', apiKey: 'sk_1' }, origin))?.caller.kind, 'user');
-  t.is((await ownerOf({ apiKey: 'sk_1' }, origin))?.caller.kind, 'apiKey');
-  t.like(await t.throwsAsync(ownerOf({ bearer: 'bad', apiKey: 'sk_1' }, origin)), { kind: 'unauthenticated' });
+  t.is(await ownerOf({}, origin, look), undefined);
+  t.is((await ownerOf({ bearer: 'good', apiKey: 'sk_1' }, origin, look))?.caller.kind, 'user');
+  t.is((await ownerOf({ apiKey: 'sk_1' }, origin, look))?.caller.kind, 'apiKey');
+  t.like(await t.throwsAsync(ownerOf({ bearer: 'bad', apiKey: 'sk_1' }, origin, look)), { kind: 'unauthenticated' });
 });
 
 test('a session token is told by its prefix, and where it is not taken it counts as none', async (t) => {
@@ -162,22 +163,21 @@ test('a limited sign-in, and a member of a suspended tenant, may do what says so
     }
   }
   for (const { ownerOf } of [limited, suspended]) {
-    t.like(await t.throwsAsync(ownerOf(shown, origin)), { kind: 'forbidden' }, 'a socket could ask for anything');
+    t.like(await t.throwsAsync(ownerOf(shown, origin, look)), { kind: 'forbidden' }, 'a socket could ask for anything');
   }
 });
 
 test('however many calls of its client wait, a socket is looked at, and what has begun goes on', async (t) => {
-  const calls = credentialCalls({ shares: { address: { underWay: 1, waiting: 0 }, tenant: {} } });
+  const calls = credentialCalls({ limits: { shares: { address: { underWay: 1, waiting: 0 }, tenant: {} } } });
   const { authenticate, ownerOf } = setup(live, '', calls);
   const gate = createGate();
   const first = calls.inTurn(origin, gate.pass);
   const key = { apiKey: 'sk_1' };
   t.like(await t.throwsAsync(authenticate(fields('key'), key, origin)), { kind: 'tooManyRequests' });
-  const looked = ownerOf(key, origin);
+  t.like(await ownerOf(key, origin, look), { caller: { apiKeyId: 5 }, over: false });
   const begun = authenticate(fields('key'), key, origin, true);
-  t.is(calls.waiting, 2);
+  t.is(calls.waiting, 1);
   gate.open();
   await first;
-  t.like(await looked, { caller: { apiKeyId: 5 }, over: false });
   t.like(await begun, { apiKeyId: 5 });
 });

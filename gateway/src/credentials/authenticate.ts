@@ -48,7 +48,7 @@ export function createAuthenticate(ports: CredentialPorts): Authenticate {
 
     const [kind] = kindsShown(presented).filter((shown) => closed.every(({ by }) => by.includes(shown)));
     if (kind === undefined) throw unauthenticated();
-    const shown = { presented, origin, begun };
+    const shown = { presented, origin, asker: { ...origin, begun } };
     if (kind === 'JWT') return userCaller(ports, shown, closed);
     return kind === 'API_KEY' ? apiKeyCaller(ports, shown) : sessionCaller(ports, shown);
   };
@@ -61,12 +61,25 @@ export interface SocketOwner {
   over: boolean;
 }
 
+export interface OwnerOfOptions {
+  /** Whether the socket is open already, or asks to be. */
+  purpose: 'newSocket' | 'openSocket';
+  /** Aborts when nobody wants to know any more. */
+  signal?: AbortSignal;
+}
+
 /**
  * Who a socket belongs to, whichever fields it will ask for: every credential that it shows must be good. Undefined when it
  * shows none.
- * @throws DomainError as `Authenticate`.
+ * @throws DomainError as `Authenticate`; what the signal aborted with.
  */
-export function createOwnerOf(ports: CredentialPorts) {
+export type OwnerOf = (
+  presented: Presented,
+  origin: Origin,
+  options: OwnerOfOptions,
+) => Promise<SocketOwner | undefined>;
+
+export function createOwnerOf(ports: CredentialPorts): OwnerOf {
   /** Nothing that is open to limited sign-ins or suspended tenants. */
   const any: FieldRule[] = [{ by: [] }];
 
@@ -74,13 +87,12 @@ export function createOwnerOf(ports: CredentialPorts) {
     if (kind === 'JWT') return { caller: await userCaller(ports, shown, any), over: false };
     if (kind === 'API_KEY') return { caller: await apiKeyCaller(ports, shown), over: false };
     const caller = await sessionCaller(ports, shown);
-    const status = await ports.standing.session(caller, askerOf(shown));
+    const status = await ports.standing.session(caller, shown.asker);
     return { caller, over: status !== 'ACTIVE' };
   }
 
-  return async (presented: Presented, origin: Origin): Promise<SocketOwner | undefined> => {
-    // A client has only so many sockets, and one that is not looked at would outlive its credential.
-    const shown = { presented, origin, begun: true };
+  return async (presented, origin, options) => {
+    const shown = { presented, origin, asker: { ...origin, ...options } };
     const [first, ...others] = await Promise.all(kindsShown(presented).map((kind) => ownerBy(kind, shown)));
     return first && { ...first, over: [first, ...others].some(({ over }) => over) };
   };
@@ -90,11 +102,7 @@ export function createOwnerOf(ports: CredentialPorts) {
 interface Shown {
   presented: Presented;
   origin: Origin;
-  begun: boolean;
-}
-
-function askerOf({ origin: { ip, requestId }, begun }: Shown): StandingAsker {
-  return { ip, requestId, begun };
+  asker: StandingAsker;
 }
 
 function kindsShown({ bearer, apiKey }: Presented): CredentialKind[] {
@@ -108,7 +116,7 @@ async function userCaller(ports: CredentialPorts, shown: Shown, asked: FieldRule
   const { presented, origin } = shown;
   presented.verified ??= await ports.accessTokens.verify(presented.bearer ?? '');
   const { signInId } = presented.verified;
-  const signIn = await ports.standing.signIn(signInId, askerOf(shown));
+  const signIn = await ports.standing.signIn(signInId, shown.asker);
   if (signIn.userSuspended) throw forbidden('This account is suspended', 'USER_SUSPENDED');
   if (signIn.limitedReason && !asked.every(({ whileLimited }) => whileLimited)) {
     throw forbidden('This sign-in is not complete yet', signIn.limitedReason);
@@ -135,8 +143,8 @@ async function sessionCaller(ports: CredentialPorts, shown: Shown): Promise<Call
   if (presented.session && !(Date.now() < claims.expiresAt.getTime())) throw noSession();
   presented.session = claims;
   const [tenant] = await Promise.all([
-    ports.standing.tenant(tenantId, askerOf(shown)),
-    ports.standing.session({ tenantId, sessionId }, askerOf(shown)),
+    ports.standing.tenant(tenantId, shown.asker),
+    ports.standing.session({ tenantId, sessionId }, shown.asker),
   ]);
   if (tenant.deleted) throw noSession();
   if (tenant.suspended) throw tenantSuspended();
@@ -154,7 +162,7 @@ async function apiKeyCaller(ports: CredentialPorts, shown: Shown): Promise<Calle
       apiKeyId,
       tenantId,
       tenantSuspended: suspended,
-    } = await ports.calls.inTurn(askerOf(shown), () =>
+    } = await ports.calls.inTurn(shown.asker, () =>
       ports.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] }),
     );
     if (suspended) throw tenantSuspended();

@@ -5,7 +5,7 @@ import { credentialCalls } from './credential-calls.ts';
 const limits = { shares: { address: { underWay: 1, waiting: 1 }, tenant: {} } };
 
 test('calls for one client wait for each other, others go past them, and one more than may wait is refused', async (t) => {
-  const calls = credentialCalls(limits);
+  const calls = credentialCalls({ limits });
   const gate = createGate();
   const ip = '192.0.2.1';
   const first = calls.inTurn({ ip }, () => gate.pass());
@@ -20,7 +20,43 @@ test('calls for one client wait for each other, others go past them, and one mor
 });
 
 test('a call that fails gives its place back', async (t) => {
-  const calls = credentialCalls(limits);
+  const calls = credentialCalls({ limits });
   const ask = () => calls.inTurn({ ip: '2001:db8::1' }, () => Promise.reject(new Error('away')));
   for (let n = 0; n < 3; n += 1) await t.throwsAsync(ask(), { message: 'away' });
+});
+
+test('open sockets are asked about past all requests and new sockets of the same client; each purpose has a bound of its own', async (t) => {
+  const calls = credentialCalls({ limits, newSocketsWaiting: 2 });
+  const gate = createGate();
+  const ip = '192.0.2.1';
+  const asked = (['request', 'newSocket', 'newSocket'] as const).flatMap((purpose) => [
+    calls.inTurn({ ip, purpose }, gate.pass),
+  ]);
+  const waiting = [
+    calls.inTurn({ ip, purpose: 'request' }, gate.pass),
+    calls.inTurn({ ip, purpose: 'newSocket' }, gate.pass),
+  ];
+  for (const purpose of ['request', 'newSocket'] as const) {
+    const more = calls.inTurn({ ip, purpose }, async () => t.fail());
+    t.like(await t.throwsAsync(more), { kind: 'tooManyRequests' }, purpose);
+  }
+  t.is(await calls.inTurn({ ip, purpose: 'openSocket' }, async () => 'open'), 'open');
+  gate.open();
+  await Promise.all([...asked, ...waiting]);
+  t.is(calls.waiting, 0);
+});
+
+test('whoever has gone waits for no turn', async (t) => {
+  const calls = credentialCalls({ limits });
+  const gate = createGate();
+  const ip = '192.0.2.1';
+  const first = calls.inTurn({ ip }, gate.pass);
+  const gone = new AbortController();
+  const left = calls.inTurn({ ip, signal: gone.signal }, async () => t.fail());
+  t.is(calls.waiting, 1);
+  gone.abort();
+  await t.throwsAsync(left, { name: 'AbortError' });
+  t.is(calls.waiting, 0);
+  gate.open();
+  await first;
 });

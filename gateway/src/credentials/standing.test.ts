@@ -21,7 +21,7 @@ test('who asks for what somebody with many questions waits to ask does not wait 
   const standing = createStanding({
     identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
     session: () => t.fail(),
-    calls: credentialCalls({ shares: { address: { underWay: 1, waiting: 2 }, tenant: {} } }),
+    calls: credentialCalls({ limits: { shares: { address: { underWay: 1, waiting: 2 }, tenant: {} } } }),
   });
   const many = [1, 2, 2].map((tenantId) => standing.tenant(tenantId, flooding));
   t.like(await t.throwsAsync(standing.tenant(3, flooding)), { kind: 'tooManyRequests' });

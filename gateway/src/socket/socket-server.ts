@@ -118,7 +118,10 @@ export function socketServer(options: SocketServerOptions): SocketServer {
           if (socket instanceof ClientSocket) await socket.drained();
         });
         Object.assign(context.extra, { held, pace });
-        return open.admit(held);
+        const admission = await open.admit(held);
+        // The first close code counts. Clients come again after this one, as after a cut.
+        if (admission === 'unknown') socket.close(1013, 'Try again later');
+        return admission === 'admitted';
       },
       onClose({ extra }) {
         if (extra.held) open.drop(extra.held);

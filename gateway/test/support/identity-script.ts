@@ -43,6 +43,8 @@ export interface IdentityScript {
   away: boolean;
   /** Passed by each question about one sign-in before its answer. */
   beforeSignIn: () => Promise<void>;
+  /** Passed by each question about an API key before its answer, with whether there is such a key. */
+  beforeApiKey: (isKnown: boolean) => Promise<void>;
   /** Tenants by id; what is not here is there, and neither suspended nor deleted. */
   tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
   /** What it was asked, in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`. */
@@ -70,6 +72,7 @@ export async function identityScript(): Promise<IdentityScript> {
     tenants: new Map(),
     away: false,
     beforeSignIn: async () => undefined,
+    beforeApiKey: async () => undefined,
     asked: [],
     async signIn(sid, facts = {}) {
       const person = { userId: 1, displayName: 'Ada', tenantId: 1, tenantSuspended: false };
@@ -98,6 +101,7 @@ export async function identityScript(): Promise<IdentityScript> {
       async resolveApiKey({ keySha256 }) {
         answer('apiKey');
         const found = apiKeys.get(Buffer.from(keySha256).toString('hex'));
+        await script.beforeApiKey(found !== undefined);
         if (!found) throw notFound('ApiKey', 'shown');
         return found;
       },

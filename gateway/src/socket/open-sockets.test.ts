@@ -1,0 +1,176 @@
+import { forbidden, unauthenticated, unavailable } from '@parley/chassis/errors';
+import type { Logger } from '@parley/chassis/log';
+import { eventually } from '@parley/chassis/testing/eventually';
+import { createGate, type Gate } from '@parley/chassis/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import type { OwnerOf } from '../credentials/authenticate.ts';
+import { type OpenSocket, openSockets } from './open-sockets.ts';
+
+/** Sockets that show API keys; `tenants` says whose each key is, and `gates` holds answers back. */
+function setup(t: ExecutionContext) {
+  const tenants = new Map<string, number>();
+  const gates = new Map<string, Gate>();
+  const asked: string[] = [];
+  /** Questions that were begun and are not answered, by key. */
+  const pending = new Map<string, number>();
+  const most = new Map<string, number>();
+  const warnings: object[] = [];
+  const state = { away: false };
+
+  const ownerOf: OwnerOf = async ({ apiKey = '' }, origin, { purpose, signal }) => {
+    if (apiKey === '') return undefined;
+    asked.push(`${purpose} ${apiKey}`);
+    const now = (pending.get(apiKey) ?? 0) + 1;
+    pending.set(apiKey, now);
+    most.set(apiKey, Math.max(now, most.get(apiKey) ?? 0));
+    try {
+      const tenantId = tenants.get(apiKey); // as it is when the question is asked
+      const left = Promise.withResolvers<void>();
+      signal?.addEventListener('abort', () => left.resolve());
+      await Promise.race([gates.get(apiKey)?.pass(), left.promise]);
+      signal?.throwIfAborted();
+      if (state.away) throw unavailable('identity is away');
+      if (tenantId === undefined) throw unauthenticated('Invalid API key');
+      return { caller: { kind: 'apiKey', apiKeyId: tenantId, tenantId, ...origin }, over: false };
+    } finally {
+      pending.set(apiKey, (pending.get(apiKey) ?? 1) - 1);
+    }
+  };
+  const sockets = openSockets({
+    ownerOf,
+    standing: { renew: () => undefined },
+    maxAgeMs: 60_000,
+    bareAgeMs: 1,
+    log: { warn: (facts: object) => void warnings.push(facts) } as unknown as Logger,
+  });
+  t.teardown(() => sockets.stop());
+
+  function socket(apiKey: string): OpenSocket & { refused: number } {
+    const origin = { ip: '192.0.2.1', requestId: 'r-1' };
+    const made = { presented: { apiKey }, origin, refused: 0, refuse: () => void (made.refused += 1) };
+    return made;
+  }
+  return { sockets, socket, tenants, gates, asked, pending, most, warnings, state };
+}
+
+const change = (tenantId: number) => ({ whose: { $case: 'tenantId' as const, value: tenantId } });
+
+test('however much changes while a socket is admitted, one question of it is pending, and it is asked once more', async (t) => {
+  const { sockets, socket, tenants, gates, asked, most } = setup(t);
+  tenants.set('k', 1);
+  const gate = createGate();
+  gates.set('k', gate);
+  const admitted = sockets.admit(socket('k'));
+  for (let n = 0; n < 100; n += 1) sockets.recheck(change(2));
+  gate.release();
+  await eventually('it is asked once more', () => asked.length === 2);
+  for (let n = 0; n < 100; n += 1) sockets.recheck(change(2)); // of others, as is known by now
+  gate.release();
+  t.is(await admitted, 'admitted');
+  t.deepEqual(asked, ['newSocket k', 'newSocket k']);
+  t.is(most.get('k'), 1);
+});
+
+test('a key that is revoked while its socket is admitted does not get in', async (t) => {
+  const { sockets, socket, tenants, gates } = setup(t);
+  tenants.set('k', 1);
+  const gate = createGate();
+  gates.set('k', gate);
+  const admitted = sockets.admit(socket('k'));
+  tenants.delete('k');
+  sockets.recheck(change(1));
+  gate.open();
+  t.is(await admitted, 'refused');
+});
+
+test('whatever changes while open sockets are looked at, their credential is asked about once more after that', async (t) => {
+  const { sockets, socket, tenants, gates, asked, most } = setup(t);
+  tenants.set('k', 1);
+  const both = [socket('k'), socket('k')];
+  for (const one of both) t.is(await sockets.admit(one), 'admitted');
+  asked.length = 0;
+  const gate = createGate();
+  gates.set('k', gate);
+  sockets.recheck(change(1));
+  for (let n = 0; n < 100; n += 1) sockets.recheck(change(1));
+  tenants.delete('k');
+  sockets.recheck(undefined);
+  gate.release();
+  await eventually('it is asked once more', () => asked.length === 2);
+  gate.open();
+  await eventually('both are refused', () => both.every(({ refused }) => refused === 1));
+  t.deepEqual(asked, ['openSocket k', 'openSocket k']);
+  t.is(most.get('k'), 1);
+});
+
+test('a socket of which nobody can tell is not admitted, and is told apart from one that is refused', async (t) => {
+  const { sockets, socket, tenants, state } = setup(t);
+  tenants.set('k', 1);
+  t.is(await sockets.admit(socket('wrong')), 'refused');
+  state.away = true;
+  t.is(await sockets.admit(socket('k')), 'unknown');
+  state.away = false;
+  t.is(await sockets.admit(socket('k')), 'admitted');
+});
+
+test('the look at all sockets goes on while the question about one of them is not answered', async (t) => {
+  const { sockets, socket, tenants, gates, pending } = setup(t);
+  tenants.set('slow', 1).set('k', 2);
+  const [slow, other] = [socket('slow'), socket('k')];
+  for (const one of [slow, other]) t.is(await sockets.admit(one), 'admitted');
+  gates.set('slow', createGate());
+  await eventually('one waits', () => pending.get('slow') === 1);
+  tenants.delete('k');
+  const bare = socket('');
+  t.is(await sockets.admit(bare), 'admitted');
+  await eventually('the others are closed', () => other.refused === 1 && bare.refused === 1);
+  t.is(pending.get('slow'), 1);
+  t.is(slow.refused, 0);
+});
+
+test('a question goes with its socket, also one that many share, with the last of them', async (t) => {
+  const { sockets, socket, tenants, gates, pending, warnings } = setup(t);
+  tenants.set('k', 1);
+  const both = [socket('k'), socket('k')] as const;
+  for (const one of both) t.is(await sockets.admit(one), 'admitted');
+  gates.set('k', createGate()).set('new', createGate());
+  sockets.recheck(undefined);
+  sockets.drop(both[0]);
+  await Promise.resolve();
+  t.is(pending.get('k'), 1);
+  sockets.drop(both[1]);
+  const coming = socket('new');
+  const admission = sockets.admit(coming);
+  sockets.drop(coming);
+  t.not(await admission, 'admitted');
+  await eventually('nothing is asked any more', () => [...pending.values()].every((count) => count === 0));
+  t.deepEqual(warnings, []);
+});
+
+test('that nobody can tell is logged once for many, with how often it was', async (t) => {
+  const { sockets, socket, tenants, state, warnings } = setup(t);
+  tenants.set('k', 1);
+  const stays = socket('k');
+  t.is(await sockets.admit(stays), 'admitted');
+  state.away = true;
+  for (let n = 0; n < 50; n += 1) t.is(await sockets.admit(socket(`new-${n}`)), 'unknown');
+  t.is(warnings.length, 1);
+  t.like(warnings, [{ count: 1, err: { kind: 'unavailable' } }]);
+  t.is(stays.refused, 0);
+});
+
+test('who may no longer use what it showed is refused as well', async (t) => {
+  const { sockets, socket } = setup(t);
+  const closed = openSockets({
+    ownerOf: async () => {
+      throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
+    },
+    standing: { renew: () => undefined },
+    maxAgeMs: 60_000,
+    bareAgeMs: 1,
+    log: {} as Logger,
+  });
+  t.teardown(() => closed.stop());
+  t.is(await closed.admit(socket('k')), 'refused');
+  t.is(await sockets.admit(socket('')), 'admitted');
+});
