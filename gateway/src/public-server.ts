@@ -31,6 +31,7 @@ import { requestIdFrom } from './http/request-id.ts';
 import { type Arrival, clientAddress, trustedProxy } from './limits/client-address.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
+import { replayTurns } from './socket/replay-turns.ts';
 import { sessionEvents } from './socket/session-events.ts';
 import { asksForSocket, socketServer } from './socket/socket-server.ts';
 import { subscriptionStarts } from './socket/subscription-starts.ts';
@@ -85,6 +86,12 @@ export function publicServer(options: PublicServerOptions): Part {
     'parley_subscriptions_waiting',
     'Subscriptions that wait to begin, because of their client, their tenant or all as many are beginning as may',
     () => starts.waiting,
+  );
+  const replays = replayTurns();
+  metrics.gauge(
+    'parley_replayed_events_waiting',
+    'Replays of which the next event waits for its turn among those of all sockets',
+    () => replays.waiting,
   );
   const closers: (() => Promise<unknown>)[] = [];
 
@@ -165,6 +172,7 @@ export function publicServer(options: PublicServerOptions): Part {
       authenticate,
       throttle,
       open: held,
+      replays,
       originOf: originOf(clientIp),
       log,
     });

@@ -9,6 +9,7 @@ import { readGatewayConfig } from '../src/config.ts';
 import { createDocuments } from '../src/graph/documents.ts';
 import type { FieldRules } from '../src/graph/field-rules.ts';
 import { createThrottle } from '../src/limits/throttle.ts';
+import { replayTurns } from '../src/socket/replay-turns.ts';
 import { socketServer } from '../src/socket/socket-server.ts';
 import { attachSubscriptions } from '../src/socket/subscriptions.ts';
 import { openSocket } from './support/socket.ts';
@@ -41,9 +42,10 @@ async function throttledSockets(t: ExecutionContext) {
     open: {
       admit: async () => 'admitted',
       drop: () => undefined,
-      recheck: async () => undefined,
+      recheck: () => undefined,
       stop: () => undefined,
     },
+    replays: replayTurns(),
     originOf: ({ url = '' }: IncomingMessage) => ({
       ip: new URL(url, 'http://x').searchParams.get('ip') ?? '',
       requestId: 'r',

@@ -19,6 +19,7 @@ import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
 import { type ReplayPace, replayPace } from './replay-pace.ts';
+import type { ReplayTurns } from './replay-turns.ts';
 import { sharedResults } from './shared-results.ts';
 import { readSubscription } from './subscription-documents.ts';
 import type { SubscriptionContext } from './subscriptions.ts';
@@ -31,6 +32,7 @@ export interface SocketServerOptions {
   authenticate: Authenticate;
   throttle: Throttle;
   open: OpenSockets;
+  replays: ReplayTurns;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
 }
@@ -56,7 +58,7 @@ export function asksForSocket({ method, headers }: IncomingMessage): boolean {
 
 /** Subscriptions over graphql-ws, on the path and port of HTTP. */
 export function socketServer(options: SocketServerOptions): SocketServer {
-  const { http, schema, config, documents, authenticate, throttle, open, originOf, log } = options;
+  const { http, schema, config, documents, authenticate, throttle, open, replays, originOf, log } = options;
   const ClientSocket = clientSocket(config.socket);
   const serverOptions: ServerOptions<typeof ClientSocket> & { closeTimeout: number } = {
     WebSocket: ClientSocket,
@@ -116,7 +118,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         };
         const pace = replayPace(async () => {
           if (socket instanceof ClientSocket) await socket.drained();
-        });
+        }, replays);
         Object.assign(context.extra, { held, pace });
         const admission = await open.admit(held);
         // The first close code counts. Clients come again after this one, as after a cut.

@@ -1,3 +1,4 @@
+import { isAbortError } from '@parley/chassis/abort';
 import type { Caller } from '@parley/chassis/caller';
 import type { GraphQLSchema } from 'graphql';
 import type { ReplayPace } from './replay-pace.ts';
@@ -32,7 +33,7 @@ const liveMs = 2_000;
  * Gives each Subscription field of the API schema its source. `@apollo/gateway` runs no subscriptions, so the gateway serves
  * them over the composed schema from what the owning services stream; selections resolve from the payload alone.
  * What is replayed waits for a slow reader, in the service that owns it: it is much at once, and an honest reader could never
- * come to its end. Who has caught up hears live, and waits for nobody.
+ * come to its end. It also takes turns with what is replayed for others. Who has caught up hears live, and waits for nobody.
  * @throws Error when a field has no source, or a source no field.
  */
 export function attachSubscriptions(schema: GraphQLSchema, sources: Record<string, SubscriptionSource>): void {
@@ -53,14 +54,18 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
     field.subscribe = async function* (_root, args: Record<string, unknown>, context: SubscriptionContext) {
       const { caller, signal, pace } = context;
       let hasCaughtUp = false;
-      for await (const payload of source(args, caller, signal)) {
-        hasCaughtUp ||= isLive(payload);
-        const end = hasCaughtUp ? undefined : await pace.turn();
-        try {
-          yield rootOf(payload);
-        } finally {
-          end?.(); // it has been sent, or never will be
+      try {
+        for await (const payload of source(args, caller, signal)) {
+          hasCaughtUp ||= isLive(payload);
+          const end = hasCaughtUp ? undefined : await pace.turn(caller, signal);
+          try {
+            yield rootOf(payload);
+          } finally {
+            end?.(); // it has been sent, or never will be
+          }
         }
+      } catch (error) {
+        if (!signal.aborted || !isAbortError(error)) throw error;
       }
     };
   }

@@ -1,0 +1,78 @@
+import { setImmediate as round } from 'node:timers/promises';
+import test from 'ava';
+import { replayTurns } from './replay-turns.ts';
+
+const never = new AbortController().signal;
+const from = (ip: string, tenantId = 1) => ({ ip, tenantId });
+
+/** How often the event loop goes round until `work` is done. */
+async function roundsDuring(work: Promise<unknown>): Promise<number> {
+  const state = { rounds: 0, isDone: false };
+  const wait = async () => {
+    await work;
+    state.isDone = true;
+  };
+  void wait();
+  while (!state.isDone) {
+    await round();
+    state.rounds += 1;
+  }
+  return state.rounds;
+}
+
+test('the event loop goes round between what is replayed, however many replays there are', async (t) => {
+  const turns = replayTurns(0);
+  const events = 20;
+  const replays = Array.from({ length: 5 }, async () => {
+    for (let n = 0; n < events; n += 1) (await turns.next(from('192.0.2.1'), never))();
+  });
+  const rounds = await roundsDuring(Promise.all(replays));
+  t.true(rounds >= 5 * events - 1, `${rounds}`);
+});
+
+test('short events share a round', async (t) => {
+  const turns = replayTurns(60_000);
+  const replay = async () => {
+    for (let n = 0; n < 100; n += 1) (await turns.next(from('192.0.2.1'), never))();
+  };
+  t.true((await roundsDuring(replay())) <= 2);
+});
+
+test('clients take turns, however many replays one of them or its tenant has', async (t) => {
+  const turns = replayTurns();
+  const order: string[] = [];
+  async function replay(name: string, caller: ReturnType<typeof from>, events: number): Promise<void> {
+    for (let n = 0; n < events; n += 1) {
+      const end = await turns.next(caller, never);
+      order.push(name);
+      end();
+    }
+  }
+  const first = await turns.next(from('192.0.2.9'), never);
+  const many = Array.from({ length: 50 }, () => replay('a', from('192.0.2.1'), 4));
+  const others = [replay('b', from('192.0.2.2', 2), 4), replay('c', from('192.0.2.3', 3), 4)];
+  first();
+  await Promise.all([...many, ...others]);
+  t.deepEqual(
+    order
+      .slice(0, 20)
+      .filter((name) => name !== 'a')
+      .toSorted(),
+    ['b', 'b', 'b', 'b', 'c', 'c', 'c', 'c'],
+  );
+  t.is(order.length, 208);
+});
+
+test('one that is left waits no more, and keeps no other waiting', async (t) => {
+  const turns = replayTurns();
+  const first = await turns.next(from('192.0.2.1'), never);
+  const leaving = new AbortController();
+  const left = turns.next(from('192.0.2.1'), leaving.signal);
+  const second = turns.next(from('192.0.2.1'), never);
+  t.is(turns.waiting, 2);
+  leaving.abort();
+  await t.throwsAsync(left, { name: 'AbortError' });
+  first();
+  (await second)();
+  t.is(turns.waiting, 0);
+});

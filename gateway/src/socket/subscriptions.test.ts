@@ -1,0 +1,73 @@
+import { setImmediate as round } from 'node:timers/promises';
+import type { Caller } from '@parley/chassis/caller';
+import test from 'ava';
+import { buildSchema } from 'graphql';
+import { replayPace } from './replay-pace.ts';
+import { replayTurns } from './replay-turns.ts';
+import { attachSubscriptions, type SubscriptionContext, type SubscriptionPayload } from './subscriptions.ts';
+
+const caller: Caller = { kind: 'user', tenantId: 1, ip: '192.0.2.1', requestId: 'r-1' };
+
+/** A subscription to these events. */
+function subscribeTo(payloads: SubscriptionPayload[], { pace, signal }: Pick<SubscriptionContext, 'pace' | 'signal'>) {
+  const schema = buildSchema('type Query { a: Int } type News { occurredAt: String } type Subscription { news: News }');
+  attachSubscriptions(schema, {
+    async *news() {
+      yield* payloads;
+    },
+  });
+  const { subscribe } = schema.getSubscriptionType()?.getFields().news ?? {};
+  const context: SubscriptionContext = { caller, signal, pace };
+  return subscribe?.(undefined, {}, context, undefined as never) as AsyncGenerator<object>;
+}
+
+const never = new AbortController().signal;
+const old = (count: number) => Array.from({ length: count }, () => ({ occurredAt: new Date(0).toISOString() }));
+const live = (count: number) => Array.from({ length: count }, () => ({ occurredAt: new Date().toISOString() }));
+
+/** How often the event loop goes round while these are read. */
+async function roundsOf(payloads: SubscriptionPayload[]): Promise<number> {
+  const pace = replayPace(async () => undefined, replayTurns(0));
+  const reading = { isDone: false };
+  const read = async () => {
+    for await (const _ of subscribeTo(payloads, { pace, signal: never }));
+    reading.isDone = true;
+  };
+  const done = read();
+  let rounds = 0;
+  for (; !reading.isDone; rounds += 1) await round();
+  await done;
+  return rounds;
+}
+
+test('between replayed events the event loop goes round; live ones are handed on at once', async (t) => {
+  t.true((await roundsOf(old(100))) >= 99);
+  t.true((await roundsOf(live(100))) <= 2);
+  t.true((await roundsOf([...live(1), ...old(100)])) <= 2, 'who has caught up hears live');
+});
+
+test('a socket that has no room takes no turn from others', async (t) => {
+  const turns = replayTurns();
+  const room = Promise.withResolvers<void>();
+  const full = subscribeTo(old(1), { pace: replayPace(() => room.promise, turns), signal: never }).next();
+  const other = subscribeTo(old(100), { pace: replayPace(async () => undefined, turns), signal: never });
+  let seen = 0;
+  for await (const _ of other) seen += 1;
+  t.is(seen, 100);
+  room.resolve();
+  t.false((await full).done);
+});
+
+test('a replay that is left while it waits for its turn ends, and its socket and others go on', async (t) => {
+  const turns = replayTurns();
+  const end = await turns.next(caller, never);
+  const pace = replayPace(async () => undefined, turns);
+  const leaving = new AbortController();
+  const left = subscribeTo(old(1), { pace, signal: leaving.signal }).next();
+  const stays = subscribeTo(old(1), { pace, signal: never }).next();
+  while (turns.waiting === 0) await round();
+  leaving.abort();
+  t.true((await left).done);
+  end();
+  t.false((await stays).done);
+});
