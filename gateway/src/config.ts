@@ -81,6 +81,9 @@ export interface GatewayConfig {
   };
 }
 
+/** How many subscriptions of each socket may wait to begin, over all sockets that a client or a tenant may hold. */
+const startsPerSocket = 5;
+
 /** Reads the gateway's settings; see its README for what each means. @throws SettingsError naming all that is wrong. */
 export function readGatewayConfig(env: Environment): GatewayConfig {
   const development = env.NODE_ENV !== 'production';
@@ -156,14 +159,14 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
       limits: {
         underWay: settings.GATEWAY_SUBGRAPH_CALLS,
         shares: {
-          // All sockets of a gateway that has stopped come to another at once.
+          // All sockets of a gateway that has stopped come to another at once, with what they are subscribed to.
           address: {
             underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
-            waiting: settings.GATEWAY_SOCKETS_PER_CLIENT,
+            waiting: startsPerSocket * settings.GATEWAY_SOCKETS_PER_CLIENT,
           },
           tenant: {
             underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
-            waiting: settings.GATEWAY_MAX_SOCKETS,
+            waiting: startsPerSocket * settings.GATEWAY_MAX_SOCKETS,
           },
         },
       },

@@ -65,26 +65,28 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
     socket.send(subscribeMessage(id, undefined, { sessionId: id }));
 
   const greedy = await rawSocket(t, mesh, '10.0.0.1');
-  for (const id of ['1', '2', '3', '4']) subscribe(greedy, id);
+  // One begins, five wait for each of its two sockets.
+  for (let id = 1; id <= 12; id += 1) subscribe(greedy, String(id));
   const refused = () => greedy.messages.filter(({ type }) => type === 'error');
   await eventually('one too many is refused', () => refused().length > 0);
-  t.like(refused(), [{ id: '4', payload: [{ extensions: { code: 'TOO_MANY_REQUESTS' } }] }]);
+  t.like(refused(), [{ id: '12', payload: [{ extensions: { code: 'TOO_MANY_REQUESTS' } }] }]);
+  t.is(refused().length, 1);
   greedy.socket.send(JSON.stringify({ id: '2', type: 'complete' }));
-  await eventually('it waits no more', async () => (await waiting()) === 1);
+  await eventually('it waits no more', async () => (await waiting()) === 9);
   greedy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // what was begun for it goes on
-  subscribe(await rawSocket(t, mesh, '10.0.0.2'), '5');
-  await eventually("a stranger's begins", () => begun().includes(5));
-  t.deepEqual(begun(), [1, 5]);
+  subscribe(await rawSocket(t, mesh, '10.0.0.2'), '20');
+  await eventually("a stranger's begins", () => begun().includes(20));
+  t.deepEqual(begun(), [1, 20]);
 
   const other = await rawSocket(t, mesh, '10.0.0.1');
-  subscribe(other, '6');
-  await eventually('another socket of the client waits as well', async () => (await waiting()) === 2);
+  subscribe(other, '21');
+  await eventually('another socket of the client waits as well', async () => (await waiting()) === 10);
   t.is(greedy.closed(), undefined);
   greedy.socket.close();
-  await eventually('with its socket the other goes', async () => (await waiting()) === 1);
+  await eventually('with their socket the others go', async () => (await waiting()) === 1);
   gate.open();
-  await eventually('the next begins', () => begun().includes(6));
-  t.deepEqual(begun(), [1, 5, 6]);
+  await eventually('the next begins', () => begun().includes(21));
+  t.deepEqual(begun(), [1, 20, 21]);
 });
 
 test('a flood of messages closes its socket and no other, and leaves nothing open', async (t) => {
