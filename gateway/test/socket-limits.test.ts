@@ -89,6 +89,18 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
   t.deepEqual(begun(), [1, 20, 21]);
 });
 
+test('a subscription has begun when its service says so, though nothing has happened yet', async (t) => {
+  const mesh = await gatewayMesh(t, { env: { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1' }, longestStartMs: 60_000 });
+  const { socket } = await rawSocket(t, mesh);
+  const ids = ['1', '2', '3'];
+  for (const id of ids) socket.send(subscribeMessage(id, undefined, { sessionId: id }));
+  await eventually('all have begun', () => mesh.session.opened.length === ids.length);
+  t.deepEqual(
+    mesh.session.opened.map(({ request }) => String(request.sessionId)),
+    ids,
+  );
+});
+
 test('a flood of messages closes its socket and no other, and leaves nothing open', async (t) => {
   const mesh = await gatewayMesh(t);
   const calm = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
