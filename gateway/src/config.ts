@@ -1,6 +1,7 @@
 import { type Environment, flag, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
 import type { FairQueueLimits } from '@parley/chassis/fair-queue';
 import { type KeyRing, keyRing } from '@parley/chassis/key-ring';
+import type { SubgraphParty } from './graph/subgraph-party.ts';
 import { readNetwork } from './limits/client-address.ts';
 
 export interface GatewayConfig {
@@ -41,8 +42,8 @@ export interface GatewayConfig {
   requestTimeoutMs: number;
   /** How long a subgraph may take to answer in all, its turn to be asked included, in ms. */
   subgraphTimeoutMs: number;
-  /** Calls to one subgraph that are under way at once; of one client (an IPv4 address or an IPv6 /64) and of one tenant. */
-  subgraphCalls: FairQueueLimits<'address' | 'tenant'>;
+  /** Calls to one subgraph that are under way at once, and of each party. */
+  subgraphCalls: FairQueueLimits<SubgraphParty>;
   subscriptionStarts: {
     /** Subscriptions that are beginning at once, of all, of one client and of one tenant; and how many of them may wait to begin. */
     limits: FairQueueLimits<'address' | 'tenant'>;
@@ -124,6 +125,10 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
     GATEWAY_SOCKET_PING_MS: positiveInt.default(12_000),
     GATEWAY_SOCKET_MAX_AGE_MS: positiveInt.default(24 * 60 * 60_000),
   });
+  const tenantShare = {
+    underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
+    waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
+  };
   return {
     port: settings.GATEWAY_PORT,
     opsPort: settings.GATEWAY_OPS_PORT,
@@ -149,10 +154,9 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
           underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
           waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_CLIENT,
         },
-        tenant: {
-          underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
-          waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
-        },
+        tenant: tenantShare,
+        user: tenantShare,
+        anonymous: { ...tenantShare, whose: 'of callers who are not signed in' },
       },
     },
     subscriptionStarts: {

@@ -1,8 +1,9 @@
 import { type ClientRequest, request, type ServerResponse } from 'node:http';
+import type { GraphContext } from '@parley/chassis/graph/subgraph';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import test, { type ExecutionContext } from 'ava';
-import { codesOf, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
+import { codesOf, type GraphAnswer, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { rawServer } from './support/raw-server.ts';
 
 const query = '{ agentCount }';
@@ -120,6 +121,48 @@ test('one tenant has so many calls under way from wherever they come', async (t)
   t.is(stranger.counts.ok, 1);
   await answerAllUntil(greedy.over);
   t.deepEqual(greedy.counts, { ok: 3, refused: 1 });
+});
+
+test('callers who are not signed in have one share together from wherever they come, and those who are their own', async (t) => {
+  const gate = createGate();
+  const under = new Map<string, number>();
+  const held = async (_: unknown, __: unknown, { caller: { kind, userId } }: GraphContext) => {
+    const who = userId === undefined ? kind : `${kind} ${userId}`;
+    under.set(who, (under.get(who) ?? 0) + 1);
+    await gate.pass();
+    return { id: 1, accessToken: '', expiresIn: 1, refreshToken: '', refreshExpiresIn: 1 };
+  };
+  const { ask, identity } = await gatewayMesh(t, {
+    env: {
+      TRUSTED_PROXIES: '127.0.0.1',
+      GATEWAY_SUBGRAPH_CALLS: '5',
+      GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
+      GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
+    },
+    resolvers: { identity: { Mutation: { login: held }, Query: { getAuthProfile: held, myTenant: () => null } } },
+  });
+  const login = 'mutation { login(input: { email: "a@example.com", password: "p" }) { accessToken } }';
+  const answers: GraphAnswer[] = [];
+  const send = async (...asked: Parameters<typeof ask>) => answers.push(await ask(...asked));
+  const logins = people.map((address) => send(login, { headers: from(address) }));
+  await eventually('they have their share', () => under.get('anonymous') === 2 && answers.length === 1);
+  t.like(answers[0]?.errors?.[0], {
+    message: 'Too many requests of callers who are not signed in at once; try again in a moment',
+    extensions: { code: 'TOO_MANY_REQUESTS' },
+  });
+
+  const token = await identity.signIn('s-2', { userId: 2, tenantId: undefined });
+  const profiles = people.map((address) => send('{ getAuthProfile { id } }', { token, headers: from(address) }));
+  await eventually('a user without a tenant has theirs', () => under.get('user 2') === 2 && answers.length === 2);
+  t.deepEqual(codesOf(answers[1] as GraphAnswer), ['TOO_MANY_REQUESTS']);
+  t.regex(String(answers[1]?.errors?.[0]?.message), /of this user/u);
+  t.is(under.get('anonymous'), 2);
+
+  const stranger = await identity.signIn('s-3', { userId: 3, tenantId: 3 });
+  t.like(await ask('{ myTenant { id } }', { token: stranger }), { data: { myTenant: null }, errors: undefined });
+  gate.open();
+  await Promise.all([...logins, ...profiles]);
+  t.is(under.get('anonymous'), 3);
 });
 
 test('who is gone is asked for no more: what waits never begins, what is under way is cut', async (t) => {

@@ -13,6 +13,7 @@ import { type FieldRules, ruleOf } from './field-rules.ts';
 import type { AnswerRest, GatewayContext } from './gateway-context.ts';
 import { fieldsAsked, mutationsApart, onlyReads } from './mutations-apart.ts';
 import type { RootField } from './root-fields.ts';
+import { partiesOf, type SubgraphParty } from './subgraph-party.ts';
 
 export interface SubgraphSourceOptions {
   /** The unit that owns the subgraph: whom callers are minted for. */
@@ -22,8 +23,8 @@ export interface SubgraphSourceOptions {
   callers: Callers;
   /** What one request may take in all, in ms: its wait for its turn, and the last byte of the answer. */
   timeoutMs: number;
-  /** How many are asked at once, of all together and of each client and tenant. */
-  calls: FairQueueLimits<'address' | 'tenant'>;
+  /** How many are asked at once, of all together and of each party. */
+  calls: FairQueueLimits<SubgraphParty>;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -69,7 +70,7 @@ export function subgraphSource({
     try {
       cut.signal.throwIfAborted();
       const { begun = false } = context;
-      const end = await queue.enter({ address: client, tenant: caller.tenantId }, () => cut.signal, begun);
+      const end = await queue.enter(partiesOf(caller, client), () => cut.signal, begun);
       context.begun = true;
       try {
         return await call(request, context, caller, cut.signal);

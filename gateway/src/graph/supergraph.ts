@@ -8,6 +8,7 @@ import type { GraphQLSchema } from 'graphql';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { checkOwnScalars } from './own-scalars.ts';
+import type { SubgraphParty } from './subgraph-party.ts';
 import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
 
 export interface Supergraph {
@@ -27,7 +28,7 @@ export interface SupergraphOptions {
   /** What a subgraph may take for an answer, in ms. */
   subgraphTimeoutMs: number;
   /** How many calls to each subgraph are under way at once. */
-  subgraphCalls: FairQueueLimits<'address' | 'tenant'>;
+  subgraphCalls: FairQueueLimits<SubgraphParty>;
   maxAnswerBytes: number;
   log: Logger;
 }

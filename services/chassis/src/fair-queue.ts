@@ -6,6 +6,8 @@ export interface Share {
   underWay?: number;
   /** Calls that wait; one more is refused. Default: any number. */
   waiting?: number;
+  /** Whose calls they are, in the words of that refusal. Default: `of this <kind>`. */
+  whose?: string;
 }
 
 /** What all calls together may have, and by kind of party (address, tenant, …) what each party may. */
@@ -38,7 +40,7 @@ export type EndCall = () => void;
 interface Party {
   kind: string;
   id: string | number;
-  share: Required<Share>;
+  share: Share & typeof unbounded;
   /** Where it is kept while it has calls; all together are not. */
   known: Map<string | number, Party> | undefined;
   underWay: number;
@@ -233,6 +235,6 @@ function firstOf<T>(items: Iterable<T> = []): T | undefined {
 }
 
 function tooMany(party?: Party): DomainError {
-  const whose = party?.kind ?? 'client';
-  return new DomainError('tooManyRequests', `Too many requests of this ${whose} at once; try again in a moment`);
+  const whose = party?.share.whose ?? `of this ${party?.kind ?? 'client'}`;
+  return new DomainError('tooManyRequests', `Too many requests ${whose} at once; try again in a moment`);
 }

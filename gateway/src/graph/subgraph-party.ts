@@ -1,0 +1,14 @@
+import type { Caller } from '@parley/chassis/caller';
+import type { Parties } from '@parley/chassis/fair-queue';
+
+/**
+ * Whom a call to a subgraph counts for: an address; beside it a tenant, a user who is in none, or `anonymous`, which all callers
+ * are together who are not signed in. Else a flood of sign-ins from many addresses would take every place.
+ */
+export type SubgraphParty = 'address' | 'tenant' | 'user' | 'anonymous';
+
+/** @param address of the client: an IPv4 address, or an IPv6 /64. */
+export function partiesOf({ kind, tenantId, userId }: Caller, address: string): Parties<SubgraphParty> {
+  if (kind === 'anonymous') return { address, anonymous: 'all' };
+  return tenantId === null ? { address, user: userId } : { address, tenant: tenantId };
+}
