@@ -3,8 +3,10 @@ import { isDatabaseError, isForeignKeyViolation, isUniqueViolation } from '../sr
 import { openDatabase } from '../src/database/open.ts';
 import type { Opening } from '../src/database/opening-client.ts';
 import { openPool } from '../src/database/pool.ts';
-import type { TenantDb } from '../src/database/types.ts';
+import type { TenantDb, TransactOptions } from '../src/database/types.ts';
+import { eventually } from '../src/testing/eventually.ts';
 import { onEveryDatabase } from '../src/testing/every-database.ts';
+import { createGate } from '../src/testing/gate.ts';
 import { notesSchema } from './support/notes-schema.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
@@ -286,6 +288,43 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     for (const tenantId of [1, 2, 3, 4]) {
       t.deepEqual(await database.transact(tenantId, texts), Array(15).fill(`${tenantId - 1}`));
     }
+  });
+
+  test('transactions that lock the same rows wait for each other before they take a connection', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const gate = createGate();
+    const order: string[] = [];
+    const leaving = new AbortController();
+    const shared = (name: string, how?: TransactOptions) =>
+      database.transactShared(async () => {
+        order.push(name);
+        await gate.pass();
+      }, how);
+    const first = shared('first', { turn: { user: 1, tenant: 1 } });
+    await eventually('the first has begun', () => order.length === 1);
+    const others = [
+      shared('of its user', { turn: { user: 1, tenant: 2 } }),
+      shared('of its tenant', { turn: { user: 2, tenant: 1 } }),
+      database.transact(1, async () => void order.push('of a row'), { turn: { row: 'note 1' } }),
+      shared('of nobody'),
+    ];
+    const left = shared('left', { turn: { user: 1 }, gone: leaving.signal });
+    leaving.abort();
+    const refused = Promise.all(
+      [left, shared('away', { turn: { tenant: 1 }, gone: leaving.signal })].map((each) => t.throwsAsync(each)),
+    );
+    gate.open();
+    for (const error of await refused) t.like(error, { kind: 'unavailable', message: 'The caller has gone' });
+    await Promise.all([first, ...others]);
+    t.deepEqual(order, ['first', 'of a row', 'of nobody', 'of its user', 'of its tenant']);
+  });
+
+  test('a transaction that fails lets the next of the same rows begin', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const failing = database.transact(1, async () => Promise.reject(new Error('no')), { turn: { row: 'note 1' } });
+    const next = database.transact(1, countNotes, { turn: { row: 'note 1' } });
+    await t.throwsAsync(failing, { message: 'no' });
+    t.is(await next, 0);
   });
 
   test('a database that is not there, or is closed, is unavailable', async (t) => {

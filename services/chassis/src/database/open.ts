@@ -2,14 +2,15 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
-import { unavailable } from '../errors.ts';
+import { isDomainError, unavailable } from '../errors.ts';
+import { type EndCall, fairQueue } from '../fair-queue.ts';
 import type { Logger } from '../log.ts';
 import { isLostConnection, isRolledBack, transactionError } from './database-errors.ts';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import type { Opening } from './opening-client.ts';
 import { openPool } from './pool.ts';
-import type { Database, SchemaDeclaration, SharedDb, TenantDb, Transaction } from './types.ts';
+import type { Database, SchemaDeclaration, SharedDb, TenantDb, Transaction, TransactOptions } from './types.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`; the user must be allowed to take on the schema's roles. */
@@ -37,6 +38,8 @@ type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 const pingTimeoutMs = 2_000;
 
+const alone = { underWay: 1 };
+
 const tracer = trace.getTracer('parley.database');
 
 /** Nothing is connected before the first use. */
@@ -48,6 +51,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, log });
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
+  const turns = fairQueue({ shares: { user: alone, tenant: alone, row: alone } });
   let closed = false;
 
   function settings(role: string, tenantId: number | undefined): string {
@@ -58,6 +62,23 @@ export function openDatabase(options: DatabaseOptions): Database {
       ...(tenantId === undefined ? [] : [`SET LOCAL parley.tenant TO '${checkedTenantId(tenantId)}'`]),
       ...(offsetMs === 0 ? [] : [`SET LOCAL parley.clock_offset TO '${Number(offsetMs)} milliseconds'`]),
     ].join('; ');
+  }
+
+  /** Runs `work` when nobody else of this process is at the same rows. */
+  async function inTurn<T>({ turn, gone }: TransactOptions, work: () => Promise<T>): Promise<T> {
+    if (!turn) return work();
+    let end: EndCall;
+    try {
+      const entered = turns.enter(turn, () => gone);
+      end = typeof entered === 'function' ? entered : await entered;
+    } catch (error) {
+      throw isDomainError(error) ? error : unavailable('The caller has gone', error);
+    }
+    try {
+      return await work();
+    } finally {
+      end();
+    }
   }
 
   /**
@@ -146,8 +167,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     name: schema.name,
     schemaName,
 
-    async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
-      return run({ opening: settings(roles.tenant, tenantId) }, 'transact', (db) => work({ ...db, tenantId }));
+    async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, how: TransactOptions = {}) {
+      return inTurn(how, () =>
+        run({ opening: settings(roles.tenant, tenantId) }, 'transact', (db) => work({ ...db, tenantId })),
+      );
     },
 
     async read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
@@ -157,9 +180,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       return answer.promise;
     },
 
-    async transactShared<T>(work: (db: SharedDb) => Promise<T>) {
-      return run({ opening: settings(roles.shared, undefined) }, 'transactShared', (db, aborted) =>
-        work(sharedDb(db, aborted)),
+    async transactShared<T>(work: (db: SharedDb) => Promise<T>, how: TransactOptions = {}) {
+      return inTurn(how, () =>
+        run({ opening: settings(roles.shared, undefined) }, 'transactShared', (db, aborted) =>
+          work(sharedDb(db, aborted)),
+        ),
       );
     },
 

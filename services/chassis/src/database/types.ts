@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Parties } from '../fair-queue.ts';
 
 /**
  * The three kinds of table. *tenant*: has `tenant_id`, row-level security forced, reached by `transact`.
@@ -53,6 +54,18 @@ export interface SharedDb extends Transaction {
   asTenant<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
 }
 
+/** How a transaction comes to its connection. */
+export interface TransactOptions {
+  /**
+   * Whose rows `work` locks: of those that name the same user, tenant or row, one at a time runs in this process. The others wait
+   * before they take a connection. Else many requests of one party, each with a connection while it waits for the one lock, would
+   * leave none for anybody else. Named all at once, so that none waits for one while it holds another.
+   */
+  turn?: Parties<'user' | 'tenant' | 'row'> | undefined;
+  /** Aborted when nobody waits for the result any more: one that still waits for its turn then rejects with `unavailable`. */
+  gone?: AbortSignal | undefined;
+}
+
 /**
  * One service's view of a PostgreSQL database. A transaction runs once more where surely nothing is left of the first run: the
  * server gave it up (deadlock, serialization failure), the connection was dead before it began, or was lost while it only read. So
@@ -66,14 +79,14 @@ export interface Database {
   /** The schema as it stands in this database. */
   readonly schemaName: string;
   /** Runs `work` in one transaction under the tenant role; commits when it resolves, rolls back when it rejects. */
-  transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
+  transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /**
    * Runs `work`, which only reads, in a read-only transaction under the tenant role, and answers without waiting for its
    * COMMIT, which has nothing to add: one round trip less. For paths where that counts.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
   /** The same as `transact` under the shared role, for what belongs to no single tenant. */
-  transactShared<T>(work: (db: SharedDb) => Promise<T>): Promise<T>;
+  transactShared<T>(work: (db: SharedDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /** Calls `listener` after each commit of this process that woke `what`; returns how to stop that. */
   onWake(what: string, listener: () => void): () => void;
   /**
