@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { unauthenticated } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
-import { lockedSignIn, requireRecent } from './locked-sign-in.ts';
+import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';
 import { checkNewPassword } from './password-rules.ts';
 import { askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
@@ -32,9 +32,9 @@ export async function changePassword(
   check.finish();
 
   const passwordHash = await ports.passwords.hash(input.newPassword, asker);
-  await ports.database.transactShared(async (db) => {
-    // Asked again: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
-    requireRecent(await lockedSignIn(db, person), ports.settings);
+  // Asked again: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
+  await withLockedSignIn(ports, { caller: person, gone }, async (db, signIn) => {
+    requireRecent(signIn, ports.settings);
     await userStore(db).setPasswordHash(userId, passwordHash);
     await signInStore(db).revokeOthers(userId, signInId);
   });

@@ -3,7 +3,7 @@ import { badRequest } from '@parley/chassis/errors';
 import { inputChecks } from '@parley/chassis/input-checks';
 import type { IdentitySettings } from './config.ts';
 import { foundTenant } from './found-tenant.ts';
-import { lockedSignIn } from './locked-sign-in.ts';
+import { withLockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
@@ -19,7 +19,12 @@ export interface CreateTenantInput extends TenantInput {
 const firstPlan = 'DEV';
 
 /** Makes a tenant that the caller owns, and turns this sign-in to it. */
-export async function createTenant(ports: Ports, caller: Caller, input: CreateTenantInput): Promise<Tenant> {
+export async function createTenant(
+  ports: Ports,
+  caller: Caller,
+  input: CreateTenantInput,
+  gone?: AbortSignal,
+): Promise<Tenant> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
   const check = inputChecks();
@@ -29,9 +34,8 @@ export async function createTenant(ports: Ports, caller: Caller, input: CreateTe
   const plan = input.plan ?? firstPlan;
   checkPlanChange(ports.settings, firstPlan, plan);
 
-  const tenant = await ports.database.transactShared(async (db) => {
-    // The user's row is locked, so that two at once do not both find room for one.
-    await lockedSignIn(db, person);
+  // The user's row is locked, so that two at once do not both find room for one.
+  const tenant = await withLockedSignIn(ports, { caller: person, gone }, async (db) => {
     checkRoom(ports.settings, await tenantStore(db).countOf(userId));
     const founded = await foundTenant(
       db,

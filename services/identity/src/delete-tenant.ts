@@ -3,7 +3,7 @@ import { outbox } from '@parley/chassis/events/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
 import { requireRecent } from './locked-sign-in.ts';
-import { heldTenant, requireOwner } from './owned-tenant.ts';
+import { requireOwner, withHeldTenant } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
@@ -13,10 +13,9 @@ import { tenantStore } from './tenant-store.ts';
  * Soft-deletes the tenant in use: its API key ends, and its members are in no tenant until they choose or make one. What runs
  * for it elsewhere ends by the event.
  */
-export async function deleteTenant(ports: Ports, caller: Caller): Promise<boolean> {
+export async function deleteTenant(ports: Ports, caller: Caller, gone?: AbortSignal): Promise<boolean> {
   const user = signedInToTenant(caller);
-  await ports.database.transactShared(async (db) => {
-    const held = await heldTenant(db, user);
+  await withHeldTenant(ports, user, gone, async (db, held) => {
     requireOwner(held);
     requireRecent(held.signIn, ports.settings);
     const { id } = held.tenant;

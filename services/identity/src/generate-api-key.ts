@@ -2,7 +2,7 @@ import type { Caller } from '@parley/chassis/caller';
 import { apiKeySha256, newApiKey } from './api-key.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { requireRecent } from './locked-sign-in.ts';
-import { heldTenantInUse, requireOwner } from './owned-tenant.ts';
+import { requireOwner, withHeldTenantInUse } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
@@ -16,11 +16,10 @@ const warning =
   'This key is shown only once: store it now. Any previous key of this tenant has stopped working with this answer.';
 
 /** Makes the tenant's one API key. The tenant's row is held, so that of many at once exactly one key is left. */
-export async function generateApiKey(ports: Ports, caller: Caller): Promise<GeneratedApiKey> {
+export async function generateApiKey(ports: Ports, caller: Caller, gone?: AbortSignal): Promise<GeneratedApiKey> {
   const user = signedInToTenant(caller);
   const key = newApiKey();
-  await ports.database.transactShared(async (db) => {
-    const held = await heldTenantInUse(db, user);
+  await withHeldTenantInUse(ports, user, gone, async (db, held) => {
     requireOwner(held);
     requireRecent(held.signIn, ports.settings);
     const { id } = held.tenant;

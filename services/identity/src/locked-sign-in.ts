@@ -1,19 +1,34 @@
 import type { SharedDb } from '@parley/chassis/database/types';
 import { forbidden, unauthenticated } from '@parley/chassis/errors';
 import type { IdentitySettings } from './config.ts';
+import type { Ports } from './ports.ts';
 import { type LiveSignIn, signInStore } from './sign-in-store.ts';
 import { type UserCaller, userSuspended } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Locks the caller's user row until the transaction ends, then requires a live sign-in. A gateway authenticated the caller
- * some time ago: the sign-in may have been revoked or the user suspended since. Whatever does that locks the same row, so it
- * has either committed before this or waits until the caller's change has committed.
+ * Runs `work` in a transaction that holds the caller's user row, with the sign-in, which is required to live. A gateway
+ * authenticated the caller some time ago: the sign-in may have been revoked or the user suspended since. Whatever does that locks
+ * the same row, so it has either committed before this or waits until the caller's change has committed.
  *
- * A transaction that also locks a tenant calls this first: users before tenants, everywhere, so that none deadlock.
+ * Of one user's changes one at a time takes a connection.
+ * @param tenantId of a tenant that `work` locks as well, whose changes then take turns too. Users are locked before tenants,
+ * everywhere, so that none deadlock.
+ * @param gone aborted when nobody waits for the answer any more.
  * @throws DomainError `unauthenticated` when the sign-in has been revoked or the user is gone, `forbidden` with `USER_SUSPENDED`.
  */
-export async function lockedSignIn(db: SharedDb, { userId, signInId }: UserCaller): Promise<LiveSignIn> {
+export async function withLockedSignIn<T>(
+  { database }: Pick<Ports, 'database'>,
+  { caller, gone, tenantId }: { caller: UserCaller; gone: AbortSignal | undefined; tenantId?: number },
+  work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
+): Promise<T> {
+  return database.transactShared(async (db) => work(db, await lockedSignIn(db, caller)), {
+    turn: { user: caller.userId, ...(tenantId !== undefined && { tenant: tenantId }) },
+    gone,
+  });
+}
+
+async function lockedSignIn(db: SharedDb, { userId, signInId }: UserCaller): Promise<LiveSignIn> {
   const status = await userStore(db).lock(userId);
   if (status === undefined) throw unauthenticated();
   if (status === 'SUSPENDED') throw userSuspended();

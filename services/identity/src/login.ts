@@ -1,4 +1,5 @@
 import type { Caller } from '@parley/chassis/caller';
+import type { SharedDb } from '@parley/chassis/database/types';
 import { unauthenticated } from '@parley/chassis/errors';
 import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { type AccessToken, issueTokens } from './access-token.ts';
@@ -55,7 +56,7 @@ export async function login(
   if (account.status === 'SUSPENDED') throw userSuspended();
 
   const { userId, passwordHash } = account;
-  const signIn = await ports.database.transactShared(async (db) => {
+  const begin = async (db: SharedDb) => {
     if (!(await userStore(db).stillHas(userId, passwordHash))) throw wrongCredentials();
     return beginSignIn(ports, db, {
       userId,
@@ -64,7 +65,8 @@ export async function login(
       ip: caller.ip ?? null,
       fcmToken: null,
     });
-  });
+  };
+  const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone });
   return issueTokens(ports, signIn);
 }
 

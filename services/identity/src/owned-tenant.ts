@@ -1,7 +1,8 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import type { SharedDb } from '@parley/chassis/database/types';
 import { conflict, type DomainError, forbidden } from '@parley/chassis/errors';
-import { lockedSignIn } from './locked-sign-in.ts';
+import { withLockedSignIn } from './locked-sign-in.ts';
+import type { Ports } from './ports.ts';
 import type { LiveSignIn } from './sign-in-store.ts';
 import type { UserCaller } from './signed-in.ts';
 import type { MembershipRole, Tenant } from './tenant.ts';
@@ -15,13 +16,24 @@ export interface HeldTenant {
 }
 
 /**
- * The caller's tenant with their role in it. The rows of user and tenant are locked until the transaction ends, and the sign-in
- * is required to live and to be turned to this tenant.
- * @throws DomainError what `lockedSignIn` throws; `forbidden` with `NO_TENANT` when the tenant has just been deleted or left;
+ * Runs `work` in a transaction that holds the rows of the caller and of their tenant, with the tenant and the caller's role in it.
+ * The sign-in is required to live and to be turned to this tenant.
+ * @param gone aborted when nobody waits for the answer any more.
+ * @throws DomainError what `withLockedSignIn` throws; `forbidden` with `NO_TENANT` when the tenant has just been deleted or left;
  * `conflict` when the sign-in has turned to another one since the caller was authenticated.
  */
-export async function heldTenant(db: SharedDb, caller: UserCaller & TenantCaller): Promise<HeldTenant> {
-  const signIn = await lockedSignIn(db, caller);
+export async function withHeldTenant<T>(
+  ports: Pick<Ports, 'database'>,
+  caller: UserCaller & TenantCaller,
+  gone: AbortSignal | undefined,
+  work: (db: SharedDb, held: HeldTenant) => Promise<T>,
+): Promise<T> {
+  return withLockedSignIn(ports, { caller, gone, tenantId: caller.tenantId }, async (db, signIn) =>
+    work(db, await heldTenant(db, caller, signIn)),
+  );
+}
+
+async function heldTenant(db: SharedDb, caller: UserCaller & TenantCaller, signIn: LiveSignIn): Promise<HeldTenant> {
   const held = await tenantStore(db).lockForMember(caller.tenantId, caller.userId);
   if (!held) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
   if (signIn.tenantId !== caller.tenantId) throw conflict('This sign-in has turned to another tenant; try again');
@@ -29,10 +41,16 @@ export async function heldTenant(db: SharedDb, caller: UserCaller & TenantCaller
 }
 
 /** The same for what is refused while the tenant is suspended. @throws DomainError `forbidden` with `TENANT_SUSPENDED` as well. */
-export async function heldTenantInUse(db: SharedDb, caller: UserCaller & TenantCaller): Promise<HeldTenant> {
-  const held = await heldTenant(db, caller);
-  if (held.tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
-  return held;
+export async function withHeldTenantInUse<T>(
+  ports: Pick<Ports, 'database'>,
+  caller: UserCaller & TenantCaller,
+  gone: AbortSignal | undefined,
+  work: (db: SharedDb, held: HeldTenant) => Promise<T>,
+): Promise<T> {
+  return withHeldTenant(ports, caller, gone, async (db, held) => {
+    if (held.tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
+    return work(db, held);
+  });
 }
 
 /** @throws DomainError `forbidden` with `OWNER_ONLY` unless the caller owns the tenant. */

@@ -21,15 +21,21 @@ type Outcome =
  * Exchanges a refresh token for its successor. A token that was exchanged before has leaked, or its client lost the answer;
  * nobody can tell, so past a short grace the sign-in ends for whoever holds it.
  */
-export async function refreshSignIn(ports: Ports, input: { refreshToken: string }): Promise<AccessToken> {
+export async function refreshSignIn(
+  ports: Ports,
+  input: { refreshToken: string },
+  gone?: AbortSignal,
+): Promise<AccessToken> {
   const check = inputChecks();
   check.storable('input.refreshToken', input.refreshToken);
   check.finish();
   const sha256 = refreshTokenSha256(input.refreshToken);
   const refreshToken = successorOf(input.refreshToken, await ports.keys.derivationKey('refresh-successor'));
 
+  // Of one user's tokens one at a time takes a connection: all of them lock the user's row.
+  const user = await ports.database.transactShared((db) => refreshTokenStore(db).findUser(sha256));
   // Decided inside, thrown outside: the end of a reused sign-in has to commit.
-  const outcome = await ports.database.transactShared(async (db): Promise<Outcome> => {
+  const decide = async (db: SharedDb): Promise<Outcome> => {
     const token = await refreshTokenStore(db).lock(sha256);
     if (!token || token.dead) return { kind: 'refused' };
     const { signInId, userId } = token;
@@ -44,7 +50,9 @@ export async function refreshSignIn(ports: Ports, input: { refreshToken: string 
     }
     await signInStore(db).revoke(signInId);
     return { kind: 'reused', signInId };
-  });
+  };
+  const outcome: Outcome =
+    user === undefined ? { kind: 'refused' } : await ports.database.transactShared(decide, { turn: { user }, gone });
 
   if (outcome.kind === 'suspended') throw userSuspended();
   if (outcome.kind === 'reused') await ports.announce({ $case: 'signInId', value: outcome.signInId });

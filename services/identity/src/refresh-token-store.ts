@@ -34,6 +34,15 @@ export function refreshTokenStore({ knex }: SharedDb) {
       });
     },
 
+    /** Whose it is. Undefined when nobody knows it. */
+    async findUser(sha256: Buffer): Promise<number | undefined> {
+      const row = await knex('refresh_tokens as r')
+        .join('sign_ins as s', 's.id', 'r.sign_in_id')
+        .where({ 'r.token_sha256': sha256 })
+        .first('s.user_id');
+      return row?.user_id;
+    },
+
     /**
      * Locks it and its user's row until the transaction ends: of many who present it at once, one rotates it and the others
      * see that, and none does while the sign-in is being revoked.

@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/chassis/caller';
 import { forbidden } from '@parley/chassis/errors';
 import { type InputChecks, inputChecks } from '@parley/chassis/input-checks';
-import { heldTenant, ownerOnly } from './owned-tenant.ts';
+import { ownerOnly, withHeldTenant } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
@@ -14,15 +14,19 @@ export interface UpdateTenantInput extends TenantInput {
 }
 
 /** Changes the tenant in use. Its plan and its suspension are for the owner alone; a refused part refuses all of it. */
-export async function updateTenant(ports: Ports, caller: Caller, input: UpdateTenantInput): Promise<Tenant> {
+export async function updateTenant(
+  ports: Ports,
+  caller: Caller,
+  input: UpdateTenantInput,
+  gone?: AbortSignal,
+): Promise<Tenant> {
   const user = signedInToTenant(caller);
   const check = inputChecks();
   refuseNulls(check, input);
   checkTenantInput(check, input, ports.settings);
   check.finish();
 
-  const tenant = await ports.database.transactShared(async (db) => {
-    const { tenant: before, role } = await heldTenant(db, user);
+  const tenant = await withHeldTenant(ports, user, gone, async (db, { tenant: before, role }) => {
     if (role !== 'OWNER' && (input.plan !== undefined || input.isSuspended !== undefined)) throw ownerOnly();
     if (input.plan != null) checkPlanChange(ports.settings, before.plan, input.plan);
     if (input.isSuspended === false && before.suspendedByOperator) {

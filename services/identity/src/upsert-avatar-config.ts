@@ -2,7 +2,7 @@ import type { Caller } from '@parley/chassis/caller';
 import { type InputChecks, inputChecks } from '@parley/chassis/input-checks';
 import type { AvatarConfig, AvatarGender, AvatarSettings, VoiceTier } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
-import { heldTenantInUse } from './owned-tenant.ts';
+import { withHeldTenantInUse } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
@@ -21,9 +21,10 @@ const fastest = 4;
 
 /** Changes the tenant's avatar and voice defaults in place. */
 export async function upsertAvatarConfig(
-  { database }: Ports,
+  ports: Ports,
   caller: Caller,
   input: UpsertAvatarConfigInput,
+  gone?: AbortSignal,
 ): Promise<AvatarConfig> {
   const person = signedInToTenant(caller);
   const check = inputChecks();
@@ -35,10 +36,9 @@ export async function upsertAvatarConfig(
     Object.entries(rest).filter(([, value]) => value != null),
   ) as Partial<AvatarSettings>;
   const changes = { ...given, ...(liveTalkingUrl !== undefined && { liveTalkingUrl }) };
-  return database.transactShared(async (db) => {
-    await heldTenantInUse(db, person);
-    return db.asTenant(person.tenantId, (own) => avatarConfigStore(own).update(changes));
-  });
+  return withHeldTenantInUse(ports, person, gone, (db) =>
+    db.asTenant(person.tenantId, (own) => avatarConfigStore(own).update(changes)),
+  );
 }
 
 function checkAvatar(check: InputChecks, input: UpsertAvatarConfigInput): void {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { TransactOptions } from '@parley/chassis/database/types';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
 import { usualEngine } from '@parley/chassis/testing/test-database';
@@ -13,19 +14,19 @@ const password = 'correct horse battery';
 const newPassword = 'another long password';
 const refused = { kind: 'unauthenticated', message: 'Not signed in' };
 
-type Mutations = Record<string, (app: App, caller: UserCaller) => Promise<unknown>>;
+type Mutations = Record<string, (app: App, caller: UserCaller, gone?: AbortSignal) => Promise<unknown>>;
 
 const ofTenant: Mutations = {
-  updateTenant: (app, caller) => app.updateTenant(caller, { name: 'By a thief' }),
-  deleteTenant: (app, caller) => app.deleteTenant(caller),
-  generateApiKey: (app, caller) => app.generateApiKey(caller),
-  upsertAvatarConfig: (app, caller) => app.upsertAvatarConfig(caller, { speakingRate: 3 }),
+  updateTenant: (app, caller, gone) => app.updateTenant(caller, { name: 'By a thief' }, gone),
+  generateApiKey: (app, caller, gone) => app.generateApiKey(caller, gone),
+  upsertAvatarConfig: (app, caller, gone) => app.upsertAvatarConfig(caller, { speakingRate: 3 }, gone),
+  deleteTenant: (app, caller, gone) => app.deleteTenant(caller, gone),
 };
 
 /** Every mutation of a signed-in person. */
 const mutations: Mutations = {
-  changePassword: (app, caller) => app.changePassword(caller, { newPassword }),
-  createTenant: (app, caller) => app.createTenant(caller, { name: 'By a thief' }),
+  changePassword: (app, caller, gone) => app.changePassword(caller, { newPassword }, gone),
+  createTenant: (app, caller, gone) => app.createTenant(caller, { name: 'By a thief' }, gone),
   ...ofTenant,
 };
 
@@ -194,4 +195,44 @@ test('changes by a member while the owner deletes their tenant come before it or
   for (const each of rest) {
     if (each.status === 'rejected') t.like(each.reason, { kind: 'forbidden', reason: 'NO_TENANT' });
   }
+});
+
+test('whatever locks the row of a user or a tenant waits for its turn among those that do, for as long as its caller waits', async (t) => {
+  const { app, ports } = await identityApp(t);
+  const { caller, input, tokens } = await signUp(app);
+  const { userId: user, tenantId: tenant } = caller;
+  const { transactShared } = ports.database;
+  let last: TransactOptions | undefined;
+  ports.database = {
+    ...ports.database,
+    transactShared: (work, how) => {
+      last = how;
+      return transactShared(work, how);
+    },
+  };
+  const { signal: gone } = new AbortController();
+  const attempts: typeof mutations = {
+    login: () => app.login(anybody, { email: input.email, password }, gone),
+    refreshToken: () => app.refreshSignIn(tokens, gone),
+    ...mutations,
+  };
+  for (const [name, call] of Object.entries(attempts)) {
+    await turn(ports.database, caller, tenant); // createTenant has turned it to another
+    await call(app, caller, gone);
+    t.deepEqual(last, { turn: name in ofTenant ? { user, tenant } : { user }, gone }, name);
+  }
+});
+
+test('a change that waits for another of its user is left with its caller, and changes nothing', async (t) => {
+  const { app, database } = await identityApp(t);
+  const { caller } = await signUp(app);
+  const gate = createGate();
+  const first = database.transactShared(gate.pass, { turn: { user: caller.userId } });
+  const leaving = new AbortController();
+  const refusal = t.throwsAsync(app.updateTenant(caller, { name: 'Too late' }, leaving.signal));
+  leaving.abort();
+  gate.open();
+  t.like(await refusal, { kind: 'unavailable', message: 'The caller has gone' });
+  await first;
+  t.not((await app.myTenant(caller))?.name, 'Too late');
 });

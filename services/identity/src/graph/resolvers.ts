@@ -27,8 +27,8 @@ export const resolvers = {
   Mutation: {
     login: (_: unknown, { input }: Input<SignInInput>, { app, caller, gone }: IdentityContext) =>
       app.login(caller, input, gone),
-    refreshToken: (_: unknown, { input }: Input<{ refreshToken: string }>, { app }: IdentityContext) =>
-      app.refreshSignIn(input),
+    refreshToken: (_: unknown, { input }: Input<{ refreshToken: string }>, { app, gone }: IdentityContext) =>
+      app.refreshSignIn(input, gone),
     register: (
       _: unknown,
       { input, token }: Input<RegisterInput> & { token?: SecuredToken | null },
@@ -36,13 +36,17 @@ export const resolvers = {
     ) => app.register(caller, input, token ?? null, gone),
     changePassword: (_: unknown, { input }: Input<{ newPassword: string }>, { app, caller, gone }: IdentityContext) =>
       app.changePassword(caller, input, gone),
-    createTenant: (_: unknown, { input }: Input<CreateTenantInput>, { app, caller }: IdentityContext) =>
-      app.createTenant(caller, input),
-    updateTenant: (_: unknown, { input }: Input<UpdateTenantInput>, { app, caller }: IdentityContext) =>
-      app.updateTenant(caller, input),
-    deleteTenant: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.deleteTenant(caller),
-    generateApiKey: (_: unknown, __: unknown, { app, caller }: IdentityContext) => app.generateApiKey(caller),
-    upsertAvatarConfig: (_: unknown, { input }: Input<UpsertAvatarConfigInput>, { app, caller }: IdentityContext) =>
-      app.upsertAvatarConfig(caller, input),
+    createTenant: (_: unknown, { input }: Input<CreateTenantInput>, { app, caller, gone }: IdentityContext) =>
+      app.createTenant(caller, input, gone),
+    updateTenant: (_: unknown, { input }: Input<UpdateTenantInput>, { app, caller, gone }: IdentityContext) =>
+      app.updateTenant(caller, input, gone),
+    deleteTenant: (_: unknown, __: unknown, { app, caller, gone }: IdentityContext) => app.deleteTenant(caller, gone),
+    generateApiKey: (_: unknown, __: unknown, { app, caller, gone }: IdentityContext) =>
+      app.generateApiKey(caller, gone),
+    upsertAvatarConfig: (
+      _: unknown,
+      { input }: Input<UpsertAvatarConfigInput>,
+      { app, caller, gone }: IdentityContext,
+    ) => app.upsertAvatarConfig(caller, input, gone),
   },
 };
