@@ -32,9 +32,9 @@ export function createApp(ports: Ports) {
     findEvaluation: (caller: Caller, sessionId: number, maxTranscriptBytes = 0) =>
       findEvaluation(ports, caller, sessionId, maxTranscriptBytes),
     startSession: (caller: Caller, input: StartSession) => startSession(ports, caller, input),
-    sendMessage: (caller: Caller, input: SendMessage) => sendMessage(ports, caller, input),
-    interruptSession: (caller: Caller, id: string) => interruptSession(ports, caller, id),
-    endSession: (caller: Caller, id: string) => endSession(ports, caller, id),
+    sendMessage: (caller: Caller, input: SendMessage, gone?: AbortSignal) => sendMessage(ports, caller, input, gone),
+    interruptSession: (caller: Caller, id: string, gone?: AbortSignal) => interruptSession(ports, caller, id, gone),
+    endSession: (caller: Caller, id: string, gone?: AbortSignal) => endSession(ports, caller, id, gone),
     resolveSessions: (caller: Caller, ids: readonly number[]) => resolveSessions(ports, caller, ids),
     getTranscript: (caller: Caller, id: number) => getTranscript(ports, caller, id),
     streamTranscript: (caller: Caller, id: number) => streamTranscript(ports, caller, id),

@@ -8,6 +8,7 @@ import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
 import { itemOf, readShown, sessionLog, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
+import { turnOf } from './session-turn.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
@@ -22,6 +23,8 @@ export interface Closing {
   status: EndStatus;
   /** Whether to close it after all, asked with the session's row locked. */
   unless?: (db: TenantDb) => Promise<boolean>;
+  /** Aborted when nobody waits for it any more: where it still waits for its turn then, it is not closed. */
+  gone?: AbortSignal | undefined;
 }
 
 /**
@@ -34,8 +37,11 @@ export interface Closing {
  * called waits for that here, and if nothing comes of it, cuts the turn itself with what the event log has of it; the holder
  * then finds its turn ended.
  */
-export async function closeSession(ports: Ports, { tenantId, sessionId, status, unless }: Closing): Promise<Session> {
-  const { session, waits } = await ports.database.transact(tenantId, async (db) => {
+export async function closeSession(
+  ports: Ports,
+  { tenantId, sessionId, status, unless, gone }: Closing,
+): Promise<Session> {
+  const close = async (db: TenantDb) => {
     const found = await sessionStore(db).lock(sessionId);
     if (found.status !== 'ACTIVE' || (await unless?.(db))) return { session: found, waits: false };
     if (found.endingAs) return { session: found, waits: true };
@@ -45,7 +51,9 @@ export async function closeSession(ports: Ports, { tenantId, sessionId, status, 
     }
     await sessionStore(db).markEnding(sessionId, status);
     return { session: found, waits: true };
-  });
+  };
+  const turn = turnOf({ tenantId, sessionId });
+  const { session, waits } = await ports.database.transact(tenantId, close, { turn, gone });
   if (!waits) return session;
   return (await ended(ports, session)) ?? (await forceEnd(ports, session, status));
 }
@@ -88,7 +96,7 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
   });
   // Before the transaction that holds the session: the log may be slow, or away.
   const shown = begun ? await readShown(ports, log, begun) : '';
-  return ports.database.transact(tenantId, async (db) => {
+  const end = async (db: TenantDb) => {
     const session = await sessionStore(db).lock(id);
     if (session.status !== 'ACTIVE') return session;
     ports.log.warn({ sessionId: id }, 'a turn did not stop for the end of its session; it is cut from outside');
@@ -97,5 +105,6 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     // Still the turn that was read: with its end the session would have ended.
     await cutTurn(ports, db, { session: { ...session, endingAs: session.endingAs ?? status }, turn, log, shown });
     return sessionStore(db).get(id);
-  });
+  };
+  return ports.database.transact(tenantId, end, { turn: turnOf({ tenantId, sessionId: id }) });
 }

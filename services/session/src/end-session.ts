@@ -6,9 +6,9 @@ import type { Session } from './session.ts';
 import { parseId } from './session-id.ts';
 
 /** Ends a conversation, cutting what runs and failing what waits, and has it evaluated. Ending it again changes nothing. */
-export async function endSession(ports: Ports, caller: Caller, id: string): Promise<Session> {
+export async function endSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<Session> {
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);
   if (sessionId === undefined) throw notFound('Session', id);
-  return closeSession(ports, { tenantId, sessionId, status: 'ENDED' });
+  return closeSession(ports, { tenantId, sessionId, status: 'ENDED', gone });
 }

@@ -1,4 +1,5 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
+import type { TenantDb } from '@parley/chassis/database/types';
 import { DomainError, notFound } from '@parley/chassis/errors';
 import { codePoints, inputChecks } from '@parley/chassis/input-checks';
 import { jobs } from '@parley/chassis/jobs/jobs';
@@ -6,6 +7,7 @@ import type { Ports } from './ports.ts';
 import { assertActive, type Session } from './session.ts';
 import { parseId } from './session-id.ts';
 import { sessionStore } from './session-store.ts';
+import { turnOf } from './session-turn.ts';
 import { type TurnJob, turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
@@ -24,7 +26,12 @@ const maxClientTurnIdLength = 1_000;
  * and where nothing of the session runs and the tenant is below its limit also claims the turn and reads its history, so that
  * the reply begins right after the commit.
  */
-export async function sendMessage(ports: Ports, caller: Caller, input: SendMessage): Promise<Session> {
+export async function sendMessage(
+  ports: Ports,
+  caller: Caller,
+  input: SendMessage,
+  gone?: AbortSignal,
+): Promise<Session> {
   const { tenantId, requestId } = inTenant(caller);
   const checks = inputChecks();
   checks.text('input.text', input.text, { max: maxTextLength });
@@ -36,7 +43,7 @@ export async function sendMessage(ports: Ports, caller: Caller, input: SendMessa
   const sessionId = parseId(input.sessionId);
   if (sessionId === undefined) throw notFound('Session', input.sessionId);
 
-  return ports.database.transact(tenantId, async (db) => {
+  const accept = async (db: TenantDb) => {
     const { text } = input;
     const accepted = await turnStore(db).accept({
       sessionId,
@@ -63,5 +70,6 @@ export async function sendMessage(ports: Ports, caller: Caller, input: SendMessa
       );
     }
     return accepted.session;
-  });
+  };
+  return ports.database.transact(tenantId, accept, { turn: turnOf({ tenantId, sessionId }), gone });
 }

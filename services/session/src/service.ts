@@ -51,7 +51,7 @@ export function session(config: SessionConfig, around: Surroundings): Unit {
       port: config.graphPort,
       typeDefs,
       resolvers,
-      context: (caller, budget) => createContext(app, caller, budget),
+      context: (caller, budget, gone) => createContext(app, caller, budget, gone),
       maxAnswerBytes: config.maxAnswerBytes,
       callers,
       log,

@@ -1,4 +1,8 @@
+import { createGate } from '@parley/chassis/testing/gate';
+import { replicaOf } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
+import { sessionSchema } from '../src/session-schema.ts';
+import { turnOf } from '../src/session-turn.ts';
 import { inTenant, isReply, sessionMesh, watch } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
@@ -96,4 +100,26 @@ test('metadata is echoed as it was given, up to 64 KB, and refused where it cann
   }
   t.like(await t.throwsAsync(begin(null, 'a\0')), { kind: 'invalid', fields: [{ path: 'input.clientExternalId' }] });
   t.is(await app.countSessions(inTenant(1)), before);
+});
+
+test('what a client wants of one session takes turns, for as long as it waits, and nobody else can hold it up', async (t) => {
+  const { database, replica } = await sessionMesh(t);
+  const own = await replicaOf(t, database, sessionSchema);
+  const { app } = await replica({ database: own });
+  const { id } = await app.startSession(inTenant(1), start);
+  const gate = createGate();
+  const first = own.transact(1, gate.pass, { turn: turnOf({ tenantId: 1, sessionId: id }) });
+  const leaving = new AbortController();
+  const refusals = [
+    app.sendMessage(inTenant(1), { sessionId: id, text: 'Too late' }, leaving.signal),
+    app.interruptSession(inTenant(1), String(id), leaving.signal),
+    app.endSession(inTenant(1), String(id), leaving.signal),
+  ].map((call) => t.throwsAsync(call));
+  const foreign = t.throwsAsync(app.sendMessage(inTenant(2), { sessionId: id, text: 'Mine' }, leaving.signal));
+  leaving.abort();
+  gate.open();
+  for (const refused of refusals) t.like(await refused, { kind: 'unavailable', message: 'The caller has gone' });
+  t.like(await foreign, { kind: 'notFound' });
+  await first;
+  t.like(await app.findSession(inTenant(1), id), { status: 'ACTIVE', interruptCount: 0 });
 });

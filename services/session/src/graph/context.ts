@@ -11,6 +11,8 @@ export interface Context extends GraphContext {
   app: App;
   /** What the answer may still take. */
   budget: AnswerBudget;
+  /** Aborted when the request is given up before it is answered. */
+  gone: AbortSignal;
   /** The messages of many sessions by one query; asked only where they are selected. */
   messagesOf(sessionId: number, page: MessagesQuery, fields: Asking['fields']): Promise<Message[]>;
 }
@@ -21,7 +23,7 @@ interface Page {
   shown: Set<number>;
 }
 
-export function createContext(app: App, caller: Caller, budget: AnswerBudget): Context {
+export function createContext(app: App, caller: Caller, budget: AnswerBudget, gone: AbortSignal): Context {
   // A document may ask for several pages of messages under aliases: each page is one query for all sessions.
   const pages = new Map<Asking['fields'], Map<string, Page>>();
 
@@ -41,6 +43,7 @@ export function createContext(app: App, caller: Caller, budget: AnswerBudget): C
     app,
     caller,
     budget,
+    gone,
     async messagesOf(sessionId, query, fields) {
       const { loader, shown } = pageOf(query, fields);
       const again = shown.has(sessionId);

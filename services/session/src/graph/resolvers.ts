@@ -44,12 +44,12 @@ export const resolvers = {
   Mutation: {
     startSession: (_: unknown, { input }: { input: StartSession }, { app, caller }: Context) =>
       app.startSession(caller, input),
-    sendMessage: (_: unknown, { input }: { input: SendMessage }, { app, caller }: Context) =>
-      app.sendMessage(caller, input),
-    endSession: (_: unknown, { sessionId }: HasSessionId, { app, caller }: Context) =>
-      app.endSession(caller, sessionId),
-    interruptSession: (_: unknown, { sessionId }: HasSessionId, { app, caller }: Context) =>
-      app.interruptSession(caller, sessionId),
+    sendMessage: (_: unknown, { input }: { input: SendMessage }, { app, caller, gone }: Context) =>
+      app.sendMessage(caller, input, gone),
+    endSession: (_: unknown, { sessionId }: HasSessionId, { app, caller, gone }: Context) =>
+      app.endSession(caller, sessionId, gone),
+    interruptSession: (_: unknown, { sessionId }: HasSessionId, { app, caller, gone }: Context) =>
+      app.interruptSession(caller, sessionId, gone),
   },
 
   SessionDto: {
