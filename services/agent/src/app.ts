@@ -18,8 +18,9 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(ports: Ports) {
   return {
     createAgent: (caller: TenantCaller, input: NewAgent) => createAgent(ports, caller, input),
-    updateAgent: (caller: TenantCaller, id: number, input: AgentInput) => updateAgent(ports, caller, id, input),
-    deleteAgent: (caller: TenantCaller, id: number) => deleteAgent(ports, caller, id),
+    updateAgent: (caller: TenantCaller, id: number, input: AgentInput, gone?: AbortSignal) =>
+      updateAgent(ports, caller, id, input, gone),
+    deleteAgent: (caller: TenantCaller, id: number, gone?: AbortSignal) => deleteAgent(ports, caller, id, gone),
     findAgent: (caller: TenantCaller, id: number) => findAgent(ports, caller, id),
     getAgent: (caller: TenantCaller, id: number) => getAgent(ports, caller, id),
     agentsByIds: (caller: TenantCaller, ids: readonly number[], asking?: Asking) =>

@@ -6,6 +6,7 @@ import { notFound } from '@parley/chassis/errors';
 import type { Agent, AgentFields, AgentInput, Changes } from './agent.ts';
 import { checkedAgentInput, checkTogether } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
+import { turnOf } from './agent-turn.ts';
 import { auditLogStore } from './audit-log-store.ts';
 import type { Ports } from './ports.ts';
 import { workflowStore } from './workflow-store.ts';
@@ -16,10 +17,14 @@ export async function updateAgent(
   caller: TenantCaller,
   id: number,
   input: AgentInput,
+  gone?: AbortSignal,
 ): Promise<Agent> {
   const given = checkedAgentInput(input);
   try {
-    return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given));
+    return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
+      turn: turnOf(caller, id),
+      gone,
+    });
   } catch (error) {
     // It was deleted since it was looked for.
     if (isForeignKeyViolation(error, 'agents_workflow')) throw notFound('Workflow', given.workflowId ?? '');

@@ -1,5 +1,6 @@
 import type { Database } from '@parley/chassis/database/types';
 import { isDomainError } from '@parley/chassis/errors';
+import { createGate } from '@parley/chassis/testing/gate';
 import { replicaOf } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import type { AgentInput } from '../src/agent.ts';
@@ -224,4 +225,23 @@ test("what is absent, deleted or another tenant's cannot be updated", async (t) 
   await t.throwsAsync(app.updateAgent(owner, gone.id, { name: 'New' }), notFound(gone.id));
   await t.throwsAsync(app.updateAgent(owner, 999, { name: 'New' }), notFound(999));
   t.is((await app.findAgent(owner, id))?.name, 'Ada');
+});
+
+test('changes of one agent take turns, for as long as their callers wait, and nobody else can hold them up', async (t) => {
+  const { app, database } = await agentApp(t);
+  const { id } = await app.createAgent(owner, all());
+  const gate = createGate();
+  const first = database.transact(1, gate.pass, { turn: { row: `agent 1 ${id}` } });
+  const leaving = new AbortController();
+  const refusals = [
+    t.throwsAsync(app.updateAgent(owner, id, { name: 'Too late' }, leaving.signal)),
+    t.throwsAsync(app.deleteAgent(owner, id, leaving.signal)),
+  ];
+  const foreign = t.throwsAsync(app.updateAgent(inTenant(2), id, { name: 'Mine' }, leaving.signal));
+  leaving.abort();
+  gate.open();
+  for (const refused of refusals) t.like(await refused, { kind: 'unavailable', message: 'The caller has gone' });
+  t.like(await foreign, { kind: 'notFound' });
+  await first;
+  t.like(await app.findAgent(owner, id), { name: all().name });
 });

@@ -10,6 +10,8 @@ export interface Context {
   caller: Caller;
   /** What the answer may still take. */
   budget: AnswerBudget;
+  /** Aborted when the request is given up before it is answered. */
+  gone: AbortSignal;
   /** By id, deleted ones included; many keys of one request are one query. */
   agentOf(id: number, fields: Asking['fields']): Promise<ListedAgent | undefined>;
 }
@@ -20,8 +22,8 @@ interface Entities {
   shown: Set<number>;
 }
 
-export function contextFor(app: App): (caller: Caller, budget: AnswerBudget) => Context {
-  return (caller, budget) => {
+export function contextFor(app: App): (caller: Caller, budget: AnswerBudget, gone: AbortSignal) => Context {
+  return (caller, budget, gone) => {
     const entities = new Map<Asking['fields'], Entities>();
 
     function entitiesWith(fields: Asking['fields']): Entities {
@@ -37,6 +39,7 @@ export function contextFor(app: App): (caller: Caller, budget: AnswerBudget) => 
       app,
       caller,
       budget,
+      gone,
       async agentOf(id, fields) {
         const { loader, shown } = entitiesWith(fields);
         const again = shown.has(id);

@@ -31,10 +31,10 @@ export const resolvers: SubgraphOptions<Context>['resolvers'] = {
   Mutation: {
     createAgent: (_: unknown, { input }: { input: NewAgent }, { app, caller }: Context) =>
       app.createAgent(inTenant(caller), input),
-    updateAgent: (_: unknown, { id, input }: HasId & { input: AgentInput }, { app, caller }: Context) =>
-      app.updateAgent(inTenant(caller), requiredId(id), input),
-    deleteAgent: async (_: unknown, { id }: HasId, { app, caller }: Context) => {
-      await app.deleteAgent(inTenant(caller), requiredId(id));
+    updateAgent: (_: unknown, { id, input }: HasId & { input: AgentInput }, { app, caller, gone }: Context) =>
+      app.updateAgent(inTenant(caller), requiredId(id), input, gone),
+    deleteAgent: async (_: unknown, { id }: HasId, { app, caller, gone }: Context) => {
+      await app.deleteAgent(inTenant(caller), requiredId(id), gone);
       return true;
     },
   },
