@@ -2,7 +2,7 @@ import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { modelFirstChunkMs, openTalker } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
-import { type BenchOptions, openPlace, residentKb, settled } from './processes.ts';
+import { type BenchOptions, limits, openPlace, residentKb, settled } from './processes.ts';
 
 const content = 'How long does it take until you begin to answer?';
 
@@ -13,7 +13,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   say('start-up, first and second');
   await using first = await place.start();
   const firstStopMs = await tookMs(first.stop);
-  await using mesh = await place.start();
+  await using mesh = await place.start(limits);
   const memoryMb = () => residentKb(mesh.pid) / 1024;
   await settled(options); // what a start leaves to be done and collected
   await settled(options);

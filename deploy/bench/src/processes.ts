@@ -27,8 +27,12 @@ export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 /** Has a process collect its garbage at a signal, so that `collectedKb` does not count it. */
 const collecting = ['--expose-gc', "--import=data:text/javascript,process.on('SIGUSR2',()=>gc())"];
 
-/** So that all sockets may come from this machine. */
-export const limits = { GATEWAY_CONNECTIONS_PER_CLIENT: '20000', GATEWAY_SOCKETS_PER_CLIENT: '20000' };
+/** Settings with which one client may stand for many people, who would each come from an address of their own. */
+export const limits = {
+  GATEWAY_CONNECTIONS_PER_CLIENT: '20000',
+  GATEWAY_SOCKETS_PER_CLIENT: '20000',
+  GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
+};
 
 /** A process that is measured. It ends with this one, or when it is disposed of. */
 export type Child<Hello = string> = Awaited<ReturnType<typeof startChild<Hello>>>;
