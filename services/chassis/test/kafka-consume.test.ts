@@ -179,6 +179,13 @@ onKafka((test) => {
       validateOnly: false,
       resources: [{ type, name: deadLetterTopic(topic), configEntries }],
     });
+    await eventually('the broker knows', async () => {
+      const resources = [{ type, name: deadLetterTopic(topic), configNames: ['max.message.bytes'] }];
+      const {
+        resources: [known],
+      } = await admin.describeConfigs({ includeSynonyms: false, resources });
+      return known?.configEntries[0]?.configValue === '1000';
+    });
     const handled: string[] = [];
     const bus = connect();
     const big = event('1', { data: randomBytes(3_000) });

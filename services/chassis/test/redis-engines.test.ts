@@ -62,7 +62,8 @@ redisTests('all engines on one Redis', () => {
     t.teardown(() => rmSync(folder, { recursive: true }));
     const logFile = join(folder, 'log');
     const log = createLogger('redis', { LOG_LEVEL: 'warn', LOG_FILE: logFile });
-    const one = await overLine(t, { timeoutMs: 200, log });
+    // Long enough for a busy machine to begin to follow.
+    const one = await overLine(t, { timeoutMs: 1_000, log });
     const stream = newKey();
     const followed = follow(t, one.log, stream);
     await eventually('it is followed', () => followed.isOpen());
