@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import type { Caller } from '@parley/chassis/caller';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { subscriptionStarts } from './subscription-starts.ts';
 
 const never = new AbortController().signal;
@@ -8,7 +8,7 @@ const limits = { shares: { address: { underWay: 2, waiting: 1 }, tenant: { under
 const from = (ip: string, tenantId = 1): Caller => ({ kind: 'user', tenantId, ip, requestId: 'r-1' });
 
 /** Who has begun, in order. */
-function setup(longestMs = 60_000) {
+function setup(t: ExecutionContext, longestMs = 60_000) {
   const starts = subscriptionStarts({ limits, timeoutMs: 60_000, longestMs });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -16,12 +16,14 @@ function setup(longestMs = 60_000) {
     const end = await starts.begin(caller, signal);
     begun.push(name);
     ends.set(name, end);
+    // Its timer would keep the process.
+    t.teardown(end);
   }
   return { starts, begun, begin, end: (name: string) => ends.get(name)?.() };
 }
 
 test('a client has so many subscriptions beginning, wherever in its network it is, and one more than may wait is refused', async (t) => {
-  const { starts, begun, begin, end } = setup();
+  const { starts, begun, begin, end } = setup(t);
   for (const name of ['a1', 'a2', 'a3']) void begin(name, from(`2001:db8::${name}`));
   t.like(await t.throwsAsync(begin('a4', from('2001:db8::4'))), { kind: 'tooManyRequests' });
   await begin('b', from('192.0.2.1'));
@@ -33,7 +35,7 @@ test('a client has so many subscriptions beginning, wherever in its network it i
 });
 
 test('a tenant has so many over all of its clients, and those of others begin', async (t) => {
-  const { begun, begin, end } = setup();
+  const { begun, begin, end } = setup(t);
   const all = [1, 2, 3, 4, 5].map((n) => begin(`a${n}`, from(`192.0.2.${n}`)));
   t.like(await t.throwsAsync(begin('a6', from('192.0.2.6'))), { kind: 'tooManyRequests' });
   await begin('b', from('192.0.2.1', 2));
@@ -44,7 +46,7 @@ test('a tenant has so many over all of its clients, and those of others begin', 
 });
 
 test('one that is left while it waits never begins', async (t) => {
-  const { starts, begun, begin, end } = setup();
+  const { starts, begun, begin, end } = setup(t);
   await begin('a1', from('192.0.2.1'));
   await begin('a2', from('192.0.2.1'));
   const leaving = new AbortController();
@@ -58,7 +60,7 @@ test('one that is left while it waits never begins', async (t) => {
 });
 
 test('one of which nobody says that it has begun keeps the next waiting for a moment only', async (t) => {
-  const { begun, begin } = setup(1);
+  const { begun, begin } = setup(t, 1);
   await Promise.all(['a1', 'a2', 'a3'].map((name) => begin(name, from('192.0.2.1'))));
   t.deepEqual(begun, ['a1', 'a2', 'a3']);
 });

@@ -85,11 +85,15 @@ async function lastingConnection(url: string): Promise<Connection> {
   await client.connect();
   client.unref?.();
   let running = 0;
+  // A statement is sent when the one before it has been answered: `pg` itself is to stop keeping a queue of them.
+  let last: Promise<unknown> = Promise.resolve();
   const query = async (...given: [string, unknown[]?]) => {
     running += 1;
     client.ref?.();
+    const answer = last.then(() => client.query(...given));
+    last = answer.catch(() => undefined);
     try {
-      return await client.query(...given);
+      return await answer;
     } finally {
       running -= 1;
       if (running === 0) client.unref?.();
