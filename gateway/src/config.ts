@@ -1,196 +1,223 @@
-import { type Environment, flag, httpUrl, list, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { type Environment, readSettings } from '@parley/chassis/config';
 import type { FairQueueLimits } from '@parley/chassis/fair-queue';
-import { type KeyRing, keyRing } from '@parley/chassis/key-ring';
+import { keyRing } from '@parley/chassis/key-ring';
+import { flag, list, port, positiveInt } from '@parley/chassis/setting-types';
+import { setting, type ValuesOf } from '@parley/chassis/settings';
+import { portSettings, publicUrlSetting } from '@parley/chassis/shared-settings';
+import type { UnitSettings } from '@parley/chassis/unit-settings';
 import type { SubgraphParty } from './graph/subgraph-party.ts';
 import { readNetwork } from './limits/client-address.ts';
 
-export interface GatewayConfig {
-  /** Where clients reach GraphQL over HTTP and WebSocket. Default 4000. */
-  port: number;
-  /** Where liveness, readiness and metrics are asked for; 0, the default, is any free port. */
-  opsPort: number;
-  /** The address that clients know: issuer and audience of access tokens. */
-  publicUrl: string;
-  /** What session tokens are verified with. */
-  avatarTokenKeys: KeyRing;
-  /** Proxies whose `X-Forwarded-For` is believed, as CIDRs. */
-  trustedProxies: string[];
-  /** Origins that browsers may call from; `*` for any, none for no browser of another origin. */
-  corsOrigins: string[];
-  /** Whether clients may ask for the schema. Default: not in production. */
-  introspection: boolean;
-  /** Whether a browser that opens the endpoint finds an explorer there. */
-  explorer: boolean;
-  /** Tokens of a document that the lexer reads before it refuses. */
-  maxTokens: number;
-  /** Levels of fields in an operation. */
-  maxDepth: number;
-  /** Fields of an operation, fragments spread out, introspection apart. */
-  maxComplexity: number;
-  /** Selections of an operation, introspection and fragments included. */
-  maxSelections: number;
-  /** Bytes of a request's body. */
-  maxBodyBytes: number;
-  /** The same for requests that carry long texts, audio or images. */
-  maxLongBodyBytes: number;
-  /**
-   * Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have
-   * room of their own, half of that.
-   */
-  maxBodiesBytes: number;
-  /** How long a client may take to send a request, in ms. */
-  requestTimeoutMs: number;
-  /** How long a subgraph may take to answer in all, its turn to be asked included, in ms. */
-  subgraphTimeoutMs: number;
-  /** Calls to one subgraph that are under way at once, and of each party. */
-  subgraphCalls: FairQueueLimits<SubgraphParty>;
-  subscriptionStarts: {
-    /** Subscriptions that are beginning at once, of all, of one client and of one tenant; and how many of them may wait to begin. */
-    limits: FairQueueLimits<'address' | 'tenant'>;
-    /** How long one counts as beginning that does not say that it has begun, in ms. */
-    longestMs: number;
-  };
-  /** Bytes of an answer, also when several subgraphs have their part in it. */
-  maxAnswerBytes: number;
-  /** Bytes of all answers together that are written and not read yet; one client has a quarter. */
-  maxAnswersBytes: number;
-  /** How long a written answer may wait for a client that reads nothing of it, in ms. Then the connection is cut. */
-  answerStallMs: number;
-  /** Connections open at once, those of sockets included. */
-  maxConnections: number;
-  /** The same of one client (an IPv4 address or an IPv6 /64), trusted proxies apart, and its requests under way. */
-  maxConnectionsPerClient: number;
-  /** Sockets open at once. */
-  maxSockets: number;
-  /** The same of one client: an IPv4 address or an IPv6 /64. */
-  maxSocketsPerClient: number;
-  /** Per socket. */
-  socket: {
-    /** Subscriptions open at once. */
-    maxSubscriptions: number;
-    /** Bytes of one frame from the client. */
-    maxFrameBytes: number;
-    /** How long a client may take to introduce itself with `connection_init`, in ms. */
-    initTimeoutMs: number;
-    /** How long it may stay open, in ms. */
-    maxAgeMs: number;
-    maxMessagesPerSecond: number;
-    /** Bytes that may wait for a slow client. */
-    maxUnsentBytes: number;
-    /** How often the client is asked whether it is there, in ms. */
-    pingMs: number;
-  };
-}
+export const gatewaySettings = {
+  unit: 'gateway',
+  database: false,
+  calls: ['identity', 'session'],
+  subgraphs: ['identity', 'agent', 'session'],
+  own: {
+    port: setting(
+      'GATEWAY_PORT',
+      port.default(4000),
+      'Where clients reach GraphQL over HTTP and WebSocket; 0 takes any free port.',
+    ),
+    ...portSettings('gateway', ['ops']),
+    publicUrl: publicUrlSetting,
+    avatarTokenKeys: setting(
+      'AVATAR_TOKEN_KEYS',
+      keyRing,
+      'The ring of keys that session tokens are verified with, as `k1:base64,…`; the same for session.',
+      { secret: true },
+    ),
+    corsOrigins: setting(
+      'CORS_ORIGINS',
+      list.default(['*']),
+      'Origins that browsers may call from, separated by commas; `*` for any.',
+      { productionDefault: [] },
+    ),
+    trustedProxies: setting(
+      'TRUSTED_PROXIES',
+      list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
+      'Proxies whose `X-Forwarded-For` is believed, as addresses or CIDRs.',
+      { without: 'none' },
+    ),
+    introspection: setting('INTROSPECTION', flag.default(true), 'Whether clients may read the schema.', {
+      productionDefault: false,
+    }),
+    maxTokens: setting('GATEWAY_MAX_TOKENS', positiveInt.default(2_000), 'Tokens of a document.'),
+    maxDepth: setting('GATEWAY_MAX_DEPTH', positiveInt.default(7), 'Levels of fields in an operation.'),
+    maxComplexity: setting(
+      'GATEWAY_MAX_COMPLEXITY',
+      positiveInt.default(50),
+      'Fields of one operation, fragments spread out, introspection apart.',
+    ),
+    maxSelections: setting(
+      'GATEWAY_MAX_SELECTIONS',
+      positiveInt.default(300),
+      'Selections of an operation, introspection, fragments and spreads included.',
+    ),
+    maxBodyBytes: setting('GATEWAY_MAX_BODY_BYTES', positiveInt.default(1_048_576), "Bytes of a request's body."),
+    maxLongBodyBytes: setting(
+      'GATEWAY_MAX_LONG_BODY_BYTES',
+      positiveInt.default(8_388_608),
+      'The same for operations with `@longBody`: long texts, audio, images.',
+    ),
+    maxBodiesBytes: setting(
+      'GATEWAY_MAX_BODIES_BYTES',
+      positiveInt.default(268_435_456),
+      'Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have half of that for themselves.',
+    ),
+    requestTimeoutMs: setting(
+      'GATEWAY_REQUEST_TIMEOUT_MS',
+      positiveInt.default(30_000),
+      'How long a client may take to send a request.',
+    ),
+    subgraphTimeoutMs: setting(
+      'GATEWAY_SUBGRAPH_TIMEOUT_MS',
+      positiveInt.default(30_000),
+      'How long a subgraph may take in all for its part of an answer, its turn to be asked included; then `UNAVAILABLE`.',
+    ),
+    /** Calls to one subgraph. */
+    calls: {
+      underWay: setting(
+        'GATEWAY_SUBGRAPH_CALLS',
+        positiveInt.default(64),
+        'Calls to one subgraph that are under way at once; subscriptions that begin likewise.',
+      ),
+      perClient: setting(
+        'GATEWAY_SUBGRAPH_CALLS_PER_CLIENT',
+        positiveInt.default(8),
+        'The same of one client: an IPv4 address or an IPv6 /64.',
+      ),
+      perTenant: setting(
+        'GATEWAY_SUBGRAPH_CALLS_PER_TENANT',
+        positiveInt.default(16),
+        'The same of one tenant, of a user in none, and of all who are not signed in together.',
+      ),
+      waitingPerClient: setting(
+        'GATEWAY_SUBGRAPH_WAITING_PER_CLIENT',
+        positiveInt.default(500),
+        'Calls of one client to one subgraph that may wait; one more is `TOO_MANY_REQUESTS`.',
+      ),
+      waitingPerTenant: setting(
+        'GATEWAY_SUBGRAPH_WAITING_PER_TENANT',
+        positiveInt.default(2_000),
+        'The same of one tenant, of a user in none, and of all who are not signed in together.',
+      ),
+    },
+    maxAnswerBytes: setting(
+      'GATEWAY_MAX_ANSWER_BYTES',
+      positiveInt.default(33_554_432),
+      'Bytes of an answer, and of all that was read for it; more is `ANSWER_TOO_LARGE`.',
+    ),
+    maxAnswersBytes: setting(
+      'GATEWAY_MAX_ANSWERS_BYTES',
+      positiveInt.default(268_435_456),
+      'Bytes of all answers together that are written and not read yet; one client has a quarter.',
+    ),
+    answerStallMs: setting(
+      'GATEWAY_ANSWER_STALL_MS',
+      positiveInt.default(60_000),
+      'How long a written answer may wait for a client that reads nothing of it; then the connection is cut.',
+    ),
+    maxConnections: setting(
+      'GATEWAY_MAX_CONNECTIONS',
+      positiveInt.default(15_000),
+      'Connections of one process, those of sockets included.',
+    ),
+    maxConnectionsPerClient: setting(
+      'GATEWAY_CONNECTIONS_PER_CLIENT',
+      positiveInt.default(2_000),
+      'The same of one client, trusted proxies apart, and its requests under way.',
+    ),
+    maxSockets: setting(
+      'GATEWAY_MAX_SOCKETS',
+      positiveInt.default(10_000),
+      'Sockets of one process; one more is answered 503.',
+    ),
+    maxSocketsPerClient: setting(
+      'GATEWAY_SOCKETS_PER_CLIENT',
+      positiveInt.default(1_000),
+      'The same of one client: an IPv4 address or an IPv6 /64; one more is answered 429.',
+    ),
+    /** Of each socket. */
+    socket: {
+      maxSubscriptions: setting(
+        'GATEWAY_SOCKET_SUBSCRIPTIONS',
+        positiveInt.default(50),
+        'Subscriptions of one socket.',
+      ),
+      maxFrameBytes: setting(
+        'GATEWAY_SOCKET_FRAME_BYTES',
+        positiveInt.default(262_144),
+        'Bytes of one frame from a client.',
+      ),
+      maxMessagesPerSecond: setting(
+        'GATEWAY_SOCKET_MESSAGES_PER_SECOND',
+        positiveInt.default(200),
+        'Frames that a client may send in a second.',
+      ),
+      maxUnsentBytes: setting(
+        'GATEWAY_SOCKET_UNSENT_BYTES',
+        positiveInt.default(1_048_576),
+        'Bytes that may wait for a slow client.',
+      ),
+      initTimeoutMs: setting(
+        'GATEWAY_SOCKET_INIT_TIMEOUT_MS',
+        positiveInt.default(3_000),
+        'How long a client may take to introduce itself with `connection_init`.',
+      ),
+      pingMs: setting(
+        'GATEWAY_SOCKET_PING_MS',
+        positiveInt.default(12_000),
+        'How often sockets are pinged, and how long the answer may take.',
+      ),
+      maxAgeMs: setting(
+        'GATEWAY_SOCKET_MAX_AGE_MS',
+        positiveInt.default(86_400_000),
+        'How long a socket may stay open, whatever credential it has.',
+      ),
+    },
+  },
+} satisfies UnitSettings;
+
+export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
 /** How many subscriptions of each socket may wait to begin, over all sockets that a client or a tenant may hold. */
 const startsPerSocket = 5;
 
-/** Reads the gateway's settings; see its README for what each means. @throws SettingsError naming all that is wrong. */
-export function readGatewayConfig(env: Environment): GatewayConfig {
-  const development = env.NODE_ENV !== 'production';
-  const settings = readSettings(env, {
-    GATEWAY_PORT: port.default(4000),
-    GATEWAY_OPS_PORT: port.default(0),
-    PARLEY_PUBLIC_URL: httpUrl.default('http://localhost:4000'),
-    AVATAR_TOKEN_KEYS: keyRing,
-    TRUSTED_PROXIES: list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
-    CORS_ORIGINS: list.default(development ? ['*'] : []),
-    INTROSPECTION: flag.default(development),
-    GATEWAY_MAX_TOKENS: positiveInt.default(2_000),
-    GATEWAY_MAX_DEPTH: positiveInt.default(7),
-    GATEWAY_MAX_COMPLEXITY: positiveInt.default(50),
-    GATEWAY_MAX_SELECTIONS: positiveInt.default(300),
-    GATEWAY_MAX_BODY_BYTES: positiveInt.default(1_048_576),
-    GATEWAY_MAX_LONG_BODY_BYTES: positiveInt.default(8_388_608),
-    GATEWAY_MAX_BODIES_BYTES: positiveInt.default(268_435_456),
-    GATEWAY_REQUEST_TIMEOUT_MS: positiveInt.default(30_000),
-    GATEWAY_SUBGRAPH_TIMEOUT_MS: positiveInt.default(30_000),
-    GATEWAY_SUBGRAPH_CALLS: positiveInt.default(64),
-    GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: positiveInt.default(8),
-    GATEWAY_SUBGRAPH_CALLS_PER_TENANT: positiveInt.default(16),
-    GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: positiveInt.default(500),
-    GATEWAY_SUBGRAPH_WAITING_PER_TENANT: positiveInt.default(2_000),
-    GATEWAY_MAX_ANSWER_BYTES: positiveInt.default(33_554_432),
-    GATEWAY_MAX_ANSWERS_BYTES: positiveInt.default(268_435_456),
-    GATEWAY_ANSWER_STALL_MS: positiveInt.default(60_000),
-    GATEWAY_MAX_CONNECTIONS: positiveInt.default(15_000),
-    GATEWAY_CONNECTIONS_PER_CLIENT: positiveInt.default(2_000),
-    GATEWAY_MAX_SOCKETS: positiveInt.default(10_000),
-    GATEWAY_SOCKETS_PER_CLIENT: positiveInt.default(1_000),
-    GATEWAY_SOCKET_SUBSCRIPTIONS: positiveInt.default(50),
-    GATEWAY_SOCKET_FRAME_BYTES: positiveInt.default(262_144),
-    GATEWAY_SOCKET_MESSAGES_PER_SECOND: positiveInt.default(200),
-    GATEWAY_SOCKET_UNSENT_BYTES: positiveInt.default(1_048_576),
-    GATEWAY_SOCKET_INIT_TIMEOUT_MS: positiveInt.default(3_000),
-    GATEWAY_SOCKET_PING_MS: positiveInt.default(12_000),
-    GATEWAY_SOCKET_MAX_AGE_MS: positiveInt.default(24 * 60 * 60_000),
-  });
-  const tenantShare = {
-    underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
-    waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_TENANT,
-  };
+/** @throws SettingsError naming all that is wrong. */
+export function readGatewayConfig(env: Environment) {
+  const { calls, ...read } = readSettings(env, gatewaySettings.own);
   return {
-    port: settings.GATEWAY_PORT,
-    opsPort: settings.GATEWAY_OPS_PORT,
-    publicUrl: settings.PARLEY_PUBLIC_URL.replace(/\/$/, ''),
-    avatarTokenKeys: settings.AVATAR_TOKEN_KEYS,
-    trustedProxies: settings.TRUSTED_PROXIES,
-    corsOrigins: settings.CORS_ORIGINS,
-    introspection: settings.INTROSPECTION,
-    explorer: development,
-    maxTokens: settings.GATEWAY_MAX_TOKENS,
-    maxDepth: settings.GATEWAY_MAX_DEPTH,
-    maxComplexity: settings.GATEWAY_MAX_COMPLEXITY,
-    maxSelections: settings.GATEWAY_MAX_SELECTIONS,
-    maxBodyBytes: settings.GATEWAY_MAX_BODY_BYTES,
-    maxLongBodyBytes: settings.GATEWAY_MAX_LONG_BODY_BYTES,
-    maxBodiesBytes: settings.GATEWAY_MAX_BODIES_BYTES,
-    requestTimeoutMs: settings.GATEWAY_REQUEST_TIMEOUT_MS,
-    subgraphTimeoutMs: settings.GATEWAY_SUBGRAPH_TIMEOUT_MS,
-    subgraphCalls: {
-      underWay: settings.GATEWAY_SUBGRAPH_CALLS,
-      shares: {
-        address: {
-          underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
-          waiting: settings.GATEWAY_SUBGRAPH_WAITING_PER_CLIENT,
-        },
-        tenant: tenantShare,
-        user: tenantShare,
-        anonymous: { ...tenantShare, whose: 'of callers who are not signed in' },
-      },
-    },
+    ...read,
+    /** Whether a browser that opens the endpoint finds an explorer there. */
+    explorer: env.NODE_ENV !== 'production',
+    /** Calls to one subgraph that are under way at once, and of each party. */
+    subgraphCalls: subgraphCallLimits(calls),
     subscriptionStarts: {
+      /** Subscriptions that are beginning at once, of all, of one client and of one tenant; and how many of them may wait to begin. */
       limits: {
-        underWay: settings.GATEWAY_SUBGRAPH_CALLS,
+        underWay: calls.underWay,
         shares: {
           // All sockets of a gateway that has stopped come to another at once, with what they are subscribed to.
-          address: {
-            underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_CLIENT,
-            waiting: startsPerSocket * settings.GATEWAY_SOCKETS_PER_CLIENT,
-          },
-          tenant: {
-            underWay: settings.GATEWAY_SUBGRAPH_CALLS_PER_TENANT,
-            waiting: startsPerSocket * settings.GATEWAY_MAX_SOCKETS,
-          },
+          address: { underWay: calls.perClient, waiting: startsPerSocket * read.maxSocketsPerClient },
+          tenant: { underWay: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
         },
-      },
+      } satisfies FairQueueLimits<'address' | 'tenant'>,
+      /** How long one counts as beginning that does not say that it has begun, in ms. */
       longestMs: 1_000,
     },
-    maxAnswerBytes: settings.GATEWAY_MAX_ANSWER_BYTES,
-    maxAnswersBytes: settings.GATEWAY_MAX_ANSWERS_BYTES,
-    answerStallMs: settings.GATEWAY_ANSWER_STALL_MS,
-    maxConnections: settings.GATEWAY_MAX_CONNECTIONS,
-    maxConnectionsPerClient: settings.GATEWAY_CONNECTIONS_PER_CLIENT,
-    maxSockets: settings.GATEWAY_MAX_SOCKETS,
-    maxSocketsPerClient: settings.GATEWAY_SOCKETS_PER_CLIENT,
-    socket: {
-      maxSubscriptions: settings.GATEWAY_SOCKET_SUBSCRIPTIONS,
-      maxFrameBytes: settings.GATEWAY_SOCKET_FRAME_BYTES,
-      maxMessagesPerSecond: settings.GATEWAY_SOCKET_MESSAGES_PER_SECOND,
-      maxUnsentBytes: settings.GATEWAY_SOCKET_UNSENT_BYTES,
-      pingMs: settings.GATEWAY_SOCKET_PING_MS,
-      initTimeoutMs: settings.GATEWAY_SOCKET_INIT_TIMEOUT_MS,
-      maxAgeMs: settings.GATEWAY_SOCKET_MAX_AGE_MS,
+  };
+}
+
+function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.own.calls>): FairQueueLimits<SubgraphParty> {
+  const tenant = { underWay: calls.perTenant, waiting: calls.waitingPerTenant };
+  return {
+    underWay: calls.underWay,
+    shares: {
+      address: { underWay: calls.perClient, waiting: calls.waitingPerClient },
+      tenant,
+      user: tenant,
+      anonymous: { ...tenant, whose: 'of callers who are not signed in' },
     },
   };
 }

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { drift } from './generate/drift.ts';
+import { settingsTables } from './generate/settings-tables.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
-const usage = `Generates protos/gen from the protos, after it has checked their style.
+const usage = `Generates protos/gen from the protos, after it has checked their style, and the tables of settings in the READMEs.
 
   scripts/generate [--check]
 
@@ -25,6 +26,15 @@ if (check) {
   for (const file of stale) console.error(`protos/gen/${file} is stale: run scripts/generate`);
   if (stale.length > 0) process.exitCode = 1;
 } else generateInto(protos);
+
+for (const { path, text, isStale } of settingsTables(root)) {
+  if (!isStale) continue;
+  if (!check) writeFileSync(join(root, path), text);
+  else {
+    console.error(`The table of settings in ${path} is stale: run scripts/generate`);
+    process.exitCode = 1;
+  }
+}
 
 /** Writes the generated TypeScript and the reflection image of protos/ below `folder`, as `folder`/gen. */
 function generateInto(folder: string): void {

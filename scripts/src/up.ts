@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { readSettings } from '@parley/chassis/config';
+import { dataFolderSetting } from '@parley/chassis/shared-settings';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
@@ -17,7 +19,7 @@ itself is started again.
 `;
 
 const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boolean' }, logs: { type: 'boolean' } });
-const dataFolder = resolve(root, process.env.PARLEY_DATA_DIR || '.parley');
+const dataFolder = resolve(root, readSettings(process.env, { folder: dataFolderSetting }).folder);
 
 try {
   // Loaded only here: the process that looks after the others needs none of their code.

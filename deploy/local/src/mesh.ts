@@ -4,30 +4,24 @@ import { createModels } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
 import {
   type Environment,
-  port,
   readAll,
   readSettings,
-  requireInProduction,
-  secretKey,
+  SettingsError,
   unknownSettings,
   warnOfUnknownSettings,
 } from '@parley/chassis/config';
 import { serviceDatabase } from '@parley/chassis/connect';
 import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
-import { poolSizeSetting } from '@parley/chassis/database/pool-size';
-import { eventLogSetting } from '@parley/chassis/event-log/event-log-setting';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
-import { kafkaBusOf, kafkaSettings } from '@parley/chassis/events/kafka-settings';
+import { kafkaBusOf } from '@parley/chassis/events/kafka-settings';
 import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger, type Logger, logLevel } from '@parley/chassis/log';
+import { createLogger, type Logger } from '@parley/chassis/log';
 import { s3ObjectStore } from '@parley/chassis/object-store/s3-object-store';
-import { readS3Settings } from '@parley/chassis/object-store/s3-settings';
-import { redisEngines, redisUrl } from '@parley/chassis/redis/redis-engines';
-import { secretKeys } from '@parley/chassis/secret-box';
+import { redisEngines } from '@parley/chassis/redis/redis-engines';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import { type Part, type Unit, unit } from '@parley/chassis/unit';
 import { evaluation } from '@parley/evaluation';
@@ -38,6 +32,7 @@ import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { unitNames, unitSettings } from './mesh-settings.ts';
 import { schemas } from './schemas.ts';
+import { oneProcessSettings } from './settings.ts';
 import { localStorage } from './storage.ts';
 import { topics } from './topics.ts';
 
@@ -56,60 +51,49 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   const folder = dataFolder === null ? null : resolve(dataFolder);
   const env = folder === null ? given : await withKeys(given, folder);
   const configs = readAll({
-    mesh: () =>
-      readSettings(env, {
-        MESH_KEY: secretKey,
-        SECRETS_KEYS: secretKeys,
-        STORAGE_PORT: port.default(4200),
-        ...poolSizeSetting,
-        LOG_LEVEL: logLevel,
-        REDIS_URL: redisUrl.optional(),
-        ...kafkaSettings,
-        ...eventLogSetting,
-      }),
+    mesh: () => readSettings(env, oneProcessSettings),
     ...unitSettings(env),
     database: () => readDatabase(env),
-    engines: () => requireInProduction(env, ['REDIS_URL', 'KAFKA_BROKERS']),
-    s3: () => readS3Settings(env),
   });
   const log = createLogger('mesh');
   warnOfUnknownSettings(env, unitNames, log);
   let embedded: EmbeddedDatabase | undefined;
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
 
-  const { REDIS_URL, KAFKA_BROKERS } = configs.mesh;
-  const redis = REDIS_URL === undefined ? undefined : redisEngines(REDIS_URL, log);
+  const { redisUrl, kafka, s3 } = configs.mesh;
+  const { brokers } = kafka;
+  const redis = redisUrl === undefined ? undefined : redisEngines(redisUrl, log);
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue({ log }),
     eventLog: memoryEventLog({
-      maxBytes: configs.mesh.EVENT_LOG_MAX_BYTES,
+      maxBytes: configs.mesh.eventLogMaxBytes,
       ...(folder !== null && { highWaterFile: join(folder, 'event-log.mark') }),
     }),
   };
   const eventBus =
-    kafkaBusOf(configs.mesh, log) ??
+    kafkaBusOf(kafka, log) ??
     inProcessEventBus({
       deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
       groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
       log,
     });
-  const storage = configs.s3
-    ? { store: s3ObjectStore(configs.s3), server: undefined, describe: () => 'S3 (S3_ENDPOINT)' }
+  const storage = s3
+    ? { store: s3ObjectStore(s3), server: undefined, describe: () => 'S3 (S3_ENDPOINT)' }
     : localStorage({
         folder: folder === null ? null : join(folder, 'objects'),
-        keys: configs.mesh.SECRETS_KEYS,
-        port: configs.mesh.STORAGE_PORT,
+        keys: configs.mesh.secretsKeys,
+        port: configs.mesh.storagePort,
         corsOrigins: configs.gateway.corsOrigins,
         log,
       });
   const surroundings: Surroundings = {
-    database: (schema) => serviceDatabase(env, schema, configs.mesh.DATABASE_POOL_SIZE, embedded?.url),
+    database: (schema) => serviceDatabase(env, schema, configs.mesh.databasePoolSize, embedded?.url),
     keyValue,
     eventLog,
     eventBus,
     objectStore: storage.store,
     addresses: createAddresses(env, unitNames),
-    callers: createCallers(configs.mesh.MESH_KEY),
+    callers: createCallers(configs.mesh.meshKey),
     host: '127.0.0.1',
     migrateOnStart: true,
     soleOwner: true,
@@ -139,9 +123,9 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
       redis,
       engines,
       storage.server,
-      KAFKA_BROKERS && {
+      brokers && {
         name: 'topics',
-        start: async () => void (await makeTopics(topics, { brokers: KAFKA_BROKERS, log })),
+        start: async () => void (await makeTopics(topics, { brokers, log })),
         async stop() {},
       },
       {
@@ -184,7 +168,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
         : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',
-      'event bus': KAFKA_BROKERS ? 'Kafka (KAFKA_BROKERS)' : 'in process, fed by the outboxes',
+      'event bus': brokers ? 'Kafka (KAFKA_BROKERS)' : 'in process, fed by the outboxes',
       'object store': storage.describe(),
     }),
   };
@@ -194,7 +178,8 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
 function readDatabase(env: Environment): { isEmbedded: boolean } {
   const readers = schemas.map(({ name }) => [name, () => readDatabaseUrls(env, name)] as const);
   const isEmbedded = Object.values(readAll(Object.fromEntries(readers))).some(({ url }) => url === undefined);
-  if (isEmbedded) requireInProduction(env, ['DATABASE_URL']);
+  if (isEmbedded && env.NODE_ENV === 'production')
+    throw new SettingsError(['DATABASE_URL: is missing, and NODE_ENV is production']);
   return { isEmbedded };
 }
 

@@ -1,7 +1,8 @@
-import { type Environment, positiveInt, readSettings } from '@parley/chassis/config';
-import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
+import { type Environment, readSettings } from '@parley/chassis/config';
 import { makeTopics } from '@parley/chassis/events/kafka-topics';
 import type { TopicDeclaration } from '@parley/chassis/events/topics';
+import { positiveInt } from '@parley/chassis/setting-types';
+import { neededBrokersSetting } from '@parley/chassis/shared-settings';
 import type { Terminal } from './migrate-all.ts';
 
 /** Makes the topics and tells of each what became of it. @returns the exit code of the process. */
@@ -12,7 +13,7 @@ export async function topicsCommand(
   terminal: Terminal,
 ): Promise<0 | 1> {
   try {
-    const { KAFKA_BROKERS: brokers } = readSettings(env, { KAFKA_BROKERS: kafkaBrokers });
+    const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
     const copies = replication === undefined ? undefined : positiveInt.parse(replication);
     const outcomes = await makeTopics(topics, { brokers, replication: copies });
     const width = Math.max(...outcomes.map(({ name }) => name.length));

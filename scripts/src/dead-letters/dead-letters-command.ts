@@ -1,6 +1,6 @@
 import { type Environment, readSettings } from '@parley/chassis/config';
 import { kafkaDeadLetters, type StoredLetter } from '@parley/chassis/events/kafka-dead-letters';
-import { kafkaBrokers } from '@parley/chassis/events/kafka-settings';
+import { neededBrokersSetting } from '@parley/chassis/shared-settings';
 import type { Terminal } from '@parley/mesh/migrate-all';
 
 export interface DeadLetterRequest {
@@ -19,7 +19,7 @@ export async function deadLettersCommand(
   { stdout, stderr }: Terminal,
 ): Promise<0 | 1> {
   try {
-    const { KAFKA_BROKERS: brokers } = readSettings(env, { KAFKA_BROKERS: kafkaBrokers });
+    const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
     const letters = kafkaDeadLetters({ brokers });
     try {
       const chosen = (await letters.list(topic)).filter(

@@ -3,10 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type DescMethod, fromBinary, fromJsonString, type Message, toBinary, toJson } from '@bufbuild/protobuf';
 import { type Caller, createCallers } from '@parley/chassis/caller';
-import { type Environment, positiveInt, readSettings, SettingsError, secretKey } from '@parley/chassis/config';
+import { type Environment, readSettings, SettingsError } from '@parley/chassis/config';
 import { errorTable } from '@parley/chassis/error-table';
 import { badRequest, type ErrorKind, isDomainError } from '@parley/chassis/errors';
 import { rpcClient } from '@parley/chassis/rpc/client';
+import { positiveInt } from '@parley/chassis/setting-types';
+import { setting } from '@parley/chassis/settings';
+import { dataFolderSetting, meshKeySetting } from '@parley/chassis/shared-settings';
 import { addressesFile } from '@parley/local/addresses-file';
 import { keysFile } from '@parley/local/keys';
 import type { Terminal } from '@parley/mesh/migrate-all';
@@ -53,7 +56,8 @@ async function call(method: DescMethod, typed: Typed, env: Environment, terminal
   const [unit = '', , json = '{}'] = typed.positionals;
   const request = requestOf(method, json);
   const isStream = method.methodKind === 'server_streaming';
-  const { 'timeout-ms': timeoutMs } = readSettings(typed.numbers, { 'timeout-ms': positiveInt.default(30_000) });
+  const timeout = setting('timeout-ms', positiveInt.default(30_000), 'How long the call may take.');
+  const { timeoutMs } = readSettings(typed.numbers, { timeoutMs: timeout });
   // Whatever the unit says is for whoever types.
   const options = { caller: callerOf(typed), signal, passOn: Object.keys(errorTable) as ErrorKind[] };
   const client = rpcClient({ definition: definitionOf(method), unit, ...findUnit(unit, env) });
@@ -95,7 +99,11 @@ function definitionOf({ name, parent, input, output }: DescMethod) {
 /** Who asks: a user, a session or an API key where one is named, else the mesh itself. */
 function callerOf({ numbers, apiKey }: Typed): Caller {
   const id = positiveInt.max(2 ** 31 - 1, 'is no id').optional();
-  const ids = { tenant: id, user: id, session: id };
+  const ids = {
+    tenant: setting('tenant', id, 'The tenant that it is for.'),
+    user: setting('user', id, 'The user who asks.'),
+    session: setting('session', id, 'The session that asks.'),
+  };
   const { tenant: tenantId = null, user: userId, session: sessionId } = readSettings(numbers, ids);
   if ([userId, sessionId, apiKey].filter(Boolean).length > 1)
     throw badRequest('Only one of --user, --session and --api-key can ask');
@@ -108,14 +116,14 @@ function callerOf({ numbers, apiKey }: Typed): Caller {
 
 /** Settings go before what the mesh of this machine has written into its data folder. */
 function findUnit(unit: string, env: Environment) {
-  const kept = (name: string) => {
-    const file = resolve(root, env.PARLEY_DATA_DIR || '.parley', name);
-    return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const kept = (file: string) => {
+    const path = resolve(root, readSettings(env, { folder: dataFolderSetting }).folder, file);
+    return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
   };
-  const setting = `${unit.toUpperCase()}_RPC_URL`;
-  const address: string = env[setting] || kept(addressesFile)[unit]?.rpc;
+  const name = `${unit.toUpperCase()}_RPC_URL`;
+  const address: string = env[name] || kept(addressesFile)[unit]?.rpc;
   if (!address)
-    throw badRequest(`Where is ${unit}? Start scripts/up, or set ${setting}, or PARLEY_DATA_DIR of a running mesh`);
-  const { MESH_KEY } = readSettings(env.MESH_KEY ? env : kept(keysFile), { MESH_KEY: secretKey });
-  return { address: () => address, callers: createCallers(MESH_KEY) };
+    throw badRequest(`Where is ${unit}? Start scripts/up, or set ${name}, or PARLEY_DATA_DIR of a running mesh`);
+  const { meshKey } = readSettings(env.MESH_KEY ? env : kept(keysFile), { meshKey: meshKeySetting });
+  return { address: () => address, callers: createCallers(meshKey) };
 }

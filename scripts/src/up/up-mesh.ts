@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Environment, port, readSettings } from '@parley/chassis/config';
+import { type Environment, readSettings } from '@parley/chassis/config';
 import { lockFolder } from '@parley/chassis/database/embedded-lock';
-import { poolSizeSetting } from '@parley/chassis/database/pool-size';
+import { poolSizeSetting } from '@parley/chassis/shared-settings';
 import { type Addresses, createAddresses, type Door } from '@parley/chassis/surroundings';
 import { tellAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
 import { readMeshSettings } from '@parley/local/mesh-settings';
 import { schemas } from '@parley/local/schemas';
+import { publicPortSetting } from '@parley/local/settings';
 import { topics } from '@parley/local/topics';
 import { Logs, shortLine } from '@parley/mesh/logs';
 import { startMeshServers } from '@parley/mesh/mesh-servers';
@@ -48,8 +49,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
     if (!showLogs) process.stdout.write(`parley: ${text}\n`);
   };
 
-  const numbers = { GATEWAY_PORT: port.default(4000), ...poolSizeSetting };
-  const { GATEWAY_PORT: publicPort, DATABASE_POOL_SIZE: poolSize } = readSettings(env, numbers);
+  const { publicPort, poolSize } = readSettings(env, { publicPort: publicPortSetting, poolSize: poolSizeSetting });
   if (publicPort !== 0 && !(await isFree(publicPort))) {
     throw new Error(`Port ${publicPort} on 127.0.0.1 is taken by another program.`);
   }

@@ -1,54 +1,85 @@
 import test from 'ava';
 import { pino } from 'pino';
-import {
-  flag,
-  list,
-  port,
-  positiveInt,
-  readAll,
-  readSettings,
-  SettingsError,
-  secretKey,
-  unknownSettings,
-  warnOfUnknownSettings,
-} from './config.ts';
+import { readAll, readSettings, SettingsError, unknownSettings, warnOfUnknownSettings } from './config.ts';
+import { flag, list, port, positiveInt, secretKey, text } from './setting-types.ts';
+import { setting, whenGiven } from './settings.ts';
 
 test('every problem of the settings is named at once', (t) => {
-  const shape = { A_PORT: port, A_COUNT: positiveInt, A_FLAG: flag, A_KEY: secretKey };
+  const declared = {
+    port: setting('A_PORT', port, ''),
+    limits: { count: setting('A_COUNT', positiveInt, '') },
+    isOpen: setting('A_FLAG', flag, ''),
+    key: setting('A_KEY', secretKey, ''),
+  };
   const error = t.throws(
-    () => readSettings({ A_PORT: '70000', A_COUNT: 'many', A_FLAG: 'yes', A_KEY: 'c2hvcnQ=' }, shape),
+    () => readSettings({ A_PORT: '70000', A_COUNT: 'many', A_FLAG: 'yes', A_KEY: 'c2hvcnQ=' }, declared),
     {
       instanceOf: SettingsError,
     },
   );
   t.is(error?.problems.length, 4);
-  for (const name of Object.keys(shape)) t.true(error?.message.includes(`${name}: `), name);
+  for (const name of ['A_PORT', 'A_COUNT', 'A_FLAG', 'A_KEY']) t.true(error?.message.includes(`${name}: `), name);
 });
 
 test('a missing setting without a default is said to be missing, and an empty one counts as missing', (t) => {
-  t.deepEqual(t.throws(() => readSettings({}, { A_COUNT: positiveInt }), { instanceOf: SettingsError })?.problems, [
-    'A_COUNT: is missing',
-  ]);
-  t.deepEqual(readSettings({ A_COUNT: '' }, { A_COUNT: positiveInt.default(3) }), { A_COUNT: 3 });
+  const needed = { count: setting('A_COUNT', positiveInt, '') };
+  const error = t.throws(() => readSettings({}, needed), { instanceOf: SettingsError });
+  t.deepEqual(error?.problems, ['A_COUNT: is missing']);
+  t.deepEqual(readSettings({ A_COUNT: '' }, { count: setting('A_COUNT', positiveInt.default(3), '') }), { count: 3 });
 });
 
 test('values are read by their kind', (t) => {
-  const settings = readSettings({ L: ' a, ,b ', F: 'true', P: '0' }, { L: list, F: flag, P: port });
-  t.deepEqual(settings, { L: ['a', 'b'], F: true, P: 0 });
+  const declared = {
+    all: setting('L', list, ''),
+    some: { flag: setting('F', flag, ''), port: setting('P', port, '') },
+  };
+  const settings = readSettings({ L: ' a, ,b ', F: 'true', P: '0' }, declared);
+  t.deepEqual(settings, { all: ['a', 'b'], some: { flag: true, port: 0 } });
+});
+
+test('in production a setting may have another default, or be required', (t) => {
+  const declared = {
+    origins: setting('ORIGINS', list.default(['*']), '', { productionDefault: [] }),
+    broker: setting('BROKER', text.optional(), '', { requiredInProduction: true }),
+  };
+  t.deepEqual(readSettings({}, declared), { origins: ['*'], broker: undefined });
+  t.deepEqual(readSettings({ NODE_ENV: 'production', BROKER: 'b' }, declared), { origins: [], broker: 'b' });
+  t.deepEqual(readSettings({ NODE_ENV: 'production', BROKER: 'b', ORIGINS: 'a' }, declared).origins, ['a']);
+  const error = t.throws(() => readSettings({ NODE_ENV: 'production' }, declared), { instanceOf: SettingsError });
+  t.deepEqual(error?.problems, ['BROKER: is missing, and NODE_ENV is production']);
+});
+
+test('a group counts where its setting is given, and is checked in any case', (t) => {
+  const store = whenGiven('STORE', {
+    url: setting('STORE', text, ''),
+    port: setting('STORE_PORT', port.default(1), ''),
+    key: setting('STORE_KEY', text, ''),
+  });
+  const read = (env: Record<string, string>) => readSettings(env, { store }).store;
+  const problems = (env: Record<string, string>) => t.throws(() => read(env), { instanceOf: SettingsError })?.problems;
+
+  t.is(read({}), undefined);
+  t.is(read({ STORE: '', STORE_KEY: 'k' }), undefined);
+  t.deepEqual(read({ STORE: 's', STORE_KEY: 'k' }), { url: 's', port: 1, key: 'k' });
+  t.deepEqual(problems({ STORE: 's' }), ['STORE_KEY: is missing, and STORE is set']);
+  t.is(problems({ STORE_PORT: '70000' })?.length, 1);
 });
 
 test('problems of several units are told together, each once', (t) => {
-  const read = () => readSettings({}, { SHARED: positiveInt });
-  const error = t.throws(() => readAll({ one: read, two: read, three: () => readSettings({}, { OTHER: port }) }), {
-    instanceOf: SettingsError,
-  });
+  const read = () => readSettings({}, { shared: setting('SHARED', positiveInt, '') });
+  const error = t.throws(
+    () => readAll({ one: read, two: read, three: () => readSettings({}, { other: setting('OTHER', port, '') }) }),
+    {
+      instanceOf: SettingsError,
+    },
+  );
   t.deepEqual(error?.problems, ['SHARED: is missing', 'OTHER: is missing']);
 });
 
-const shape = {
-  KITCHEN_TABLES: positiveInt.optional(),
-  KITCHEN_STAFF_AT_ONCE: positiveInt.optional(),
-  CUISINES: list.optional(),
+const kitchen = {
+  tables: setting('KITCHEN_TABLES', positiveInt.optional(), ''),
+  staffAtOnce: setting('KITCHEN_STAFF_AT_ONCE', positiveInt.optional(), ''),
+  cuisines: setting('CUISINES', list.optional(), ''),
 };
 
 test('a variable with a unit’s prefix that is no setting is named with the nearest setting', (t) => {
@@ -66,7 +97,7 @@ test('a variable with a unit’s prefix that is no setting is named with the nea
     CELLAR_TABELS: '3',
     HOME: '/',
   };
-  readSettings(env, shape);
+  readSettings(env, kitchen);
   const unknown = unknownSettings(env, ['kitchen']);
   t.like(unknown, {
     KITCHEN_TABELS: 'KITCHEN_TABLES',
@@ -87,7 +118,7 @@ test('the warning names variables and never tells their values; without such var
   const lines: string[] = [];
   const log = pino({}, { write: (line) => void lines.push(line) });
   const env = { KITCHEN_SECRET_KEY: 'hush' };
-  readSettings(env, shape);
+  readSettings(env, kitchen);
   warnOfUnknownSettings(env, ['kitchen'], log);
   warnOfUnknownSettings({ KITCHEN_RPC_URL: 'x', SESSION_MANAGER: 'of a desktop' }, ['kitchen', 'session'], log);
   t.is(lines.length, 1);

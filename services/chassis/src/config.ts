@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import type { Logger } from './log.ts';
+import { GroupWhenGiven, Setting, type Settings, type ValuesOf } from './settings.ts';
 
 /** The environment as a process sees it. */
 export type Environment = Record<string, string | undefined>;
@@ -25,17 +25,51 @@ const foreignName = 'SESSION_MANAGER';
 const namesRead = new WeakMap<Environment, Set<string>>();
 
 /**
- * Reads one unit's settings: `shape` maps each environment name to a zod type. An empty value counts as not given.
+ * Reads settings as they are declared; an empty value counts as not given.
+ * @returns their values, in groups as declared.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
-export function readSettings<S extends z.ZodRawShape>(env: Environment, shape: S): z.infer<z.ZodObject<S>> {
+export function readSettings<S extends Settings>(env: Environment, declared: S): ValuesOf<S> {
+  const problems: string[] = [];
+  const values = readGroup(env, declared, problems);
+  if (problems.length > 0) throw new SettingsError(problems);
+  return values as ValuesOf<S>;
+}
+
+function readGroup(env: Environment, group: Settings, problems: string[], within?: string): Record<string, unknown> {
+  const values = Object.entries(group).map(([key, each]) => {
+    if (each instanceof Setting) return [key, readOne(env, each, problems, within)];
+    if (!(each instanceof GroupWhenGiven)) return [key, readGroup(env, each, problems, within)];
+    const read = readGroup(env, each.settings, problems, each.name);
+    return [key, env[each.name] ? read : undefined];
+  });
+  return Object.fromEntries(values);
+}
+
+function readOne(env: Environment, setting: Setting, problems: string[], within?: string): unknown {
+  const { name, type, options } = setting;
+  namesReadFrom(env).add(name);
+  const given = env[name] || undefined;
+  if (given === undefined) {
+    const isProduction = env.NODE_ENV === 'production';
+    if (isProduction && options.requiredInProduction) {
+      problems.push(`${name}: is missing, and NODE_ENV is production`);
+      return undefined;
+    }
+    if (within !== undefined && !env[within]) return undefined;
+    if (isProduction && 'productionDefault' in options) return options.productionDefault;
+  }
+  const { success, data, error } = type.safeParse(given);
+  if (success) return data;
+  if (given !== undefined) problems.push(...error.issues.map((issue) => `${name}: ${issue.message}`));
+  else problems.push(`${name}: is missing${within === undefined ? '' : `, and ${within} is set`}`);
+  return undefined;
+}
+
+function namesReadFrom(env: Environment): Set<string> {
   const names = namesRead.get(env) ?? new Set();
   namesRead.set(env, names);
-  for (const name of Object.keys(shape)) names.add(name);
-  const given = Object.fromEntries(Object.keys(shape).map((name) => [name, env[name] === '' ? undefined : env[name]]));
-  const result = z.object(shape).safeParse(given);
-  if (result.success) return result.data;
-  throw new SettingsError(result.error.issues.map((issue) => `${issue.path.join('.')}: ${issueText(issue, given)}`));
+  return names;
 }
 
 /** Reads several units' settings and reports the problems of all of them together. */
@@ -54,14 +88,6 @@ export function readAll<T extends Record<string, () => unknown>>(readers: T): { 
   return read as { [K in keyof T]: ReturnType<T[K]> };
 }
 
-/** In production nothing is replaced by a smaller engine unasked. @throws SettingsError naming each that is not given. */
-export function requireInProduction(env: Environment, names: string[]): void {
-  if (env.NODE_ENV !== 'production') return;
-  const missing = names.filter((name) => !env[name]);
-  if (missing.length > 0)
-    throw new SettingsError(missing.map((name) => `${name}: is missing, and NODE_ENV is production`));
-}
-
 /**
  * Variables that begin with the name of one of these units and are no setting, with the setting whose name is nearest: most of them
  * are misspelt. They are no error, because Kubernetes injects such names. To be asked once all settings have been read.
@@ -70,7 +96,7 @@ export function requireInProduction(env: Environment, names: string[]): void {
 export function unknownSettings(env: Environment, units: string[]): Record<string, string> | undefined {
   const prefixes = units.map((unit) => `${unit.toUpperCase()}_`);
   const ofEach = prefixes.flatMap((prefix) => namesOfEachUnit.map((name) => prefix + name));
-  const known = new Set([...(namesRead.get(env) ?? []), ...ofEach]);
+  const known = new Set([...namesReadFrom(env), ...ofEach]);
   const isExpected = (name: string) => known.has(name) || name === foreignName;
   const unknown = Object.keys(env).filter(
     (name) => env[name] && !isExpected(name) && prefixes.some((prefix) => name.startsWith(prefix)),
@@ -108,28 +134,3 @@ function editDistance(one: string, other: string): number {
   }
   return above[other.length] ?? 0;
 }
-
-function issueText(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
-  return given[String(issue.path[0])] === undefined ? 'is missing' : issue.message;
-}
-
-/** A TCP port; 0 takes any free one. */
-export const port = z.coerce.number('is not a number').int('is not a whole number').min(0).max(65_535);
-/** A count or a duration in whole milliseconds or seconds, as the setting's name says. */
-export const positiveInt = z.coerce.number('is not a number').int('is not a whole number').positive('must be above 0');
-/** An http or https URL. */
-export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' });
-/** `true` or `false`. */
-export const flag = z.enum(['true', 'false'], 'is neither true nor false').transform((value) => value === 'true');
-/** Values separated by commas; blanks are dropped. */
-export const list = z.string().transform((value) =>
-  value
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean),
-);
-/** A key of at least 32 bytes in base64 or base64url. */
-export const secretKey = z
-  .string()
-  .refine((value) => Buffer.from(value, 'base64').length >= 32, 'must be at least 32 bytes in base64')
-  .transform((value) => Buffer.from(value, 'base64'));

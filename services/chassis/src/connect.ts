@@ -1,20 +1,17 @@
-import { z } from 'zod';
 import { createCallers } from './caller.ts';
-import { type Environment, readAll, readSettings, requireInProduction, secretKey } from './config.ts';
+import { type Environment, readAll, readSettings } from './config.ts';
 import { readDatabaseUrls, requireDatabaseUrls } from './database/database-urls.ts';
 import { openDatabase } from './database/open.ts';
-import { poolSizeSetting } from './database/pool-size.ts';
 import type { Database, SchemaDeclaration } from './database/types.ts';
-import { eventLogSetting } from './event-log/event-log-setting.ts';
 import { memoryEventLog } from './event-log/memory-event-log.ts';
 import { inProcessEventBus } from './events/in-process-event-bus.ts';
-import { kafkaBusOf, kafkaSettings } from './events/kafka-settings.ts';
+import { kafkaBusOf } from './events/kafka-settings.ts';
 import { memoryKeyValue } from './key-value/memory-key-value.ts';
-import { createLogger, logLevel } from './log.ts';
+import { createLogger } from './log.ts';
 import { absentObjectStore } from './object-store/object-store.ts';
 import { s3ObjectStore } from './object-store/s3-object-store.ts';
-import { readS3Settings } from './object-store/s3-settings.ts';
-import { redisEngines, redisUrl } from './redis/redis-engines.ts';
+import { redisEngines } from './redis/redis-engines.ts';
+import { unitProcessSettings } from './shared-settings.ts';
 import { createAddresses, type Surroundings } from './surroundings.ts';
 import type { Part } from './unit.ts';
 
@@ -29,31 +26,21 @@ import type { Part } from './unit.ts';
  * @throws SettingsError naming all that is missing or wrong.
  */
 export function connectSurroundings(env: Environment, schema?: string): Surroundings & Part {
-  const { settings, s3 } = readAll({
-    settings: () =>
-      readSettings(env, {
-        MESH_KEY: secretKey,
-        ...poolSizeSetting,
-        LOG_LEVEL: logLevel,
-        REDIS_URL: redisUrl.optional(),
-        ...kafkaSettings,
-        ...eventLogSetting,
-        PARLEY_HOST: z.string().default('127.0.0.1'),
-      }),
+  // In production the engines are required: with its own counters and live events a process knows nothing of the others; alone
+  // on its own bus it would publish to nobody, and the outbox would take its events for delivered.
+  const { settings } = readAll({
+    settings: () => readSettings(env, unitProcessSettings),
     database: () => schema !== undefined && requireDatabaseUrls(env, schema),
-    // With its own counters and live events a process knows nothing of the others; alone on its own bus it would publish to
-    // nobody, and the outbox would take its events for delivered.
-    shared: () => requireInProduction(env, ['REDIS_URL', 'KAFKA_BROKERS']),
-    s3: () => readS3Settings(env),
   });
+  const { s3, redisUrl, kafka } = settings;
 
-  const redis = settings.REDIS_URL === undefined ? undefined : redisEngines(settings.REDIS_URL, createLogger('redis'));
+  const redis = redisUrl === undefined ? undefined : redisEngines(redisUrl, createLogger('redis'));
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue(),
-    eventLog: memoryEventLog({ maxBytes: settings.EVENT_LOG_MAX_BYTES }),
+    eventLog: memoryEventLog({ maxBytes: settings.eventLogMaxBytes }),
   };
   const eventBus =
-    kafkaBusOf(settings, createLogger('kafka')) ??
+    kafkaBusOf(kafka, createLogger('kafka')) ??
     inProcessEventBus({
       deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
     });
@@ -61,14 +48,14 @@ export function connectSurroundings(env: Environment, schema?: string): Surround
 
   return {
     name: 'engines',
-    database: (declared) => serviceDatabase(env, declared, settings.DATABASE_POOL_SIZE),
+    database: (declared) => serviceDatabase(env, declared, settings.databasePoolSize),
     keyValue,
     eventLog,
     eventBus,
     objectStore,
     addresses: createAddresses(env),
-    callers: createCallers(settings.MESH_KEY),
-    host: settings.PARLEY_HOST,
+    callers: createCallers(settings.meshKey),
+    host: settings.host,
     migrateOnStart: false,
     soleOwner: false,
     development: env.NODE_ENV !== 'production',

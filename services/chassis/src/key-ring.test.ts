@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { readSettings, SettingsError } from './config.ts';
 import { keyRing } from './key-ring.ts';
+import { setting } from './settings.ts';
 
 const [one, two] = [randomBytes(32), randomBytes(48)] as const;
 const [first, second] = [one.toString('base64'), two.toString('base64url')] as const;
@@ -26,11 +27,12 @@ test('a ring that cannot be used is refused with a reason that holds no key', (t
     [`:${first}`]: /name:base64/,
     'k1:': /name:base64/,
   };
+  const declared = { ring: setting('RING', keyRing, '') };
   for (const [value, reason] of Object.entries(wrong)) {
-    const error = t.throws(() => readSettings({ RING: value }, { RING: keyRing }), { instanceOf: SettingsError });
+    const error = t.throws(() => readSettings({ RING: value }, declared), { instanceOf: SettingsError });
     t.regex(error?.message ?? '', reason);
     t.is(error?.problems.length, 1);
     t.notRegex(error?.message ?? '', new RegExp(first.slice(0, 8).replaceAll('+', '\\+')));
   }
-  t.throws(() => readSettings({}, { RING: keyRing }), { message: /RING: is missing/ });
+  t.throws(() => readSettings({}, declared), { message: /RING: is missing/ });
 });

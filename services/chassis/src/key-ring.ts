@@ -24,7 +24,8 @@ export const ringEntries = z
   .refine(
     (entries) => entries.every(({ key }) => key.length >= minimumKeyBytes),
     `each key must be at least ${minimumKeyBytes} bytes in base64`,
-  );
+  )
+  .meta({ title: 'keys' });
 
 /**
  * `k2:…,k1:…`: a ring whose keys are known by their names, of up to 32 letters, digits, `-` and `_`. To rotate, put a new

@@ -1,18 +1,10 @@
 import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
-import { z } from 'zod';
 import { lineOutput } from './line-output.ts';
 import { currentRequestId } from './request-context.ts';
+import { logSettings } from './shared-settings.ts';
 
 export type { Logger } from 'pino';
-
-/** The setting LOG_LEVEL. */
-export const logLevel = z
-  .enum(
-    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    'is none of trace, debug, info, warn, error, fatal and silent',
-  )
-  .default('info');
 
 /** One for all loggers of the process. */
 let output: DestinationStream | undefined;
@@ -29,7 +21,7 @@ function standardOutput(): DestinationStream {
  */
 export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = process.env): Logger {
   const options: LoggerOptions = {
-    level: logLevel.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong one is told where settings are read
+    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong one is told where settings are read
     base: { unit },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attributes, type Context, context as otel, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Environment, readSettings } from './config.ts';
+import { tracingSettings } from './shared-settings.ts';
 import type { Part } from './unit.ts';
 
 /** How long the last spans may take to leave when a process stops. */
@@ -10,14 +12,15 @@ const flushTimeoutMs = 2_000;
  * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_TRACES_EXPORTER` nothing is loaded and spans cost next to nothing.
  * Spans are made by hand at the boundaries; nothing is instrumented behind the code's back.
  */
-export function telemetry(env: Record<string, string | undefined>): Part {
+export function telemetry(env: Environment): Part {
   let shutdown: (() => Promise<void>) | undefined;
   return {
     name: 'telemetry',
     async start() {
-      if (!env.OTEL_EXPORTER_OTLP_ENDPOINT && !env.OTEL_TRACES_EXPORTER) return;
+      const { endpoint, exporter, serviceName } = readSettings(env, tracingSettings);
+      if (!endpoint && !exporter) return;
       const { NodeSDK } = await import('@opentelemetry/sdk-node');
-      const sdk = new NodeSDK({ serviceName: env.OTEL_SERVICE_NAME ?? 'parley', instrumentations: [] });
+      const sdk = new NodeSDK({ serviceName, instrumentations: [] });
       sdk.start();
       shutdown = () => sdk.shutdown();
     },

@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { readSettings } from '../src/config.ts';
 import { kafkaEventBus } from '../src/events/kafka-event-bus.ts';
-import { kafkaBusOf, kafkaSettings } from '../src/events/kafka-settings.ts';
+import { kafkaBusOf } from '../src/events/kafka-settings.ts';
+import { processSettings } from '../src/shared-settings.ts';
 import { eventually } from '../src/testing/eventually.ts';
 import { kafkaLine } from './support/kafka-line.ts';
 import { kafkaSetup, onKafka } from './support/kafka-test.ts';
@@ -111,7 +112,7 @@ onKafka((test) => {
   test('a unit that starts while Kafka is away does not wait for it', async (t) => {
     const { topic } = await kafkaSetup(t);
     const log = pino({ level: 'silent' });
-    const settings = readSettings({ KAFKA_BROKERS: '127.0.0.1:1' }, kafkaSettings);
+    const settings = readSettings({ KAFKA_BROKERS: '127.0.0.1:1' }, processSettings.kafka);
     const bus = kafkaBusOf(settings, log) ?? t.fail('it is configured');
     t.teardown(() => bus.close());
     const since = performance.now();

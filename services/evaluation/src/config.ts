@@ -1,36 +1,42 @@
-import { type Environment, port, positiveInt, readSettings } from '@parley/chassis/config';
+import { type Environment, readSettings } from '@parley/chassis/config';
+import { positiveInt } from '@parley/chassis/setting-types';
+import { setting, type ValuesOf } from '@parley/chassis/settings';
+import { portSettings } from '@parley/chassis/shared-settings';
+import type { UnitSettings } from '@parley/chassis/unit-settings';
 
-export interface EvaluationConfig {
-  /** Where other units reach it; 0, the default, is any free port. So for opsPort. */
-  rpcPort: number;
-  /** Where liveness, readiness and metrics are asked for. */
-  opsPort: number;
-  /** Judgements under way at once in this process. Default 8. */
-  concurrency: number;
-  /** Judgements of one tenant under way at once, over all replicas; its others wait. Default 4. */
-  perTenant: number;
-  /** How long one request for a judgement may take, in ms. Default 120,000. */
-  judgeTimeoutMs: number;
-  /** How long a process may be silent before another takes its judgements, in ms. Default 30,000. */
-  leaseMs: number;
-}
+export const evaluationSettings = {
+  unit: 'evaluation',
+  database: true,
+  calls: ['agent', 'session', 'identity'],
+  subgraphs: [],
+  own: {
+    concurrency: setting(
+      'EVALUATION_CONCURRENCY',
+      positiveInt.default(8),
+      'Judgements under way at once in this process.',
+    ),
+    perTenant: setting(
+      'EVALUATION_PER_TENANT',
+      positiveInt.default(4),
+      'Judgements of one tenant under way at once, over all replicas; its others wait.',
+    ),
+    judgeTimeoutMs: setting(
+      'EVALUATION_JUDGE_TIMEOUT_MS',
+      positiveInt.default(120_000),
+      'How long one request for a judgement may take, half of it to wait for its turn.',
+    ),
+    leaseMs: setting(
+      'EVALUATION_LEASE_MS',
+      positiveInt.default(30_000),
+      'How long a process may be silent before another takes its judgements.',
+    ),
+    ...portSettings('evaluation', ['rpc', 'ops']),
+  },
+} satisfies UnitSettings;
 
-/** Reads the unit's settings; see its README for what each means. @throws SettingsError naming all that is wrong. */
+export type EvaluationConfig = ValuesOf<typeof evaluationSettings.own>;
+
+/** @throws SettingsError naming all that is wrong. */
 export function readEvaluationConfig(env: Environment): EvaluationConfig {
-  const settings = readSettings(env, {
-    EVALUATION_RPC_PORT: port.default(0),
-    EVALUATION_OPS_PORT: port.default(0),
-    EVALUATION_CONCURRENCY: positiveInt.default(8),
-    EVALUATION_PER_TENANT: positiveInt.default(4),
-    EVALUATION_JUDGE_TIMEOUT_MS: positiveInt.default(120_000),
-    EVALUATION_LEASE_MS: positiveInt.default(30_000),
-  });
-  return {
-    rpcPort: settings.EVALUATION_RPC_PORT,
-    opsPort: settings.EVALUATION_OPS_PORT,
-    concurrency: settings.EVALUATION_CONCURRENCY,
-    perTenant: settings.EVALUATION_PER_TENANT,
-    judgeTimeoutMs: settings.EVALUATION_JUDGE_TIMEOUT_MS,
-    leaseMs: settings.EVALUATION_LEASE_MS,
-  };
+  return readSettings(env, evaluationSettings.own);
 }

@@ -1,8 +1,8 @@
 import { readSettings, SettingsError } from '@parley/chassis/config';
 import test from 'ava';
-import { modelSettingsOf, modelSettingsShape } from './model-settings.ts';
+import { modelSettings } from './model-settings.ts';
 
-const read = (env: Record<string, string>) => modelSettingsOf(readSettings(env, modelSettingsShape), 200);
+const read = (env: Record<string, string>) => readSettings(env, modelSettings);
 
 test('without an endpoint no provider is configured', (t) => {
   t.is(read({ HOSTED_SMALL_MODEL_URL: '' }).hostedSmallModel, undefined);
@@ -14,6 +14,8 @@ test('an endpoint needs no more than its address and its model', (t) => {
   t.deepEqual(read(env).hostedSmallModel, {
     url: 'http://localhost:11434/v1',
     modelId: 'small',
+    key: undefined,
+    api: 'openai',
     contextTokens: 16_384,
     maxOutputTokens: 4_096,
     firstTokenTimeoutMs: 15_000,
@@ -24,7 +26,7 @@ test('an endpoint needs no more than its address and its model', (t) => {
 test('an endpoint without its model is an error that says so', (t) => {
   t.throws(() => read({ HOSTED_SMALL_MODEL_URL: 'http://localhost/v1' }), {
     instanceOf: SettingsError,
-    message: /HOSTED_SMALL_MODEL_MODEL: is missing/u,
+    message: /HOSTED_SMALL_MODEL_MODEL: is missing, and HOSTED_SMALL_MODEL_URL is set/u,
   });
 });
 
@@ -38,5 +40,6 @@ test('wrong values are all named at once', (t) => {
   };
   const error = t.throws(() => read(env), { instanceOf: SettingsError });
 
-  t.deepEqual(new Set(error.problems.map((problem) => problem.split(':')[0])), new Set(Object.keys(env)));
+  const named = error.problems.map((problem) => problem.split(':')[0] ?? '');
+  t.deepEqual(named.toSorted(), [...Object.keys(env), 'HOSTED_SMALL_MODEL_MODEL'].toSorted());
 });

@@ -15,7 +15,7 @@ export interface OpenAICompatibleSettings {
   /** The base URL, usually ending in `/v1`. */
   url: string;
   /** Sent as bearer token; left out: none is. */
-  key?: string;
+  key?: string | undefined;
   modelId: string;
   /** The most tokens that a request and its answer may have together. */
   contextTokens: number;

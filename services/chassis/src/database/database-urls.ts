@@ -1,7 +1,5 @@
-import { z } from 'zod';
 import { type Environment, readSettings, SettingsError } from '../config.ts';
-
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' });
+import { databaseSettings } from '../shared-settings.ts';
 
 /** Where one service's database is, as far as the environment says. */
 export interface DatabaseUrls {
@@ -16,14 +14,8 @@ export interface DatabaseUrls {
  * `MIGRATIONS_DATABASE_URL`. @throws SettingsError where one of them is no PostgreSQL URL.
  */
 export function readDatabaseUrls(env: Environment, service: string): DatabaseUrls {
-  const own = `${service.toUpperCase()}_DATABASE_URL`;
-  const ownMigrations = `${service.toUpperCase()}_MIGRATIONS_DATABASE_URL`;
-  const names = [own, 'DATABASE_URL', ownMigrations, 'MIGRATIONS_DATABASE_URL'];
-  const read = readSettings(env, Object.fromEntries(names.map((name) => [name, postgresUrl.optional()])));
-  return {
-    url: read[own] ?? read.DATABASE_URL,
-    migrationsUrl: read[ownMigrations] ?? read.MIGRATIONS_DATABASE_URL,
-  };
+  const { shared, own } = readSettings(env, databaseSettings(service));
+  return { url: own.url ?? shared.url, migrationsUrl: own.migrationsUrl ?? shared.migrationsUrl };
 }
 
 /** The same where there must be a database. @throws SettingsError also where there is none. */

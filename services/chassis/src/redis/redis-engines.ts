@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { EventLog } from '../event-log/event-log.ts';
 import { redisEventLog } from '../event-log/redis-event-log.ts';
 import type { KeyValue } from '../key-value/key-value.ts';
@@ -6,9 +5,6 @@ import { redisKeyValue } from '../key-value/redis-key-value.ts';
 import type { Logger } from '../log.ts';
 import type { Part } from '../unit.ts';
 import { redisConnection } from './redis-connection.ts';
-
-/** The setting `REDIS_URL`: `redis://user:password@host:port`, `rediss://` for TLS. */
-export const redisUrl = z.url({ protocol: /^rediss?$/, error: 'is not a redis or rediss URL' });
 
 /** The engines of one process that are shared with all others, by one way to Redis. They work once it has started. */
 export interface RedisEngines extends Part {

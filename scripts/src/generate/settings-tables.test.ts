@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { positiveInt, text } from '@parley/chassis/setting-types';
+import { listSettings, setting } from '@parley/chassis/settings';
+import test, { type ExecutionContext } from 'ava';
+import { settingsTables } from './settings-tables.ts';
+
+const settings = {
+  shared: listSettings({ key: setting('KEY', text, 'Signs.', { secret: true }) }),
+  gateway: listSettings({
+    tables: setting('GATEWAY_TABLES', positiveInt.default(3), 'How many | at most.'),
+    hosts: setting('GATEWAY_HOSTS', text.optional(), 'Which.', { requiredInProduction: true }),
+  }),
+};
+
+function checkout(t: ExecutionContext, files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-tables-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  return folder;
+}
+
+const markers = (unit: string, table = '') =>
+  `# A\n\n<!-- settings: ${unit} -->\n${table}<!-- end of settings -->\n\nMore.\n`;
+const gatewayTable = `
+| name             | type   | default                      | meaning              |
+| ---------------- | ------ | ---------------------------- | -------------------- |
+| \`GATEWAY_TABLES\` | number | \`3\`                          | How many \\| at most. |
+| \`GATEWAY_HOSTS\`  | text   | none; required in production | Which.               |
+
+`;
+
+test('a table is written between its markers, and a README that has it already is not stale', (t) => {
+  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/README.md': markers('gateway', gatewayTable) });
+  const readmes = settingsTables(root, settings).toSorted((one, other) => one.path.localeCompare(other.path));
+
+  t.deepEqual(
+    readmes.map(({ path, isStale }) => [path, isStale]),
+    [
+      ['gateway/README.md', false],
+      ['README.md', true],
+    ],
+  );
+  t.regex(
+    readmes[1]?.text ?? '',
+    /^# A\n\n<!-- settings: shared -->\n\n\| name [^]*\| `KEY` \| text, secret \| required \| Signs. {2}\|\n\n<!-- end[^]*More\.\n$/u,
+  );
+});
+
+test('a unit without a table, and a table without a unit, are errors', (t) => {
+  const root = checkout(t, { 'README.md': markers('shared'), 'gateway/README.md': markers('cellar') });
+  t.throws(() => settingsTables(root, settings), { message: /gateway\/README.md has a table .*cellar/u });
+  writeFileSync(join(root, 'gateway/README.md'), '');
+  t.throws(() => settingsTables(root, settings), { message: 'No README has the table of settings of gateway' });
+});

@@ -1,0 +1,59 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ListedSetting } from '@parley/chassis/settings';
+import { allSettings } from '@parley/local/settings';
+import { defaultText, typeText } from '../settings/listing.ts';
+
+const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;
+
+interface Readme {
+  path: string;
+  /** With the tables as they should be. */
+  text: string;
+  isStale: boolean;
+}
+
+/**
+ * The READMEs below `root` that have tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
+ * @throws Error where a unit has no table, or there is a table of no unit.
+ */
+export function settingsTables(root: string, settings = allSettings()): Readme[] {
+  const missing = new Set(Object.keys(settings));
+  const readmes = globSync(['README.md', '{gateway,services/*}/README.md'], { cwd: root }).map((path) => {
+    const present = readFileSync(join(root, path), 'utf8');
+    const text = present.replaceAll(marked, (_, unit: string) => {
+      const listed = settings[unit];
+      if (!listed) throw new Error(`${path} has a table of the settings of ${unit}, which is no unit`);
+      missing.delete(unit);
+      return `\n${table(listed)}\n`;
+    });
+    return { path, text, isStale: text !== present };
+  });
+  if (missing.size > 0) throw new Error(`No README has the table of settings of ${[...missing].join(', ')}`);
+  return readmes;
+}
+
+function table(settings: ListedSetting[]): string {
+  const rows = settings.map((each) => [
+    `\`${each.name}\``,
+    cell(typeText(each)),
+    cell(defaultText(each, (value) => (value === '' ? 'none' : `\`${value}\``))),
+    cell(each.meaning),
+  ]);
+  const head = ['name', 'type', 'default', 'meaning'];
+  const widths = head.map((name, n) => Math.max(name.length, ...rows.map((row) => row[n]?.length ?? 0)));
+  const line = (cells: string[], fill = ' ') =>
+    `| ${cells.map((text, n) => text.padEnd(widths[n] ?? 0, fill)).join(' | ')} |\n`;
+  return (
+    line(head) +
+    line(
+      head.map(() => ''),
+      '-',
+    ) +
+    rows.map((row) => line(row)).join('')
+  );
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

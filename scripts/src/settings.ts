@@ -1,0 +1,23 @@
+import { settingsOfProcess } from '@parley/chassis/unit-settings';
+import { allSettings, settingsOfUnits } from '@parley/local/settings';
+import { readOptions } from './read-options.ts';
+import { listing } from './settings/listing.ts';
+
+const usage = `Lists settings: name, type, default and meaning. It reads none of them.
+
+  scripts/settings [--json] [UNIT]
+
+  UNIT    gateway, identity, agent, session or evaluation: what its process reads. Default: all settings of all
+  --json  for programs
+`;
+
+const { json, positionals } = readOptions(usage, { json: { type: 'boolean' } }, 1);
+const [name] = positionals;
+const unit = settingsOfUnits.find((each) => each.unit === name);
+if (name !== undefined && !unit) {
+  process.stderr.write(`There is no unit ${name}, but ${settingsOfUnits.map((each) => each.unit).join(', ')}\n`);
+  process.exitCode = 2;
+} else {
+  const settings = unit ? { ...settingsOfProcess(unit) } : allSettings();
+  process.stdout.write(json ? `${JSON.stringify(settings, null, 2)}\n` : listing(settings));
+}

@@ -1,0 +1,31 @@
+import type { ListedSetting } from '@parley/chassis/settings';
+
+/** The settings for a terminal: a heading for each unit, two lines for each setting. */
+export function listing(settings: Record<string, ListedSetting[] | undefined>): string {
+  const parts = Object.entries(settings).map(([unit, each = []]) => `${unit}\n${each.map(lines).join('')}`);
+  return parts.join('\n');
+}
+
+function lines(setting: ListedSetting): string {
+  const cells = [setting.name, typeText(setting), defaultText(setting)];
+  return `  ${cells.join('  ')}\n      ${setting.meaning}\n`;
+}
+
+/** The type, and whether the value is a secret. */
+export function typeText({ type, secret }: ListedSetting): string {
+  return secret ? `${type}, secret` : type;
+}
+
+/** What counts where the setting is not given, or when it must be. @param show how a value is written. */
+export function defaultText(
+  { default: given, productionDefault, without, required }: ListedSetting,
+  show = (value: string) => value || 'none',
+): string {
+  if (required === 'always') return 'required';
+  const texts = [
+    without ?? (given === undefined ? 'none' : show(given)),
+    productionDefault !== undefined && `in production ${show(productionDefault)}`,
+    required && `required ${required}`,
+  ];
+  return texts.filter(Boolean).join('; ');
+}

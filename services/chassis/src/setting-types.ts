@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/** A TCP port; 0 takes any free one. */
+export const port = z.coerce
+  .number('is not a number')
+  .int('is not a whole number')
+  .min(0)
+  .max(65_535)
+  .meta({ title: 'port' });
+/** A count or a duration in whole milliseconds or seconds, as the setting's name says. */
+export const positiveInt = z.coerce
+  .number('is not a number')
+  .int('is not a whole number')
+  .positive('must be above 0')
+  .meta({ title: 'number' });
+/** An http or https URL. */
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
+/** Any text. */
+export const text = z.string();
+/** `true` or `false`. */
+export const flag = z
+  .enum(['true', 'false'], 'is neither true nor false')
+  .transform((value) => value === 'true')
+  .meta({ title: 'true | false' });
+/** Values separated by commas; blanks are dropped. */
+export const list = z
+  .string()
+  .transform((value) =>
+    value
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  )
+  .meta({ title: 'list' });
+/** A key of at least 32 bytes in base64 or base64url. */
+export const secretKey = z
+  .string()
+  .refine((value) => Buffer.from(value, 'base64').length >= 32, 'must be at least 32 bytes in base64')
+  .transform((value) => Buffer.from(value, 'base64'))
+  .meta({ title: 'key' });

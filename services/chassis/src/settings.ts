@@ -1,0 +1,151 @@
+import { z } from 'zod';
+
+export interface SettingOptions<Value> {
+  /** Its value is a secret: no list and no message holds it. */
+  secret?: boolean;
+  /** What is used without it, in a few words, where the default alone does not say so: `PGlite`. */
+  without?: string;
+  /** The default where `NODE_ENV` is `production`. */
+  productionDefault?: Value;
+  /** In production nothing is replaced by a smaller engine unasked: there it must be given. */
+  requiredInProduction?: boolean;
+  /** When it is needed, in words, where its reader checks that with other settings: `without SESSION_DATABASE_URL`. */
+  required?: string;
+}
+
+/** One environment variable that a process reads. */
+export class Setting<Value = unknown> {
+  readonly name: string;
+  readonly type: z.ZodType<Value>;
+  readonly meaning: string;
+  readonly options: SettingOptions<Value>;
+
+  constructor(name: string, type: z.ZodType<Value>, meaning: string, options: SettingOptions<Value>) {
+    this.name = name;
+    this.type = type;
+    this.meaning = meaning;
+    this.options = options;
+  }
+}
+
+/** Settings that are read together where the variable `name` is given. Without it their values are undefined. */
+export class GroupWhenGiven<S extends Settings = Settings> {
+  readonly name: string;
+  readonly settings: S;
+
+  constructor(name: string, settings: S) {
+    this.name = name;
+    this.settings = settings;
+  }
+}
+
+/** Declared settings, by the keys under which their values are read; groups nest. */
+export interface Settings {
+  readonly [key: string]: Setting | GroupWhenGiven | Settings;
+}
+
+/** What `readSettings` makes of a declaration. */
+export type ValuesOf<S> = {
+  -readonly [Key in keyof S]: S[Key] extends Setting<infer Value>
+    ? Value
+    : S[Key] extends GroupWhenGiven<infer Group>
+      ? ValuesOf<Group> | undefined
+      : ValuesOf<S[Key]>;
+};
+
+/**
+ * Declares a setting. This is its one place: reading, the error at start, `scripts/settings` and the README's table come from it.
+ * @param type checks and converts the text of the variable, and has the default; without one, and not optional, it is required.
+ * @param meaning a sentence or two, in Markdown; units included where the name does not have them.
+ */
+export function setting<T extends z.ZodType>(
+  name: string,
+  type: T,
+  meaning: string,
+  options: SettingOptions<z.output<T>> = {},
+): Setting<z.output<T>> {
+  return new Setting<z.output<T>>(name, type as z.ZodType<z.output<T>>, meaning, options);
+}
+
+/** Declares settings of which none is needed unless the variable `name`, one of them, is given. */
+export function whenGiven<S extends Settings>(name: string, settings: S): GroupWhenGiven<S> {
+  return new GroupWhenGiven(name, settings);
+}
+
+/** A setting as people, charts and checks of an installation read it. It never holds the value that somebody gave. */
+export interface ListedSetting {
+  name: string;
+  /** In a word or two, e.g. `port`; `a`, `b` or `c` as `a | b | c`. */
+  type: string;
+  secret: boolean;
+  /** As it would stand in the environment. Undefined where it is required or may be absent. */
+  default: string | undefined;
+  /** The default where `NODE_ENV` is `production`, if it is another one. */
+  productionDefault: string | undefined;
+  /** What is used without it, in words. */
+  without: string | undefined;
+  /** When it must be given: `always`, `in production`, or `with NAME` or `without NAME`, another setting. */
+  required: string | undefined;
+  meaning: string;
+}
+
+/** All settings of a declaration, in its order. */
+export function listSettings(declared: Settings, within?: string): ListedSetting[] {
+  return Object.values(declared).flatMap((each) => {
+    if (each instanceof Setting) return listed(each, within);
+    if (each instanceof GroupWhenGiven) return listSettings(each.settings, each.name);
+    return listSettings(each, within);
+  });
+}
+
+function listed({ name, type, meaning, options }: Setting, within: string | undefined): ListedSetting {
+  const isRequired = !type.safeParse(undefined).success;
+  const { without, productionDefault } = options;
+  return {
+    name,
+    type: typeName(type),
+    secret: options.secret ?? false,
+    default: without === undefined ? textOf(defaultOf(type)) : undefined,
+    productionDefault: textOf(productionDefault),
+    without,
+    required: whenRequired(name, isRequired, options, within),
+    meaning,
+  };
+}
+
+function whenRequired(
+  name: string,
+  isRequired: boolean,
+  { requiredInProduction, required }: SettingOptions<unknown>,
+  within: string | undefined,
+): string | undefined {
+  if (requiredInProduction) return 'in production';
+  if (required !== undefined) return required;
+  if (!isRequired || name === within) return undefined;
+  return within === undefined ? 'always' : `with ${within}`;
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : String(value);
+}
+
+/** What zod wraps around a type (optional, default) or begins with (a transformation), one layer off. */
+function inner({ def }: z.core.$ZodType['_zod']): z.core.$ZodType | undefined {
+  const { innerType, in: before } = def as { innerType?: z.core.$ZodType; in?: z.core.$ZodType };
+  return innerType ?? before;
+}
+
+function defaultOf({ _zod }: z.core.$ZodType): unknown {
+  if ('defaultValue' in _zod.def) return _zod.def.defaultValue;
+  const next = inner(_zod);
+  return next && defaultOf(next);
+}
+
+function typeName(type: z.core.$ZodType): string {
+  const title = z.globalRegistry.get(type)?.title;
+  if (title) return title;
+  const next = inner(type._zod);
+  if (next) return typeName(next);
+  const values = [...(type._zod.values ?? [])];
+  return values.length > 0 ? values.join(' | ') : 'text';
+}
