@@ -4,14 +4,15 @@ import { ApolloServer } from '@apollo/server';
 import { answerWriter } from '@parley/chassis/graph/answer-size';
 import { listen } from '@parley/chassis/graph/subgraph';
 import { httpDrain } from '@parley/chassis/http-drain';
-import { keepSubscribed } from '@parley/chassis/key-value/keep-subscribed';
+import { onAnnouncement } from '@parley/chassis/key-value/announcements';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import type { RpcClient } from '@parley/chassis/rpc/client';
 import { createSessionTokens } from '@parley/chassis/session-token';
 import type { Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
-import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { credentialsChanged } from '@parley/protos/announcements';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { GatewayConfig } from './config.ts';
@@ -36,9 +37,6 @@ import { sessionEvents } from './socket/session-events.ts';
 import { asksForSocket, socketServer } from './socket/socket-server.ts';
 import { subscriptionStarts } from './socket/subscription-starts.ts';
 import { attachSubscriptions } from './socket/subscriptions.ts';
-
-/** The pub/sub channel on which identity tells that credentials have changed: protobuf in base64. */
-const credentialsChannel = 'parley:sign-ins';
 
 /** What a new socket has asked at once, at most: about a session, its tenant and an API key. */
 const questionsPerSocket = 3;
@@ -176,13 +174,12 @@ export function publicServer(options: PublicServerOptions): Part {
       originOf: originOf(clientIp),
       log,
     });
-    const heard = (message: string) => {
-      const changed = credentialsChanged(message);
+    const onChanged = (changed: CredentialsChanged | undefined) => {
       standing.forget(changed);
       held.recheck(changed);
     };
     // Without announcements what is remembered ends by itself after a second, and open sockets are looked at twice in one.
-    const unsubscribe = await keepSubscribed(keyValue, { channel: credentialsChannel, handler: heard, log });
+    const unsubscribe = await onAnnouncement(keyValue, credentialsChanged, onChanged, log);
     closers.push(unsubscribe);
     await listen(http, config.port, host);
     closers.push(async () => {
@@ -210,15 +207,6 @@ export function publicServer(options: PublicServerOptions): Part {
     },
     stop: close,
   };
-}
-
-/** What an announcement says; undefined, which concerns everybody, when it cannot be read. */
-function credentialsChanged(message: string): CredentialsChanged | undefined {
-  try {
-    return CredentialsChanged.decode(Buffer.from(message, 'base64'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Where a socket comes from, the same each time it is asked for. */

@@ -6,6 +6,7 @@ import type { Environment } from '@parley/chassis/config';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { type GraphContext, subgraph } from '@parley/chassis/graph/subgraph';
+import { announcer } from '@parley/chassis/key-value/announcements';
 import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
@@ -15,7 +16,8 @@ import { rpcServer } from '@parley/chassis/rpc/server';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
-import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { credentialsChanged } from '@parley/protos/announcements';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
@@ -228,11 +230,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     },
     voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
     /** Tells the gateways as identity does. Undefined: of something that they do not know. */
-    announce: (whose: CredentialsChanged['whose']) =>
-      keyValue.publish(
-        'parley:sign-ins',
-        Buffer.from(CredentialsChanged.encode({ whose }).finish()).toString('base64'),
-      ),
+    announce: (whose: CredentialsChanged['whose']) => announcer(keyValue, credentialsChanged, log)({ whose }),
   };
 }
 

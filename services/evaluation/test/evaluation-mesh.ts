@@ -4,6 +4,7 @@ import type { Database } from '@parley/chassis/database/types';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import type { Envelope } from '@parley/chassis/events/envelope';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
+import { announcer } from '@parley/chassis/key-value/announcements';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
@@ -14,9 +15,9 @@ import { createAddresses, type Surroundings } from '@parley/chassis/surroundings
 import { eventually } from '@parley/chassis/testing/eventually';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
 import type { Part } from '@parley/chassis/unit';
+import { credentialsChanged } from '@parley/protos/announcements';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { type Evaluation, EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
-import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
@@ -145,12 +146,7 @@ export async function evaluationMesh(
     ...script,
     script,
     tellOfTenant: (tenantId) =>
-      keyValue.publish(
-        'parley:sign-ins',
-        Buffer.from(CredentialsChanged.encode({ whose: { $case: 'tenantId', value: tenantId } }).finish()).toString(
-          'base64',
-        ),
-      ),
+      announcer(keyValue, credentialsChanged, createLogger('test'))({ whose: { $case: 'tenantId', value: tenantId } }),
     database,
     replica,
     find,

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { type Caller, callerHeader } from '@parley/chassis/caller';
 import type { Envelope } from '@parley/chassis/events/envelope';
+import { onAnnouncement } from '@parley/chassis/key-value/announcements';
+import { createLogger } from '@parley/chassis/log';
 import { eventually } from '@parley/chassis/testing/eventually';
-import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { credentialsChanged } from '@parley/protos/announcements';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import test from 'ava';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
-import { signInsChannel } from '../src/credentials-changed.ts';
 import { anybody, mesh, somebody } from './support/identity-app.ts';
 import { identityUnit } from './support/identity-unit.ts';
 
@@ -156,9 +158,12 @@ test('gateways hear of changed credentials before the mutation is answered', asy
   const unit = await identityUnit(t);
   const { caller } = await arrive(unit);
   const heard: CredentialsChanged['whose'][] = [];
-  await unit.around.keyValue.subscribe(signInsChannel, (message) => {
-    heard.push(CredentialsChanged.decode(Buffer.from(message, 'base64')).whose);
-  });
+  await onAnnouncement(
+    unit.around.keyValue,
+    credentialsChanged,
+    (changed) => heard.push(changed?.whose),
+    createLogger('test'),
+  );
   await unit.graph(caller, 'mutation { generateApiKey { key } }');
   t.deepEqual(heard, [{ $case: 'tenantId', value: caller.tenantId }]);
   await unit.graph(caller, 'mutation { createTenant(input: { name: "Second" }) { id } }');

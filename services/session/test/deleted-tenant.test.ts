@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '@parley/chassis/database/types';
 import type { Envelope } from '@parley/chassis/events/envelope';
+import { onAnnouncement } from '@parley/chassis/key-value/announcements';
+import { createLogger } from '@parley/chassis/log';
 import { eventually } from '@parley/chassis/testing/eventually';
-import { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { credentialsChanged } from '@parley/protos/announcements';
+import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
-import { credentialsChannel } from '../src/announce-end.ts';
 import { sessionStore } from '../src/session-store.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import {
@@ -169,9 +171,7 @@ test('gateways are told of the end of a session after whoever watches has been',
     return true;
   });
   const told: CredentialsChanged['whose'][] = [];
-  await keyValue.subscribe(credentialsChannel, (message) => {
-    told.push(CredentialsChanged.decode(Buffer.from(message, 'base64')).whose);
-  });
+  await onAnnouncement(keyValue, credentialsChanged, (changed) => told.push(changed?.whose), createLogger('test'));
   await app.endSession(inTenant(1), String(id));
   await watching.until('the status', isStatus);
   await eventually('the gateways', () => told.length > 0);
