@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { isDomainError } from '@parley/chassis/errors';
 import { jobs } from '@parley/chassis/jobs/jobs';
+import { itemOf } from '@parley/chassis/live/live-events';
 import { concludeSession } from './conclude-session.ts';
 import { cutTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
-import { itemOf, readShown, sessionLog, streamOf } from './session-log.ts';
+import { readShown, sessionEventType, sessionLog, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 import { turnOf } from './session-turn.ts';
 import { turnKind } from './turn-job.ts';
@@ -70,7 +71,7 @@ async function ended(ports: Ports, { tenantId, id }: Session): Promise<Session |
     const already = await find();
     if (already) return already;
     for await (const entries of tail) {
-      const items = entries.map(itemOf);
+      const items = entries.map((entry) => itemOf(sessionEventType, entry));
       if (items.some((item) => item?.kind === 'event' && item.event.kind?.$case === 'sessionStatusChanged')) break;
     }
   } catch (error) {

@@ -1,52 +1,46 @@
-import { compareEventIds, type EventId } from '@parley/chassis/event-log/event-id';
-import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
-import type { LogItem, TurnAttempt } from './session-log.ts';
+import { compareEventIds, type EventId } from '../event-log/event-id.ts';
+import type { LiveEvent, LogItem, ObsoleteFilter } from './live-events.ts';
 
-/** The lasting events of the session that the database holds after one id and up to another; a page of them, in order. */
-export type FindLasting = (range: { after: EventId; upTo: EventId }) => Promise<SessionEvent[]>;
+/** The lasting events of the stream that the database holds after one id and up to another; a page of them, in order. */
+export type FindLasting<Event> = (range: { after: EventId; upTo: EventId }) => Promise<Event[]>;
 
 /** What one reader is shown: each event once, in the order of their ids, with those that only the database knows in place. */
-export interface EventSequence {
+export interface EventSequence<Event, Note> {
   /** True while an id has been reserved whose event has not come. */
-  readonly waiting: boolean;
+  readonly needsCatchUp: boolean;
   /** What is to be shown because of one more item of the log. */
-  take(item: LogItem): AsyncGenerator<SessionEvent>;
+  take(item: LogItem<Event, Note>): AsyncGenerator<Event>;
   /** What the database has up to this id and the reader has not been shown yet. */
-  catchUp(upTo: EventId): AsyncGenerator<SessionEvent>;
+  catchUp(upTo: EventId): AsyncGenerator<Event>;
   /** The same up to the ids that have been reserved: for when their events do not come. */
-  settle(): AsyncGenerator<SessionEvent>;
-  /** The same up to an id that the database has come to since: for when the log may lack something. */
-  lookUp(lastingId: EventId): AsyncGenerator<SessionEvent>;
+  catchUpReserved(): AsyncGenerator<Event>;
+  /** The same up to an id that the database has come to since: for when the log may have a gap. */
+  lookUp(lastingId: EventId): AsyncGenerator<Event>;
 }
 
 /**
  * `start` is the last id that the reader has. Up to `lastingId` the database may hold events that the log does not; beyond,
  * only where an id was reserved and its event did not follow.
  */
-export function eventSequence(start: EventId, lastingId: EventId, find: FindLasting): EventSequence {
+export function eventSequence<Event extends LiveEvent, Note>(
+  start: EventId,
+  lastingId: EventId,
+  find: FindLasting<Event>,
+  obsolete: ObsoleteFilter<Event, Note>,
+): EventSequence<Event, Note> {
   let last = start;
   let unread = lastingId;
   let reserved: EventId[] = [];
-  let found: SessionEvent[] = [];
-  // Turns run one after another and attempts too, so whatever is below this comes from a holder that has lost its lease.
-  let furthest: TurnAttempt = { turnIndex: -1, attempt: 0 };
+  let found: Event[] = [];
 
-  function isPast({ turnIndex, attempt }: TurnAttempt): boolean {
-    return turnIndex < furthest.turnIndex || (turnIndex === furthest.turnIndex && attempt < furthest.attempt);
-  }
-
-  function show(event: SessionEvent): SessionEvent {
+  function show(event: Event): Event {
     last = event.eventId;
     reserved = reserved.filter((id) => compareEventIds(id, last) > 0);
-    const { kind } = event;
-    if (kind?.$case === 'aiResponseChunk') furthest = kind.value;
-    if (kind?.$case === 'aiResponse' || kind?.$case === 'turnFailed') {
-      furthest = { turnIndex: kind.value.turnIndex, attempt: Number.POSITIVE_INFINITY };
-    }
+    obsolete.onShown(event);
     return event;
   }
 
-  async function* catchUp(upTo: EventId): AsyncGenerator<SessionEvent> {
+  async function* catchUp(upTo: EventId): AsyncGenerator<Event> {
     for (;;) {
       if (found.length === 0 && compareEventIds(unread, last) > 0) {
         found = await find({ after: last, upTo: unread });
@@ -59,40 +53,38 @@ export function eventSequence(start: EventId, lastingId: EventId, find: FindLast
     }
   }
 
-  async function* lookUp(lastingId: EventId): AsyncGenerator<SessionEvent> {
+  async function* lookUp(lastingId: EventId): AsyncGenerator<Event> {
     found = [];
     unread = lastingId;
     yield* catchUp(lastingId);
   }
 
-  async function* settle(): AsyncGenerator<SessionEvent> {
+  async function* catchUpReserved(): AsyncGenerator<Event> {
     const newest = reserved.at(-1);
     if (newest !== undefined) yield* lookUp(newest);
   }
 
   return {
-    get waiting() {
+    get needsCatchUp() {
       return reserved.length > 0;
     },
     catchUp,
-    settle,
+    catchUpReserved,
     lookUp,
 
     async *take(item) {
       if (item.kind === 'reserved') {
         if (compareEventIds(item.id, last) <= 0) return;
         reserved.push(item.id);
-        if (item.turn && !isPast(item.turn)) furthest = item.turn;
+        if (item.note !== undefined) obsolete.onReserved(item.note);
         return;
       }
       const { event } = item;
-      const { kind } = event;
-      if (compareEventIds(event.eventId, last) <= 0) return;
-      if (kind?.$case === 'aiResponseChunk' && isPast(kind.value)) return;
+      if (compareEventIds(event.eventId, last) <= 0 || obsolete.isObsolete(event)) return;
       // Something later than a reserved event means that its transaction is over: the database knows whether it came to be.
       const first = reserved[0];
       if (first !== undefined && compareEventIds(first, event.eventId) < 0) {
-        yield* settle();
+        yield* catchUpReserved();
         reserved = reserved.filter((id) => compareEventIds(id, event.eventId) >= 0);
       } else {
         yield* catchUp(event.eventId);

@@ -1,0 +1,61 @@
+import { eventSequence } from '@parley/chassis/live/event-sequence';
+import type { LogItem } from '@parley/chassis/live/live-events';
+import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import test from 'ava';
+import { chunkEvent, failedEvent } from './session-event.ts';
+import { sessionEventType, type TurnAttempt } from './session-log.ts';
+import { turnFailure } from './turn-failure.ts';
+
+type Item = LogItem<SessionEvent, TurnAttempt>;
+
+const about = (eventId: string) => ({ eventId, sessionId: 1, occurredAt: new Date(0) });
+const chunk = (eventId: string, turnIndex = 0, attempt = 1): Item => ({
+  kind: 'event',
+  event: chunkEvent(about(eventId), { turnIndex, clientTurnId: undefined }, attempt, eventId),
+});
+const end = (eventId: string, turnIndex = 0): Item => ({
+  kind: 'event',
+  event: failedEvent(about(eventId), { turnIndex, clientTurnId: undefined }, turnFailure('INTERNAL')),
+});
+const reserved = (id: string, turnIndex = 0, attempt = 1): Item => ({
+  kind: 'reserved',
+  id,
+  note: { turnIndex, attempt },
+});
+
+async function shown(items: Item[]): Promise<string[]> {
+  const sequence = eventSequence('0-0', '0-0', async () => [], sessionEventType.obsolete());
+  const ids: string[] = [];
+  for (const item of items) for await (const { eventId } of sequence.take(item)) ids.push(eventId);
+  return ids;
+}
+
+test('pieces of an attempt that was given up, or of a turn that has ended, are not shown', async (t) => {
+  const items = [
+    chunk('1-0', 0, 1),
+    chunk('2-0', 0, 2),
+    chunk('3-0', 0, 1),
+    end('4-0', 0),
+    chunk('5-0', 0, 2),
+    reserved('6-0', 2, 3),
+    chunk('7-0', 2, 2),
+    end('6-0', 2),
+  ];
+  t.deepEqual(await shown(items), ['1-0', '2-0', '4-0', '6-0']);
+});
+
+test('an entry says what was written; an event without an id has that of its entry', (t) => {
+  const [first, second] = [chunk('1-0'), reserved('2-0', 3, 4)];
+  if (first.kind !== 'event') return t.fail();
+  const written = sessionEventType.encode({ kind: 'event', event: { ...first.event, eventId: '' } });
+  t.deepEqual(sessionEventType.decode(written, '1-0'), first);
+  t.deepEqual(
+    sessionEventType.decode(sessionEventType.encode({ ...second, kind: 'reserved' } as never), '2-0'),
+    second,
+  );
+  t.deepEqual(sessionEventType.decode(sessionEventType.encode({ kind: 'reserved', note: undefined }), '5-0'), {
+    kind: 'reserved',
+    id: '5-0',
+    note: undefined,
+  });
+});
