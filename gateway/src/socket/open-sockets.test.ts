@@ -103,6 +103,33 @@ test('whatever changes while open sockets are looked at, their credential is ask
   t.is(most.get('k'), 1);
 });
 
+test('a socket ends with its own session token, whatever others of the same session have shown', async (t) => {
+  const ended = new Set<string>();
+  const sockets = openSockets({
+    async ownerOf({ bearer = '' }, origin) {
+      if (ended.has(bearer)) throw unauthenticated();
+      return { caller: { kind: 'session', tenantId: 1, sessionId: 7, ...origin }, over: false };
+    },
+    standing: { renew: () => undefined },
+    maxAgeMs: 60_000,
+    bareAgeMs: 60_000,
+    log: {} as Logger,
+  });
+  t.teardown(() => sockets.stop());
+  const refused: string[] = [];
+  for (const bearer of ['early', 'late']) {
+    const origin = { ip: '192.0.2.1', requestId: 'r-1' };
+    t.is(await sockets.admit({ presented: { bearer }, origin, refuse: () => refused.push(bearer) }), 'admitted');
+  }
+  for (const bearer of ['late', 'early']) {
+    refused.length = 0;
+    ended.add(bearer);
+    sockets.recheck(undefined);
+    await eventually('it is closed', () => refused.length > 0);
+    t.deepEqual(refused, [bearer]);
+  }
+});
+
 test('a socket of which nobody can tell is not admitted, and is told apart from one that is refused', async (t) => {
   const { sockets, socket, tenants, state } = setup(t);
   tenants.set('k', 1);

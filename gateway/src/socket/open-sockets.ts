@@ -218,9 +218,9 @@ function isGood(verdict: Verdict): verdict is Exclude<Verdict, string> {
   return typeof verdict !== 'string';
 }
 
-/** The same for sockets of which one answer tells about all. */
+/** The same for sockets of which one answer tells about all: a session token ends by itself, a sign-in outlives its tokens. */
 function keyOf({ socket: { presented } }: Held, owner: Caller): string {
-  const first = `${owner.kind} ${owner.signInId ?? owner.apiKeyId ?? owner.sessionId}`;
+  const first = `${owner.kind} ${owner.kind === 'session' ? presented.bearer : (owner.signInId ?? owner.apiKeyId)}`;
   return presented.bearer && presented.apiKey ? `${first} ${presented.apiKey}` : first;
 }
 
