@@ -60,6 +60,19 @@ async function delayedKeys(database: Database, name: string, count: number): Pro
   );
 }
 
+/** Three jobs of a tenant that had to wait and whose time has come, of the keys late1 to late3. */
+async function lateJobs(database: Database, tenantId: number): Promise<void> {
+  await database.transactShared(({ knex }) =>
+    knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, 'late' || n, cast(:tenantId as integer), '"late"',
+              parley_now() - n * interval '1 second', parley_now() - interval '1 hour'
+         from generate_series(1, 3) as n`,
+      { kind, tenantId },
+    ),
+  );
+}
+
 /** Queues jobs of keys of their own, which nobody claims as they are appended. */
 function queue(database: Database, tenantId: number, count: number, key = (n: number) => `${tenantId}-${n}`) {
   return database.transact(tenantId, async (db) => {
@@ -154,20 +167,27 @@ onEveryDatabase(({ test, testSchema }) => {
     const database = await testSchema(t, effectsSchema);
     await blockedTenants(database, 60, 10);
     await delayedKeys(database, 'later', 70);
-    await database.transactShared(({ knex }) =>
-      knex.raw(
-        `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
-         select :kind, 'late' || n, cast(:stranger as integer), '"late"',
-                parley_now() - n * interval '1 second', parley_now() - interval '1 hour'
-           from generate_series(1, 3) as n`,
-        { kind, stranger },
-      ),
-    );
+    await lateJobs(database, stranger);
     await blocksRead(t, database);
     const begun: number[] = [];
     await startRunner(t, database, ({ tenantId }) => void begun.push(tenantId), { perTenantLimit: 50 });
     await eventually('all of them ran', () => begun.length === 3);
     t.deepEqual(new Set(begun), new Set([stranger]));
+  });
+
+  test("a job whose time has come is claimed past its tenant's older ones, which wait behind running ones", async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await blockedTenants(database, 1, 6, { keys: 20 });
+    await delayedKeys(database, 'later', 7);
+    await lateJobs(database, 1);
+    const claimed = await database.transactShared(({ knex }) => {
+      const claim = { owner: 'here', leaseMs: 60_000 };
+      return jobSearchStore(knex, kind).claimOfTenants([1], { limit: 50, share: 5, count: 5 }, claim);
+    });
+    t.deepEqual(
+      claimed.map(({ key }) => key),
+      ['late1', 'late2', 'late3'],
+    );
   });
 
   test('where places are short, tenants are served in turn, whatever each has waiting', async (t) => {
