@@ -46,7 +46,7 @@ const drainTimeoutMs = 10_000;
 
 export interface PublicServerOptions {
   config: GatewayConfig;
-  around: Surroundings;
+  around: Omit<Surroundings, 'database'>;
   /** Reads the supergraph to serve. */
   readSdl: () => Promise<string>;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;

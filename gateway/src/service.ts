@@ -1,53 +1,24 @@
-import { createLogger } from '@parley/chassis/log';
-import { createMetrics } from '@parley/chassis/metrics';
-import { opsServer } from '@parley/chassis/ops';
-import { rpcClient } from '@parley/chassis/rpc/client';
-import type { Surroundings } from '@parley/chassis/surroundings';
-import { type Unit, unit } from '@parley/chassis/unit';
+import { service } from '@parley/chassis/service';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
-import type { GatewayConfig } from './config.ts';
+import { gatewayDeclaration } from './declaration.ts';
 import { readSupergraph } from './graph/supergraph.ts';
 import { publicServer } from './public-server.ts';
 
 /** The one public endpoint: GraphQL over HTTP and WebSocket, in front of the subgraphs of the supergraph that `readSdl` reads. */
-export function gateway(config: GatewayConfig, around: Surroundings, readSdl = readSupergraph): Unit {
-  const { addresses, callers } = around;
-  const log = createLogger('gateway');
-  const metrics = createMetrics('gateway');
-  const identity = rpcClient({
-    definition: IdentityServiceDefinition,
-    unit: 'identity',
-    address: () => addresses.of('identity', 'rpc'),
-    callers,
-  });
-  const session = rpcClient({
-    definition: SessionServiceDefinition,
-    unit: 'session',
-    address: () => addresses.of('session', 'rpc'),
-    callers,
-  });
-
-  const self = unit('gateway', [
-    opsServer({
-      unit: 'gateway',
-      host: around.host,
-      port: config.opsPort,
-      metrics,
-      ready: () => self.ready(),
-      onListening: (url) => addresses.announce('gateway', 'ops', url),
-    }),
-    identity,
-    session,
-    publicServer({
+export function gatewayOf(readSdl: () => Promise<string>) {
+  return service(gatewayDeclaration, {
+    calls: { identity: IdentityServiceDefinition, session: SessionServiceDefinition },
+    dependencies: ({ calls: { identity, session }, config, metrics, log }) => ({
       config,
-      around,
       readSdl,
-      identity: () => identity.calls,
-      session: () => session.calls,
+      identity: () => identity,
+      session: () => session,
       metrics,
       log,
     }),
-  ]);
-  return self;
+    parts: (deps, around) => [publicServer({ ...deps, around })],
+  });
 }
+
+export const gateway = gatewayOf(readSupergraph);

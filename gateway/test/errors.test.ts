@@ -74,12 +74,12 @@ test('what a subgraph throws by mistake is masked, and nothing of it leaks', asy
 });
 
 test('a subgraph that is down is unavailable, tells no address, and is found again when it is back', async (t) => {
-  const { ask, identity, parts, stop, restartGraph } = await gatewayMesh(t, {
+  const { ask, identity, stop, restartGraph } = await gatewayMesh(t, {
     resolvers: { agent: { Query: { agentCount: () => 2 } }, session: { Query: { sessionCount: () => 3 } } },
   });
   const token = await identity.signIn('s-1');
   t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
-  await stop(parts['agent graph']);
+  await stop('agent graph');
   const answer = await ask('{ agentCount }', { token });
   t.is(answer.status, 200);
   t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE', statusCode: 503 } }]);

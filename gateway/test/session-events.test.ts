@@ -280,10 +280,10 @@ test('an id that no session can have is one that is not there', async (t) => {
 });
 
 test('a session service that restarts ends its streams as unavailable; the gateway lives and finds it again', async (t) => {
-  const { socket, session, parts, stop, restartRpc } = await subscribedMesh(t);
+  const { socket, session, stop, restartRpc } = await subscribedMesh(t);
   const first = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   await eventually('it is open', () => session.open() === 1);
-  await stop(parts['session rpc']);
+  await stop('session rpc');
   t.like(await eventually('it has ended', first.ended), [{ extensions: { code: 'UNAVAILABLE', statusCode: 503 } }]);
   const meanwhile = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   t.like(await eventually('nobody is there', meanwhile.ended), [{ extensions: { code: 'UNAVAILABLE' } }]);

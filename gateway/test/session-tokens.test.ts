@@ -98,12 +98,12 @@ test('session and tenant are asked about once a second at most', async (t) => {
 });
 
 test('while a neighbour is away a session token is not called invalid', async (t) => {
-  const { ask, identity, sessionToken, parts, stop } = await gatewayMesh(t, { resolvers });
+  const { ask, identity, sessionToken, stop } = await gatewayMesh(t, { resolvers });
   const token = sessionToken(7);
   identity.away = true;
   t.deepEqual(codesOf(await ask(interrupt, { token })), ['UNAVAILABLE']);
   identity.away = false;
-  await stop(parts['session rpc']);
+  await stop('session rpc');
   t.deepEqual(codesOf(await ask(interrupt, { token: sessionToken(8) })), ['UNAVAILABLE']);
 });
 

@@ -9,7 +9,7 @@ const usage = `Makes the Kafka topics of all events, each with its dead-letter t
   --replication N   copies of each partition; default 3, or as many as there are brokers
   KAFKA_BROKERS     host:port of one broker or more, separated by commas
 
-Partitions and retention stand in the services' src/*-topics.ts. Topics that are there get the declared retention; their
+Partitions and retention stand in the services' src/declaration.ts. Topics that are there get the declared retention; their
 partitions and copies stay as they are, and what differs is told. Calling it again changes nothing.
 `;
 

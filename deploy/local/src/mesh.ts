@@ -134,11 +134,11 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         async start() {
           // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.
           units = unit('units', [
-            identity(configs.identity, surroundings),
-            agent(configs.agent, surroundings),
-            evaluation(configs.evaluation, surroundings),
-            session(configs.session, surroundings),
-            gateway(configs.gateway, surroundings),
+            identity.unit(configs.identity, surroundings),
+            agent.unit(configs.agent, surroundings),
+            evaluation.unit(configs.evaluation, surroundings),
+            session.unit(configs.session, surroundings),
+            gateway.unit(configs.gateway, surroundings),
           ]);
           await units.start();
         },

@@ -1,6 +1,8 @@
 import type { TopicDeclaration } from '@parley/chassis/events/topics';
-import { identityTopics } from '@parley/identity/topics';
-import { sessionTopics } from '@parley/session/topics';
+import { identityDeclaration } from '@parley/identity/declaration';
+import { sessionDeclaration } from '@parley/session/declaration';
 
 /** What all services publish. */
-export const topics: TopicDeclaration[] = [...identityTopics, ...sessionTopics];
+export const topics: TopicDeclaration[] = [identityDeclaration, sessionDeclaration].flatMap(
+  ({ publishes }) => publishes ?? [],
+);

@@ -5,7 +5,6 @@ import { telemetry } from '@parley/chassis/telemetry';
 import { migratedSnapshot } from '@parley/chassis/testing/test-database';
 import type { Part } from '@parley/chassis/unit';
 import { gateway } from '@parley/gateway';
-import { readGatewayConfig } from '@parley/gateway/config';
 import { localMesh } from '@parley/local';
 import { schemas } from '@parley/local/schemas';
 import type { MeshAddresses } from './one-process.ts';
@@ -55,5 +54,5 @@ function secondGateway(): Part {
   const { addresses } = mesh.surroundings;
   const announce = (_unit: string, door: Door, address: string) => addresses.announce('gateway-2', door, address);
   const surroundings = { ...mesh.surroundings, addresses: { ...addresses, announce } };
-  return gateway(readGatewayConfig(process.env), surroundings);
+  return gateway.unit(gateway.readConfig(process.env), surroundings);
 }

@@ -3,18 +3,16 @@ import { readFileSync } from 'node:fs';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
 import { type Caller, createCallers } from '@parley/chassis/caller';
 import type { Environment } from '@parley/chassis/config';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
-import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { type GraphContext, subgraph } from '@parley/chassis/graph/subgraph';
 import { announcer } from '@parley/chassis/key-value/announcements';
 import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
-import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { rpcServer } from '@parley/chassis/rpc/server';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
-import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
+import { createAddresses } from '@parley/chassis/surroundings';
+import { testSurroundings } from '@parley/chassis/testing/service-harness';
 import type { Part } from '@parley/chassis/unit';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
@@ -23,11 +21,12 @@ import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/sessi
 import type { ExecutionContext } from 'ava';
 import { readGatewayConfig } from '../../src/config.ts';
 import { readSupergraph } from '../../src/graph/supergraph.ts';
-import { gateway } from '../../src/service.ts';
+import { gatewayOf } from '../../src/service.ts';
 import { identityScript, publicUrl } from './identity-script.ts';
 import { sessionScript } from './session-script.ts';
 
-export type SubgraphName = 'identity' | 'agent' | 'session';
+/** One of those that the supergraph is composed of. */
+type SubgraphName = string;
 export type Resolvers = GraphQLResolverMap<GraphContext>;
 
 export interface GatewayMeshOptions {
@@ -87,21 +86,13 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   const session = sessionScript();
   /** Requests that reached a subgraph, in order. */
   const reached: { subgraph: SubgraphName; caller: Caller }[] = [];
-  const around: Surroundings = {
-    database: () => {
-      throw new Error('the gateway has no database');
-    },
+  const around = testSurroundings({
     keyValue,
-    eventLog: memoryEventLog(),
-    eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
-    objectStore: absentObjectStore(),
     addresses,
     callers,
     host: options.host ?? '127.0.0.1',
-    migrateOnStart: false,
     soleOwner: true,
-    development: true,
-  };
+  });
 
   const running = new Set<Part>();
   async function start(part: Part): Promise<Part> {
@@ -148,13 +139,10 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     });
   }
 
-  const parts = {
-    'identity graph': await start(subgraphOf('identity')),
-    'agent graph': await start(subgraphOf('agent')),
-    'session graph': await start(subgraphOf('session')),
-    'identity rpc': await start(rpcOf('identity')),
-    'session rpc': await start(rpcOf('session')),
-  };
+  const composedOf = [...(await readSupergraph()).matchAll(/@join__graph\(name: "(\w+)"/gu)];
+  for (const [, name = ''] of composedOf) await start(subgraphOf(name));
+  await start(rpcOf('identity'));
+  await start(rpcOf('session'));
   const tokenKey = randomBytes(32);
   const config = readGatewayConfig({
     GATEWAY_PORT: '0',
@@ -168,7 +156,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     const { longOperation } = options;
     return longOperation ? sdl.replace(new RegExp(`^  ${longOperation}\\b.*`, 'm'), '$& @longBody') : sdl;
   }
-  const self = await start(gateway(config, around, readSdl));
+  const self = await start(gatewayOf(readSdl).unit(config, around));
   const base = addresses.of('gateway', 'public');
 
   async function post(body: string, headers: Record<string, string> = {}, at = base): Promise<GraphAnswer> {
@@ -192,9 +180,11 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     meshKey,
     keyValue,
     addresses,
-    parts,
-    /** Stops the gateway or one of its neighbours. */
-    stop: (part: Part = self) => stop(part),
+    /** Stops the gateway, or the neighbour of this name: `agent graph`. */
+    async stop(name = self.name) {
+      const part = [...running].find((each) => each.name === name);
+      if (part) await stop(part);
+    },
     /** Brings a stopped gRPC neighbour back on its old address. */
     restartRpc: (name: 'identity' | 'session') => start(rpcOf(name, portOf(addresses.of(name, 'rpc')))),
     restartGraph: (name: SubgraphName) => start(subgraphOf(name, portOf(addresses.of(name, 'graph')))),
@@ -216,7 +206,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       const announce = (_unit: string, door: string, address: string) => {
         if (door === 'public') second = address;
       };
-      await start(gateway(config, { ...around, addresses: { ...addresses, announce } }, readSdl));
+      await start(gatewayOf(readSdl).unit(config, { ...around, addresses: { ...addresses, announce } }));
       return second;
     },
     /** A token of a session that is ACTIVE from then on. */

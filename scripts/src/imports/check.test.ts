@@ -34,8 +34,8 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
     'services/agent/src/service.ts': 'export const agent = 1;',
     'services/session/package.json': manifest,
     'services/session/src/main.ts': "import './service.ts';",
-    'services/session/src/service.ts': "import './wiring.ts'; import './graph/resolvers.ts'; import './on-ended.ts';",
-    'services/session/src/wiring.ts': "import './rpc.ts'; import '@parley/chassis/rpc/client';",
+    'services/session/src/service.ts':
+      "import './rpc.ts'; import '@parley/chassis/rpc/client'; import './graph/resolvers.ts'; import './on-ended.ts';",
     'services/session/src/ports.ts': "import type { RpcClient } from '@parley/chassis/rpc/client';",
     'services/session/src/rpc.ts':
       "import 'nice-grpc'; import './send-message.ts'; import type { Row } from './session-store.ts';",
@@ -167,12 +167,6 @@ const refused: [what: string, file: string, text: string, violation: string][] =
     'services/session/src/send-message.ts',
     "import type { App } from './service.ts';",
     'wiring-imported: services/session/src/send-message.ts → services/session/src/service.ts',
-  ],
-  [
-    'a use case that takes the wiring',
-    'services/session/src/send-message.ts',
-    "import type { Wired } from './wiring.ts';",
-    'wiring-imported: services/session/src/send-message.ts → services/session/src/wiring.ts',
   ],
   [
     'a use case that calls by gRPC itself',

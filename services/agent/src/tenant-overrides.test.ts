@@ -19,11 +19,7 @@ function identityThat(answer: (tenantId: number) => Promise<Partial<GetTenantRes
   return {
     asked,
     pass: (ms: number) => void (nowMs += ms),
-    overrides: tenantOverrides(
-      () => ({ getTenant }),
-      log,
-      () => nowMs,
-    ),
+    overrides: tenantOverrides({ getTenant }, log, () => nowMs),
   };
 }
 

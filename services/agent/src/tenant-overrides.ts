@@ -27,7 +27,7 @@ const maxTenants = 10_000;
  * no override and the platform's default answers.
  */
 export function tenantOverrides(
-  identity: () => Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
+  identity: Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
   log: Logger,
   nowMs: () => number = () => performance.now(),
 ): TenantOverrides {
@@ -45,7 +45,7 @@ export function tenantOverrides(
   async function ask(caller: TenantCaller): Promise<TenantOverride> {
     const { tenantId } = caller;
     try {
-      const tenant = await identity().getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
+      const tenant = await identity.getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
       return remember(tenantId, { provider: tenant.llmProviderOverride, model: tenant.llmModelOverride });
     } catch (error) {
       log.warn({ err: error, tenantId }, 'what model a tenant wants is not known now');

@@ -1,31 +1,21 @@
 import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from './config.ts';
 import { connectSurroundings } from './connect.ts';
+import type { UnitConfig } from './declaration.ts';
 import { createLogger } from './log.ts';
 import { run } from './run.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Service } from './service.ts';
 import { telemetry } from './telemetry.ts';
-import type { Unit } from './unit.ts';
-
-export interface UnitProcess<Config> {
-  /** The unit's name, in log lines. */
-  name: string;
-  /** @throws SettingsError naming all that is missing or wrong. */
-  readConfig: (env: Environment) => Config;
-  unit: (config: Config, around: Surroundings) => Unit;
-  /** Its database schema; left out where it has none. */
-  schema?: string;
-}
 
 /**
  * Runs one unit as a process of its own, until a signal ends it: all of its `main.ts`. What is wrong with its settings and its
  * surroundings is told in one message, with exit code 1, before anything is opened.
  */
-export async function runUnit<Config>(
-  { name, readConfig, unit, schema }: UnitProcess<Config>,
+export async function runUnit<Config extends UnitConfig>(
+  { name, readConfig, unit, schema }: Service<string, Config, unknown>,
   env: Environment = process.env,
 ): Promise<void> {
   const read = settingsOf(() =>
-    readAll({ config: () => readConfig(env), around: () => connectSurroundings(env, schema) }),
+    readAll({ config: () => readConfig(env), around: () => connectSurroundings(env, schema?.name) }),
   );
   if (!read) return;
   const { config, around } = read;

@@ -5,7 +5,7 @@ import { jobs } from '../src/jobs/jobs.ts';
 import { eventually } from '../src/testing/eventually.ts';
 import { onEveryDatabase } from '../src/testing/every-database.ts';
 import { createGate } from '../src/testing/gate.ts';
-import { effectsSchema, kind, type Run, startRunner } from './support/queue.ts';
+import { effectsSchema, kind, queueing, type Run, startRunner, withClaimer } from './support/queue.ts';
 
 /** Beyond those of the tenants that have only blocked jobs. */
 const stranger = 1_000_000;
@@ -76,7 +76,8 @@ async function lateJobs(database: Database, tenantId: number): Promise<void> {
 /** Queues jobs of keys of their own, which nobody claims as they are appended. */
 function queue(database: Database, tenantId: number, count: number, key = (n: number) => `${tenantId}-${n}`) {
   return database.transact(tenantId, async (db) => {
-    for (let n = 1; n <= count; n++) await jobs(db).append({ kind, key: key(n), data: `${tenantId}` });
+    for (let n = 1; n <= count; n++)
+      await jobs(withClaimer(db, queueing)).append({ kind, key: key(n), data: `${tenantId}` });
   });
 }
 

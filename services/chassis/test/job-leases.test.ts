@@ -182,12 +182,12 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'long', 'k', runner);
     await append(database, 'behind', 'k', runner);
 
-    t.false(await database.transact(2, (db) => jobs(db, runner).cancel({ kind, key: 'k' })), "another tenant's");
-    t.true(await database.transact(1, (db) => jobs(db, runner).cancel({ kind, key: 'k' })));
+    t.false(await database.transact(2, (db) => jobs(db).cancel({ kind, key: 'k' })), "another tenant's");
+    t.true(await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
 
     t.deepEqual(await drained(database), ['long', 'behind']);
     t.deepEqual(reasons, ['JobCancelled']);
-    t.false(await database.transact(1, (db) => jobs(db, runner).cancel({ kind, key: 'k' })));
+    t.false(await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
   });
 
   test('a handler that lets its cancellation through is done, and is not tried again', async (t) => {
@@ -201,7 +201,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'long', 'k', runner);
     await begun.pass();
 
-    await database.transact(1, (db) => jobs(db, runner).cancel({ kind, key: 'k' }));
+    await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' }));
 
     t.deepEqual(await drained(database), []);
   });
@@ -211,10 +211,10 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const other = await replicaOf(t, database, effectsSchema);
     const notifier = localNotifier();
     const holder = await startRunner(t, database, async ({ signal }) => void (await aborted(signal)), { notifier });
-    const elsewhere = await startRunner(t, other, () => undefined, { notifier });
+    await startRunner(t, other, () => undefined, { notifier });
     await append(database, 'long', 'k', holder);
 
-    t.true(await other.transact(1, (db) => jobs(db, elsewhere).cancel({ kind, key: 'k' })));
+    t.true(await other.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
 
     t.deepEqual(await drained(database), ['long']);
   });
@@ -243,7 +243,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'a', 'k', runner);
     const { id } = await append(database, 'b', 'k', runner);
 
-    await database.transact(1, (db) => jobs(db, runner).cancel({ id }));
+    await database.transact(1, (db) => jobs(db).cancel({ id }));
     gate.open();
     await drained(database);
 

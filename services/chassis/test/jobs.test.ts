@@ -62,12 +62,10 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
   test('to append and claim a job is one statement', async (t) => {
     const database = await testSchema(t, effectsSchema);
-    const runner = await startRunner(t, database, () => undefined, { perTenantLimit: 50 });
+    await startRunner(t, database, () => undefined, { perTenantLimit: 50 });
 
     const statements = await database.transact(1, async (db) => {
-      return statementsOf(db, async () =>
-        t.true((await jobs(db, runner).append({ kind, key: 'k', data: 'a' })).claimed),
-      );
+      return statementsOf(db, async () => t.true((await jobs(db).append({ kind, key: 'k', data: 'a' })).claimed));
     });
 
     t.is(statements, 1);
@@ -81,7 +79,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     const error = await t.throwsAsync(
       database.transact(1, async (db) => {
-        t.true((await jobs(db, runner).append({ kind, key: 'k', data: 'rolled back' })).claimed);
+        t.true((await jobs(db).append({ kind, key: 'k', data: 'rolled back' })).claimed);
         throw new Error('no');
       }),
     );
@@ -93,7 +91,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(started, ['kept']);
   });
 
-  test('a job appended without a runner, or beyond its places, is begun by this process without a poll', async (t) => {
+  test('a job that is appended without a claim, or beyond the places, is begun by this process without a poll', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const runner = await startRunner(t, database, () => gate.pass(), { concurrency: 2 });
@@ -103,6 +101,21 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     gate.open();
 
     t.deepEqual((await drained(database)).toSorted(), ['b', 'c', 'd', 'e', 'unnamed']);
+  });
+
+  test('a job of a kind that nobody runs is refused, and the error names the kinds that somebody does', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await startRunner(t, database, () => undefined);
+
+    const error = await t.throwsAsync(
+      database.transact(1, (db) => jobs(db).append({ kind: 'effects.wirte', key: 'k', data: 'a' })),
+    );
+
+    t.is(
+      error.message,
+      'Nobody runs jobs of the kind effects.wirte; the kinds registered with this service: effects.write',
+    );
+    t.deepEqual(await jobRows(database), []);
   });
 
   test('what prepare reads in the claiming transaction reaches the handler, at the append and behind another job', async (t) => {
@@ -138,11 +151,11 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
   test('a job with a delay waits for it, holds back its key, and needs no poll', async (t) => {
     const database = await testSchema(t, effectsSchema);
-    const runner = await startRunner(t, database, () => undefined);
+    await startRunner(t, database, () => undefined);
 
     const [late, behind] = await database.transact(1, async (db) => [
-      await jobs(db, runner).append({ kind, key: 'k', data: 'late', delayMs: 60 }),
-      await jobs(db, runner).append({ kind, key: 'k', data: 'behind' }),
+      await jobs(db).append({ kind, key: 'k', data: 'late', delayMs: 60 }),
+      await jobs(db).append({ kind, key: 'k', data: 'behind' }),
     ]);
 
     t.like(late, { claimed: false });
@@ -158,7 +171,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'elsewhere', 'other', runner);
 
     t.deepEqual(await database.transact(2, (db) => jobs(db).removeQueued(kind, 'k')), []);
-    const removed = await database.transact(1, (db) => jobs(db, runner).removeQueued(kind, 'k'));
+    const removed = await database.transact(1, (db) => jobs(db).removeQueued(kind, 'k'));
     gate.open();
 
     t.deepEqual(
@@ -210,8 +223,8 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     await append(database, 'first', 'a', runner);
     await append(database, 'waits', 'b', runner);
-    await database.transact(2, (db) => jobs(db, runner).append({ kind, key: 'c', data: 'theirs' }));
-    await database.transact(2, (db) => jobs(db, runner).append({ kind, key: 'd', data: 'theirs too' }));
+    await database.transact(2, (db) => jobs(db).append({ kind, key: 'c', data: 'theirs' }));
+    await database.transact(2, (db) => jobs(db).append({ kind, key: 'd', data: 'theirs too' }));
     const states = (await jobRows(database)).map(({ state }) => state);
     gate.open();
 
@@ -302,7 +315,7 @@ onDatabaseServer(({ test, testSchema }) => {
     await append(database, 'shaky', 'k', runner);
     await begun.pass();
     const behind = database.transact(1, async (db) => {
-      await jobs(db, runner).append({ kind, key: 'k', data: 'behind' });
+      await jobs(db).append({ kind, key: 'k', data: 'behind' });
       appended.open();
       await commit.pass();
     });

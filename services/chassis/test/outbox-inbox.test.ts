@@ -16,6 +16,7 @@ import {
   numbered,
   numberOf,
   numbersOf,
+  publishesNotes,
   range,
   silent,
   startRelay,
@@ -25,7 +26,7 @@ import { recordingBus } from './support/recording-bus.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
   test('an event is published after its commit, with all it was given', async (t) => {
-    const database = await testSchema(t, notesSchema);
+    const database = publishesNotes(await testSchema(t, notesSchema));
     const bus = recordingBus();
     await startRelay(t, database, bus);
 
@@ -46,7 +47,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   });
 
   test('an event of a transaction that rolls back is never published', async (t) => {
-    const database = await testSchema(t, notesSchema);
+    const database = publishesNotes(await testSchema(t, notesSchema));
     const bus = recordingBus();
     await startRelay(t, database, bus);
 
@@ -63,7 +64,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   });
 
   test('what belongs to no tenant cannot be announced in nobody’s name', async (t) => {
-    const database = await testSchema(t, notesSchema);
+    const database = publishesNotes(await testSchema(t, notesSchema));
 
     await t.throwsAsync(
       database.transactShared((db) => outbox(db).append(numbered('a', 1))),
@@ -72,6 +73,18 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await database.transactShared((db) => outbox(db).append({ ...numbered('a', 1), tenantId: 3 }));
 
     t.is(await waiting(database), 1);
+  });
+
+  test('an event on a topic that the service does not declare is refused, and nothing of its transaction stays', async (t) => {
+    const database = publishesNotes(await testSchema(t, notesSchema));
+    const forgotten = { ...numbered('a', 1), topic: 'note-torn' };
+
+    await t.throwsAsync(
+      database.transact(1, (db) => outbox(db).append(numbered('a', 1), forgotten)),
+      { message: /does not declare that it publishes note-torn/ },
+    );
+
+    t.is(await waiting(database), 0);
   });
 
   test('the events of each key leave in order, once, with two relays at work', async (t) => {
@@ -94,7 +107,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   });
 
   test('events of one transaction keep their order, and a backlog larger than a batch leaves whole', async (t) => {
-    const database = await testSchema(t, notesSchema);
+    const database = publishesNotes(await testSchema(t, notesSchema));
     const bus = recordingBus();
     await database.transact(1, (db) =>
       outbox(db).append(...range(1_300).map((number) => numbered(`${number % 3}`, number))),

@@ -46,12 +46,10 @@ export async function askModel(ports: Ports, question: Question): Promise<Asked>
     calls += 1;
     const callId = `evaluation-${sessionId}-${attempt}-${calls}`;
     const about = { agentId: agent.id, sessionId, operation: 'evaluation', callId };
-    return ports
-      .agent()
-      .generate(
-        { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },
-        { caller, signal, timeoutMs: ports.judgeTimeoutMs, passOn: ['invalid'] },
-      );
+    return ports.agent.generate(
+      { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },
+      { caller, signal, timeoutMs: ports.judgeTimeoutMs, passOn: ['invalid'] },
+    );
   };
 
   try {

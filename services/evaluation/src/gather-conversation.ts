@@ -48,7 +48,7 @@ export async function countConversation(ports: Ports, gathering: Gathering, subj
 }
 
 async function* partsOf(ports: Ports, { sessionId, caller, signal }: Gathering): AsyncGenerator<TranscriptLine[]> {
-  for await (const { lines } of ports.session().streamTranscript({ sessionId }, { caller, signal })) {
+  for await (const { lines } of ports.session.streamTranscript({ sessionId }, { caller, signal })) {
     yield transcriptOf(lines);
   }
 }

@@ -1,9 +1,11 @@
 import { serviceCaller, type TenantCaller } from '@parley/chassis/caller';
 import { isDomainError } from '@parley/chassis/errors';
+import { type JobDeclaration, job } from '@parley/chassis/jobs/job';
 import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import type { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import { type Asked, askModel } from './ask-model.ts';
+import type { EvaluationConfig } from './config.ts';
 import { evaluationStore } from './evaluation-store.ts';
 import { countConversation, gatherConversation } from './gather-conversation.ts';
 import { labelsOf } from './labels.ts';
@@ -26,15 +28,31 @@ const leastOfSample = 200_000;
 /** How often a judgement looks whether its tenant is suspended still. An announcement hastens it (`tenant-watch.ts`). */
 const whileSuspendedMs = 10_000;
 
+/** Judgements: one job for each session that has ended. */
+export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: EvaluationConfig): JobDeclaration {
+  return job<JudgeSession>({
+    kind: judgeKind,
+    gauge: { name: 'parley_judgements_running', help: 'Judgements under way' },
+    concurrency,
+    perTenantLimit: perTenant,
+    leaseMs,
+    // Session or agent being away is no fault of the session's: it stays due until they are back.
+    maxAttempts: 1_000_000,
+    // Nobody follows a judgement: whoever starts next makes it anew, so a stop need not wait for a slow model.
+    stopGraceMs: 1_000,
+    handler: (run) => judgeSession(ports, run),
+  });
+}
+
 /**
  * Judges one ended session and stores exactly one evaluation of it. That of a suspended tenant waits until it is no longer,
  * that of a deleted one has none.
  */
 export async function judgeSession(
   ports: Ports,
-  job: JobRun<JudgeSession, undefined, TenantJob<JudgeSession>>,
+  run: JobRun<JudgeSession, undefined, TenantJob<JudgeSession>>,
 ): Promise<void> {
-  const { data, tenantId, signal, lease } = job;
+  const { data, tenantId, signal, lease } = run;
   const { sessionId, agentId } = data;
   const caller = serviceCaller('evaluation', tenantId, `judge-${sessionId}`) as TenantCaller;
   if (await ports.database.transact(tenantId, (db) => evaluationStore(db).exists(sessionId))) return;
@@ -43,15 +61,15 @@ export async function judgeSession(
   if (!tenant || tenant.deleted) return; // nobody is left who could read it
   if (tenant.suspended) {
     await ports.database.transact(tenantId, async (db) => {
-      await jobs(db).append<JudgeSession>({ kind: judgeKind, key: job.key, data, delayMs: whileSuspendedMs });
+      await jobs(db).append<JudgeSession>({ kind: judgeKind, key: run.key, data, delayMs: whileSuspendedMs });
       await lease.complete(db);
     });
     return;
   }
 
   const [{ agent }, model] = await Promise.all([
-    ports.agent().getAgent({ agentId }, { caller, signal }),
-    ports.agent().describeModel({ agentId }, { caller, signal }),
+    ports.agent.getAgent({ agentId }, { caller, signal }),
+    ports.agent.describeModel({ agentId }, { caller, signal }),
   ]);
   if (!agent) throw new Error('The agent service answered without an agent');
   const session = { sessionId, caller, signal };
@@ -59,7 +77,7 @@ export async function judgeSession(
   const { transcript, sample, personSpoke } = await gatherConversation(ports, session, sampleCharacters);
   const labels = labelsOf(agent);
   const asked: Asked = personSpoke
-    ? await askModel(ports, { ...session, agent, model, labels, sample, attempt: job.attempt })
+    ? await askModel(ports, { ...session, agent, model, labels, sample, attempt: run.attempt })
     : { why: 'saidNothing' };
   const judgement =
     'judgement' in asked
@@ -83,7 +101,7 @@ async function findTenant(
   signal: AbortSignal,
 ): Promise<GetTenantResponse | undefined> {
   try {
-    return await ports.identity().getTenant({ tenantId: caller.tenantId }, { caller, signal, passOn: ['notFound'] });
+    return await ports.identity.getTenant({ tenantId: caller.tenantId }, { caller, signal, passOn: ['notFound'] });
   } catch (error) {
     if (isDomainError(error, 'notFound')) return undefined;
     throw error;

@@ -9,10 +9,10 @@ import type { TemplateRenderer } from './template-renderer.ts';
 /** What the use cases work with. */
 export interface Ports {
   database: Database;
-  agent: () => RpcClient<typeof AgentServiceDefinition>;
-  session: () => RpcClient<typeof SessionServiceDefinition>;
-  identity: () => RpcClient<typeof IdentityServiceDefinition>;
-  templates: Pick<TemplateRenderer, 'render'>;
+  agent: RpcClient<typeof AgentServiceDefinition>;
+  session: RpcClient<typeof SessionServiceDefinition>;
+  identity: RpcClient<typeof IdentityServiceDefinition>;
+  templates: TemplateRenderer;
   /** How long one request for a judgement may take. */
   judgeTimeoutMs: number;
   log: Logger;

@@ -1,28 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Caller, createCallers } from '@parley/chassis/caller';
 import type { Database } from '@parley/chassis/database/types';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import type { Envelope } from '@parley/chassis/events/envelope';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import { announcer } from '@parley/chassis/key-value/announcements';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
-import { absentObjectStore } from '@parley/chassis/object-store/object-store';
-import { rpcClient } from '@parley/chassis/rpc/client';
+import type { RpcClient } from '@parley/chassis/rpc/client';
 import { rpcServer } from '@parley/chassis/rpc/server';
-import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
+import { createAddresses } from '@parley/chassis/surroundings';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { startService } from '@parley/chassis/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
 import type { Part } from '@parley/chassis/unit';
 import { credentialsChanged } from '@parley/protos/announcements';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
-import { type Evaluation, EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { Evaluation, EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
-import { readEvaluationConfig } from '../src/config.ts';
 import { evaluationSchema } from '../src/evaluation-schema.ts';
 import { evaluation } from '../src/service.ts';
 import { type Neighbours, neighbours } from './neighbours.ts';
@@ -94,26 +92,18 @@ export async function evaluationMesh(
     });
   }
 
+  /** Of the replica that started last. */
+  let rpc: RpcClient<EvaluationServiceDefinition>;
+
   async function replica(): Promise<Replica> {
     const own = await replicaOf(t, database, evaluationSchema);
     const eventBus = inProcessEventBus({
       deadLetters: { append: () => Promise.reject(new Error('none is expected')) },
     });
-    const around: Surroundings = {
-      database: () => own,
-      keyValue,
-      eventLog: memoryEventLog(),
-      eventBus,
-      objectStore: absentObjectStore(),
-      addresses,
-      callers,
-      host: '127.0.0.1',
-      migrateOnStart: !migrated,
-      soleOwner: false,
-      development: true,
-    };
-    const unit = evaluation(readEvaluationConfig(env), around);
-    await unit.start();
+    const around = { keyValue, eventBus, addresses, callers };
+    const started = await startService(t, evaluation, { env, migrated, database: own, around });
+    const { unit } = started;
+    ({ rpc } = started);
     let stopped: Promise<void> | undefined;
     const stop = () => {
       stopped ??= unit.stop().catch(() => undefined);
@@ -124,21 +114,9 @@ export async function evaluationMesh(
   }
 
   const first = await replica();
-  /** Asks the replica that started last. */
   async function find(sessionId = 1, tenantId = 1, maxTranscriptBytes?: bigint): Promise<Evaluation | undefined> {
-    const client = rpcClient({
-      definition: EvaluationServiceDefinition,
-      unit: 'evaluation',
-      address: () => addresses.of('evaluation', 'rpc'),
-      callers,
-    });
-    await client.start();
-    try {
-      const caller: Caller = { kind: 'service', service: 'session', tenantId, requestId: 'test' };
-      return (await client.calls.getEvaluation({ sessionId, maxTranscriptBytes }, { caller })).evaluation;
-    } finally {
-      await client.stop();
-    }
+    const caller: Caller = { kind: 'service', service: 'session', tenantId, requestId: 'test' };
+    return (await rpc.getEvaluation({ sessionId, maxTranscriptBytes }, { caller })).evaluation;
   }
 
   return {

@@ -47,7 +47,7 @@ export async function closeSession(
     if (found.status !== 'ACTIVE' || (await unless?.(db))) return { session: found, waits: false };
     if (found.endingAs) return { session: found, waits: true };
     await jobs(db).removeQueued(turnKind, String(sessionId), { notBegun: true });
-    if (!(await jobs(db, ports.turns).cancel({ kind: turnKind, key: String(sessionId) }))) {
+    if (!(await jobs(db).cancel({ kind: turnKind, key: String(sessionId) }))) {
       return { session: await concludeSession(ports, db, found, status), waits: false };
     }
     await sessionStore(db).markEnding(sessionId, status);

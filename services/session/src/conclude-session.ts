@@ -4,7 +4,7 @@ import { jobs } from '@parley/chassis/jobs/jobs';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { eventStore } from './event-store.ts';
-import type { TurnPorts } from './ports.ts';
+import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
 import { failedEvent, statusEvent } from './session-event.ts';
 import { sessionLog } from './session-log.ts';
@@ -22,7 +22,7 @@ export const expiryKind = 'session.expiry';
  * evaluation reads is whole.
  */
 export async function concludeSession(
-  ports: TurnPorts,
+  ports: Ports,
   db: TenantDb,
   session: Session,
   status: EndStatus,

@@ -1,7 +1,7 @@
 import type { TenantDb } from '@parley/chassis/database/types';
 import { estimateTokens } from '@parley/chassis/token-estimate';
 import { messageStore } from './message-store.ts';
-import type { TurnPorts } from './ports.ts';
+import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import type { OpenTurn, Reply } from './turn-store.ts';
 
@@ -22,7 +22,7 @@ export interface Cut {
  * A reply that was cut, so that the agent gave no figures: characters / 4. Where no model was asked, nothing went in, and the
  * last context sent is still the one before.
  */
-export async function cutReply(ports: TurnPorts, db: TenantDb, { session, turn, said }: Cut): Promise<Reply> {
+export async function cutReply(ports: Ports, db: TenantDb, { session, turn, said }: Cut): Promise<Reply> {
   const { text } = said;
   const sent = said.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
   return {
@@ -37,7 +37,7 @@ export async function cutReply(ports: TurnPorts, db: TenantDb, { session, turn, 
 
 /** For a reply that has begun and whose context only a lost process knew: no less than the last one, nor than its history. */
 async function estimateContext(
-  { settings }: TurnPorts,
+  { settings }: Ports,
   db: TenantDb,
   { id, totalTokensInContext }: Session,
   { turnIndex }: Cut['turn'],

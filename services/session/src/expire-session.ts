@@ -1,7 +1,9 @@
+import { type JobDeclaration, job } from '@parley/chassis/jobs/job';
 import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import { closeSession } from './close-session.ts';
 import { expiryKind } from './conclude-session.ts';
+import type { SessionConfig } from './config.ts';
 import type { Ports } from './ports.ts';
 import { sessionStore } from './session-store.ts';
 
@@ -11,6 +13,21 @@ export interface ExpiryJob {
 
 /** The queue counts a delay in an integer of milliseconds; who lives longer is looked at in between. */
 export const longestDelayMs = 20 * 24 * 60 * 60_000;
+
+/** Ends sessions that have been idle for too long. */
+export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDeclaration {
+  return job<ExpiryJob>({
+    kind: expiryKind,
+    concurrency: 8,
+    perTenantLimit: {
+      unlimitedBecause: 'each is a short transaction, nobody waits for it, and it comes a day after the last event',
+    },
+    // Whatever was in the way may be gone tomorrow; an idle session must not live for ever for it.
+    maxAttempts: 1_000_000,
+    stopGraceMs,
+    handler: (run) => expireSession(ports, run),
+  });
+}
 
 /**
  * Every session has one such job from its start on, due when it would be idle for too long. Then it is either over, or the

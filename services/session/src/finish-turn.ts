@@ -8,7 +8,7 @@ import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { concludeSession } from './conclude-session.ts';
 import { type CutText, cutReply } from './cut-reply.ts';
 import { eventStore } from './event-store.ts';
-import type { TurnPorts } from './ports.ts';
+import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { failedEvent, replyEvent } from './session-event.ts';
 import { readShown, type SessionLog, sessionLog } from './session-log.ts';
@@ -30,7 +30,7 @@ const databasePauseMs = 250;
  * `log` is the attempt's: it knows the ids of the pieces that were shown, which the end has to follow.
  */
 export async function finishTurn(
-  ports: TurnPorts,
+  ports: Ports,
   run: TurnRun,
   turn: PreparedTurn,
   outcome: TurnOutcome,
@@ -61,7 +61,7 @@ export async function finishTurn(
 
 /** What was shown of a turn that nobody is at any more. Reads the event log, so not within a transaction. */
 export async function shownOfTurn(
-  ports: TurnPorts,
+  ports: Ports,
   { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
 ): Promise<string> {
   const turn = await ports.database.transact(tenantId, async (db) => {
@@ -80,7 +80,7 @@ export async function shownOfTurn(
  * Runs where its job is removed.
  */
 export async function giveUpTurn(
-  ports: TurnPorts,
+  ports: Ports,
   db: TenantDb,
   { data, tenantId }: TenantJob<TurnJob>,
   { error, shown }: { error: unknown; shown: string },
@@ -102,7 +102,7 @@ export async function giveUpTurn(
 
 /** Cuts a turn that nobody is at, with what was shown of it. Within a transaction that has locked the session. */
 export async function cutTurn(
-  ports: TurnPorts,
+  ports: Ports,
   db: TenantDb,
   { shown, ...about }: Pick<Ending, 'session' | 'turn' | 'log'> & { shown: string },
 ) {
@@ -122,7 +122,7 @@ interface Ending {
 }
 
 /** Within a transaction that has locked the session. */
-async function endTurn(ports: TurnPorts, db: TenantDb, ending: Ending): Promise<void> {
+async function endTurn(ports: Ports, db: TenantDb, ending: Ending): Promise<void> {
   const { session, turn, log, outcome } = ending;
   const cut = ending.cut || session.endingAs !== undefined;
   const events: SessionEvent[] = [];

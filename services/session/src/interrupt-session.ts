@@ -22,7 +22,7 @@ export async function interruptSession(ports: Ports, caller: Caller, id: string,
   const interrupt = async (db: TenantDb) => {
     assertActive(await sessionStore(db).lock(sessionId));
     await sessionStore(db).countInterrupt(sessionId);
-    const begun = await jobs(db, ports.turns).cancel({ kind: turnKind, key: String(sessionId) });
+    const begun = await jobs(db).cancel({ kind: turnKind, key: String(sessionId) });
     // The holder may be through with its reply when the cancellation reaches it: this it sees when it stores it.
     return begun && (await turnStore(db).interruptFirst(sessionId));
   };

@@ -2,25 +2,43 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { serviceCaller } from '@parley/chassis/caller';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { DomainError, isDomainError } from '@parley/chassis/errors';
+import { type JobDeclaration, job } from '@parley/chassis/jobs/job';
 import { JobCancelled } from '@parley/chassis/jobs/job-signals';
 import type { TenantJob } from '@parley/chassis/jobs/job-types';
 import { withRequestId } from '@parley/chassis/request-context';
 import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
 import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
-import { finishTurn, type TurnOutcome } from './finish-turn.ts';
-import type { TurnPorts } from './ports.ts';
+import type { SessionConfig } from './config.ts';
+import { finishTurn, giveUpTurn, shownOfTurn, type TurnOutcome } from './finish-turn.ts';
+import type { Ports } from './ports.ts';
 import { readShown, type SessionLog, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
-import type { Prepared, TurnJob, TurnRun } from './turn-job.ts';
+import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
 
 /** How often an agent service that cannot be reached at all is called before a turn fails. */
 const connectAttempts = 5;
 const connectPauseMs = 200;
 
+/** Turns: one job each, in order within a session. */
+export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
+  return job<TurnJob, Prepared, string>({
+    kind: turnKind,
+    gauge: { name: 'parley_session_turns_running', help: 'Turns that this process runs' },
+    concurrency: config.turnsAtOnce,
+    perTenantLimit: config.turnsPerTenant,
+    leaseMs: config.settings.leaseMs,
+    stopGraceMs: config.stopGraceMs,
+    prepare: (db, waiting) => prepareTurn(ports, db, waiting),
+    handler: (run) => runTurn(ports, run),
+    askExhausted: (lost) => shownOfTurn(ports, lost),
+    onExhausted: (db, lost, error, shown) => giveUpTurn(ports, db, lost, { error, shown }),
+  });
+}
+
 /** Reads what a turn needs in the transaction that claims it, so that no other stands before the first chunk. */
 export async function prepareTurn(
-  ports: TurnPorts,
+  ports: Ports,
   db: TenantDb,
   { data, attempt }: TenantJob<TurnJob>,
 ): Promise<Prepared> {
@@ -28,7 +46,7 @@ export async function prepareTurn(
 }
 
 /** Has a message answered: streams the reply into the session's log, then stores it and ends the turn. */
-export function runTurn(ports: TurnPorts, run: TurnRun): Promise<void> {
+export function runTurn(ports: Ports, run: TurnRun): Promise<void> {
   return withRequestId(run.data.requestId, async () => {
     const turn =
       run.prepared === undefined
@@ -43,7 +61,7 @@ export function runTurn(ports: TurnPorts, run: TurnRun): Promise<void> {
 
 /** The outcome, or undefined when the turn goes on elsewhere. */
 async function answer(
-  ports: TurnPorts,
+  ports: Ports,
   run: TurnRun,
   turn: PreparedTurn,
   log: SessionLog,
@@ -119,12 +137,7 @@ interface Listening {
 }
 
 /** An agent service that is just restarting is called again, as long as nothing has come of the call. */
-async function callAgent(
-  ports: TurnPorts,
-  run: TurnRun,
-  turn: PreparedTurn,
-  listening: Listening,
-): Promise<TurnFinished> {
+async function callAgent(ports: Ports, run: TurnRun, turn: PreparedTurn, listening: Listening): Promise<TurnFinished> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}`, listening);
@@ -139,7 +152,7 @@ async function callAgent(
 }
 
 async function callAgentOnce(
-  ports: TurnPorts,
+  ports: Ports,
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,

@@ -57,7 +57,7 @@ export async function sendMessage(
       throw new DomainError('conflict', `Session ${sessionId} is just changing; try again`);
     }
     const data: TurnJob = { sessionId, turnId: accepted.turnId, requestId };
-    const job = await jobs(db, ports.turns).append({
+    const job = await jobs(db).append({
       kind: turnKind,
       key: String(sessionId),
       data,

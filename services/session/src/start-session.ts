@@ -2,6 +2,7 @@ import { type Caller, inTenant } from '@parley/chassis/caller';
 import { badRequest, forbidden, isDomainError, notFound } from '@parley/chassis/errors';
 import { codePoints, inputChecks, whyUnstorable } from '@parley/chassis/input-checks';
 import { jobs } from '@parley/chassis/jobs/jobs';
+import { tenantTombstones } from '@parley/chassis/tenant-tombstones';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { expiryKind } from './conclude-session.ts';
@@ -14,7 +15,6 @@ import { replyEvent, statusEvent } from './session-event.ts';
 import { parseId } from './session-id.ts';
 import { sessionLog } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
-import { tenantStore } from './tenant-store.ts';
 import { contextTokens } from './tokens.ts';
 
 export interface StartSession {
@@ -37,7 +37,7 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
   const greeting = agent.workflowId === undefined ? agent.openingGreeting : '';
 
   return ports.database.transact(tenantId, async (db) => {
-    await tenantStore(db).hold();
+    await tenantTombstones(db).lockShared();
     const begun = await sessionStore(db).insert({ ...input, metadata: input.metadata ?? null });
     if (!begun) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
     const log = sessionLog(ports.eventLog, begun, ports.log);

@@ -153,16 +153,13 @@ test('ten thousand messages are as quick to read as ten: one range of one index'
   const database = await inTurn(() => testSchema(t, sessionSchema));
   const { sessionId } = await longSession(database, 5_000);
   await longSession(database, 500);
-  const plan: string = await database.transact(1, async ({ knex }) => {
+  const plan: string = await database.transact(1, async (db) => {
+    const { knex } = db;
     await knex.raw(`UPDATE turns SET state = 'QUEUED'`);
     const statements: { sql: string; bindings: number[] }[] = [];
     knex.on('query', (query: { sql: string; bindings: number[] }) => statements.push(query));
     const turn = await knex('turns').where({ session_id: sessionId }).first();
-    await turnStore({ knex, tenantId: 1, afterCommit: () => undefined, wake: () => undefined }).prepare(
-      turn.id,
-      1,
-      6_000,
-    );
+    await turnStore(db).prepare(turn.id, 1, 6_000);
     const { sql, bindings } = statements.at(-1) ?? t.fail();
     const { rows } = await knex.raw(`EXPLAIN (ANALYZE, TIMING OFF) ${sql.replace(/\$\d+/g, '?')}`, bindings);
     return rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');

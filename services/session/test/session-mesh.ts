@@ -9,19 +9,16 @@ import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
 import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
-import { createMetrics } from '@parley/chassis/metrics';
-import { absentObjectStore } from '@parley/chassis/object-store/object-store';
 import { createAddresses } from '@parley/chassis/surroundings';
 import { eventually } from '@parley/chassis/testing/eventually';
+import { startService } from '@parley/chassis/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
-import { type Unit, unit } from '@parley/chassis/unit';
+import type { Unit } from '@parley/chassis/unit';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
-import type { App } from '../src/app.ts';
-import { readSessionConfig } from '../src/config.ts';
-import { tenantConsumer } from '../src/on-tenant-deleted.ts';
+import { type App, createApp } from '../src/app.ts';
+import { session } from '../src/service.ts';
 import { sessionSchema } from '../src/session-schema.ts';
-import { wireSession } from '../src/wiring.ts';
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
 
 export interface MeshOptions {
@@ -92,25 +89,14 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
   async function replica(options: ReplicaOptions = {}): Promise<Replica> {
     const own = options.database ?? (await replicaOf(t, database, sessionSchema, offset));
     const eventLog = options.eventLog ?? sharedLog;
-    const config = readSessionConfig({ SESSION_STOP_GRACE_MS: '100', ...env, ...options.env });
-    const around = {
-      database: () => own,
-      keyValue,
-      eventLog,
-      eventBus,
-      objectStore: absentObjectStore(),
-      addresses,
-      callers,
-      migrateOnStart: false,
-      soleOwner: options.soleOwner ?? false,
-    };
-    const log = createLogger('session', { LOG_LEVEL: 'silent' });
-    const { app, parts, tenantEnds } = wireSession(config, around, log, createMetrics('session'));
-    const consumer = tenantConsumer({ bus: eventBus, database: own, tenantEnds, log });
-    const running = unit('session', [...parts, consumer]);
-    await running.start();
-    t.teardown(() => running.stop().catch(() => undefined));
-    return { app, unit: running, eventLog };
+    const { unit } = await startService(t, session, {
+      env: { SESSION_STOP_GRACE_MS: '100', ...env, ...options.env },
+      database: own,
+      around: { keyValue, eventLog, eventBus, addresses, callers, soleOwner: options.soleOwner ?? false },
+      log: createLogger('session', { LOG_LEVEL: 'silent' }),
+      servers: false,
+    });
+    return { app: createApp(unit.deps), unit, eventLog };
   }
 
   return { ...(await replica()), database, agent, published, eventBus, keyValue, replica };

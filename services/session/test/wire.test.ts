@@ -1,23 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
-import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
-import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
+import { type Caller, createCallers } from '@parley/chassis/caller';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
-import { absentObjectStore } from '@parley/chassis/object-store/object-store';
-import { rpcClient } from '@parley/chassis/rpc/client';
 import { follow } from '@parley/chassis/rpc/follow';
 import { rpcServer } from '@parley/chassis/rpc/server';
 import { createAddresses } from '@parley/chassis/surroundings';
-import { testSchema } from '@parley/chassis/testing/test-schema';
+import { startService } from '@parley/chassis/testing/service-harness';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
-import { type FollowSessionRequest, SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { FollowSessionRequest } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
-import { readSessionConfig } from '../src/config.ts';
 import { session } from '../src/service.ts';
-import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, gatedReply, scriptedAgent } from './scripted-agent.ts';
 import { inTenant, inTurn } from './session-mesh.ts';
 
@@ -27,7 +20,6 @@ const user = inTenant(1);
 const sessionUnit = (t: ExecutionContext) => inTurn(() => startUnit(t));
 
 async function startUnit(t: ExecutionContext) {
-  const database = await testSchema(t, sessionSchema);
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
@@ -66,41 +58,14 @@ async function startUnit(t: ExecutionContext) {
   await evaluation.start();
   t.teardown(() => evaluation.stop());
 
-  const unit = session(readSessionConfig({ SESSION_STOP_GRACE_MS: '100' }), {
-    database: () => database,
-    keyValue: memoryKeyValue(),
-    eventLog: memoryEventLog(),
-    eventBus: inProcessEventBus({ deadLetters: { append: async () => undefined } }),
-    objectStore: absentObjectStore(),
-    addresses,
-    callers,
-    host: '127.0.0.1',
-    migrateOnStart: false,
-    soleOwner: true,
-    development: true,
+  const running = await startService(t, session, {
+    env: { SESSION_STOP_GRACE_MS: '100' },
+    around: { addresses, callers },
   });
-  await unit.start();
-  t.teardown(() => unit.stop());
+  const query = async (document: string, variables: object = {}, caller: Caller = user) =>
+    (await running.graph(caller, document, variables)) as unknown as Answer;
 
-  const client = rpcClient({
-    definition: SessionServiceDefinition,
-    unit: 'session',
-    address: () => addresses.of('session', 'rpc'),
-    callers,
-  });
-  await client.start();
-  t.teardown(() => client.stop());
-
-  async function query(document: string, variables: object = {}, caller: Caller = user) {
-    const response = await fetch(addresses.of('session', 'graph'), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', [callerHeader]: await callers.mint(caller, 'session') },
-      body: JSON.stringify({ query: document, variables }),
-    });
-    return (await response.json()) as Answer;
-  }
-
-  return { agent, unit, query, client, judged, ops: addresses.of('session', 'ops') };
+  return { agent, unit: running.unit, query, client: running.rpc, judged, ops: addresses.of('session', 'ops') };
 }
 
 /** What the documents below ask for; a test that reads what it did not ask for fails. */
@@ -130,7 +95,7 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
 
   await query(sendMessage, { input: { sessionId, text: 'Hi', clientTurnId: 'c' } });
   const kinds: string[] = [];
-  for await (const { event } of client.calls.watchSession({ sessionId, after: '0' }, { caller: user })) {
+  for await (const { event } of client.watchSession({ sessionId, after: '0' }, { caller: user })) {
     if (event?.kind?.$case !== 'aiResponseChunk') kinds.push(event?.kind?.$case ?? 'none');
     if (kinds.length === 3)
       await query(`mutation ($id: ID!) { endSession(sessionId: $id) { status } }`, { id: sessionId });
@@ -173,12 +138,12 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
   }
 
   const said = [];
-  for await (const part of client.calls.streamTranscript({ sessionId }, { caller: user })) said.push(...part.lines);
+  for await (const part of client.streamTranscript({ sessionId }, { caller: user })) said.push(...part.lines);
   t.like(said[0], { role: 'MODEL', turnIndex: 0 });
   t.true(said[0]?.createdAt instanceof Date);
-  const absent = client.calls.streamTranscript({ sessionId: 999 }, { caller: user, passOn: ['notFound'] });
+  const absent = client.streamTranscript({ sessionId: 999 }, { caller: user, passOn: ['notFound'] });
   t.like(await t.throwsAsync(absent[Symbol.asyncIterator]().next()), { kind: 'notFound' });
-  const transcript = await client.calls.getTranscript({ sessionId }, { caller: user });
+  const transcript = await client.getTranscript({ sessionId }, { caller: user });
   t.deepEqual(
     said,
     transcript.messages.map(({ role, text, turnIndex, createdAt }) => ({ role, text, turnIndex, createdAt })),
@@ -192,9 +157,9 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
       ['Re: Hi', 150n],
     ],
   );
-  const { sessions } = await client.calls.resolveSessions({ sessionIds: [sessionId, 999] }, { caller: user });
+  const { sessions } = await client.resolveSessions({ sessionIds: [sessionId, 999] }, { caller: user });
   t.deepEqual(sessions, [{ sessionId, status: 'ENDED' }]);
-  const foreign = await client.calls.resolveSessions({ sessionIds: [sessionId] }, { caller: inTenant(2) });
+  const foreign = await client.resolveSessions({ sessionIds: [sessionId] }, { caller: inTenant(2) });
   t.deepEqual(foreign.sessions, []);
   const metrics = await (await fetch(`${ops}/metrics`)).text();
   t.regex(metrics, /parley_session_first_chunk_seconds_count\{unit="session"\} 1/);
@@ -258,7 +223,7 @@ test('a follower that leaves cancels nothing, and a stopping server ends streams
   const following = () =>
     follow(
       (requests: AsyncIterable<FollowSessionRequest>, { signal }) =>
-        client.calls.followSession(requests, { caller: user, signal }),
+        client.followSession(requests, { caller: user, signal }),
       { sessionId, after: '0' },
       new AbortController().signal,
     );

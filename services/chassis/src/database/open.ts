@@ -10,7 +10,15 @@ import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import type { Opening } from './opening-client.ts';
 import { openPool } from './pool.ts';
-import type { Database, SchemaDeclaration, SharedDb, TenantDb, Transaction, TransactOptions } from './types.ts';
+import type {
+  Database,
+  Registry,
+  SchemaDeclaration,
+  SharedDb,
+  TenantDb,
+  Transaction,
+  TransactOptions,
+} from './types.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database`; the user must be allowed to take on the schema's roles. */
@@ -49,6 +57,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const roles = rolesOf(schemaName);
   const { lockTimeoutMs, acquireTimeoutMs } = options;
   const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, log });
+  const registry: Registry = { runners: new Map(), topics: new Set() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
   const turns = fairQueue({ shares: { user: alone, tenant: alone, row: alone } });
@@ -100,6 +109,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           knex: transaction,
           afterCommit: (effect) => effects.push(effect),
           wake: (what) => woken.add(what),
+          registry,
         };
         const value = await work(db, aborted);
         if (await aborted()) {
@@ -166,6 +176,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     name: schema.name,
     schemaName,
+    registry,
 
     async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, how: TransactOptions = {}) {
       return inTurn(how, () =>

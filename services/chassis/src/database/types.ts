@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Parties } from '../fair-queue.ts';
+import type { JobClaimer } from '../jobs/job-claimer.ts';
 
 /**
  * The three kinds of table. *tenant*: has `tenant_id`, row-level security forced, reached by `transact`.
@@ -34,6 +35,14 @@ export interface SchemaDeclaration {
   migrations: Migration[];
 }
 
+/** What the service that owns a database has registered: what is not in here is refused where it is appended. */
+export interface Registry {
+  /** Who runs the jobs of each kind in this process. A runner registers itself when it is made. */
+  readonly runners: Map<string, JobClaimer>;
+  /** The topics that the service publishes. */
+  readonly topics: Set<string>;
+}
+
 /** One open transaction. SQL takes time from `parley_now()` only. */
 export interface Transaction {
   knex: Knex.Transaction;
@@ -41,6 +50,8 @@ export interface Transaction {
   afterCommit(effect: () => void): void;
   /** After commit, wakes whoever waits for `what` on the same `Database` in this process; once, however often it is said. */
   wake(what: string): void;
+  /** That of the `Database`. */
+  readonly registry: Registry;
 }
 
 /** A transaction that sees one tenant's rows and the plumbing. */
@@ -78,6 +89,7 @@ export interface Database {
   readonly name: string;
   /** The schema as it stands in this database. */
   readonly schemaName: string;
+  readonly registry: Registry;
   /** Runs `work` in one transaction under the tenant role; commits when it resolves, rolls back when it rejects. */
   transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /**

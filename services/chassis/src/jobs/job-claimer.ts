@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { Transaction } from '../database/types.ts';
 import type { ClaimedJob } from './job-rows.ts';
 
-/** What `jobs(db)` needs of a runner in order to claim a job for it as it is appended. */
+/** What `jobs(db)` finds in the registry by a job's kind, in order to claim a job for it as it is appended. */
 export interface JobClaimer {
   readonly kind: string;
   /** Unique to this runner in this process. */

@@ -33,27 +33,34 @@ export interface AppendedJob {
 const waitsAgain = `(state = 'queued' and attempt > 0)`;
 
 /**
- * The queue of the service that owns `db`. What is appended commits with the rest of the transaction. Name the runners of
- * this process that may claim a job as it is appended; without one of its kind it is queued, and a runner of this
- * process is woken after the commit, or another replica finds it.
+ * The queue of the service that owns `db`. What is appended commits with the rest of the transaction. The runner of its kind in
+ * this process claims a job as it is appended; where that has no place for it, it is queued, and the runner is woken after the
+ * commit, or another replica finds it.
  */
-export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
+export function jobs(db: TenantDb | SharedDb) {
   const ownTenantId = 'tenantId' in db ? db.tenantId : undefined;
   const ofTenant = ownTenantId === undefined ? '' : 'and tenant_id = :tenantId';
+
+  function runnerOf(kind: string): JobClaimer {
+    const runner = db.registry.runners.get(kind);
+    if (runner) return runner;
+    const known = [...db.registry.runners.keys()].join(', ') || 'none';
+    throw new Error(`Nobody runs jobs of the kind ${kind}; the kinds registered with this service: ${known}`);
+  }
 
   function afterCancel(rows: { kind: string; state: string; lease_token: string | null }[]): boolean {
     for (const { kind, state, lease_token: token } of rows) {
       if (state === 'queued') db.wake(wakeOf(kind));
       if (token === null) continue;
-      const runner = runners.find((candidate) => candidate.kind === kind);
-      db.afterCommit(() => runner?.cancelled(token));
+      db.afterCommit(() => db.registry.runners.get(kind)?.cancelled(token));
     }
     return rows.length > 0;
   }
 
   return {
+    /** @throws Error where no runner of the kind is registered with the service. */
     async append<Data>({ kind, key, data, runAt, delayMs = 0, ...rest }: NewJob<Data>): Promise<AppendedJob> {
-      const runner = runners.find((candidate) => candidate.kind === kind);
+      const runner = runnerOf(kind);
       const tenantId = ownTenantId ?? rest.tenantId;
       const payload = JSON.stringify(data ?? null);
       const carrier: { traceparent?: string } = {};
@@ -61,11 +68,11 @@ export function jobs(db: TenantDb | SharedDb, ...runners: JobClaimer[]) {
       const { traceparent } = carrier;
 
       const claimedAtMs = performance.now();
-      const slot = delayMs > 0 || runAt !== undefined ? undefined : runner?.reserve(db.knex);
+      const slot = delayMs > 0 || runAt !== undefined ? undefined : runner.reserve(db.knex);
       const row = { kind, key, tenantId, payload, runAt, delayMs, traceparent };
       try {
         const { id, token, ahead, behindRunning } = await appendJob(db.knex, row, slot && runner);
-        if (runner && slot && token !== undefined) {
+        if (slot && token !== undefined) {
           const job = {
             id,
             kind,

@@ -139,7 +139,7 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     undo.push(await keepSubscribed(notifier, { channel, handler: (token) => void leases.cancel(token), log }));
   }
 
-  return {
+  const runner: JobRunner = {
     name: `jobs ${kind}`,
     kind,
     owner,
@@ -190,4 +190,6 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
       await Promise.allSettled(undo.splice(0).map(async (step) => step()));
     },
   };
+  database.registry.runners.set(kind, runner);
+  return runner;
 }

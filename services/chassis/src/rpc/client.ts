@@ -38,7 +38,7 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   silenceTimeoutMs?: number;
 }
 
-/** A client that is a part: it connects on `start`, and its `calls` are there from then on. */
+/** A client that is a part: `calls` may be handed on at once and be made from `start` on. */
 export interface RpcClientPart<Definition extends CompatServiceDefinition> extends Part {
   readonly calls: RpcClient<Definition>;
 }
@@ -51,7 +51,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
   const { definition, unit, address, callers, silenceTimeoutMs = 40_000 } = options;
   let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
-  let calls: RpcClient<Definition> | undefined;
+  let client: RpcClient<Definition> | undefined;
 
   async function* withCaller<Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
@@ -92,17 +92,19 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       .create(definition, channel) as RpcClient<Definition>;
   }
 
+  function connected(): RpcClient<Definition> {
+    if (!started) throw new Error(`The client of ${unit} is used before it was started`);
+    client ??= connect();
+    return client;
+  }
+
   return {
     name: `${unit} client`,
-    get calls() {
-      if (!started) throw new Error(`The client of ${unit} is used before it was started`);
-      calls ??= connect();
-      return calls;
-    },
+    calls: lateClient(definition, connected),
     async start() {
       started = true;
       try {
-        calls = connect();
+        client = connect();
       } catch (error) {
         // Two units of one process that call each other cannot both come first.
         if (!(error instanceof NotListeningYetError)) throw error;
@@ -112,4 +114,15 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       channel?.close();
     },
   };
+}
+
+/** A client each of whose methods looks up the connected one when it is called. */
+function lateClient<Definition extends CompatServiceDefinition>(
+  definition: Definition,
+  connected: () => RpcClient<Definition>,
+): RpcClient<Definition> {
+  const names = Object.keys('methods' in definition ? (definition.methods as object) : definition);
+  const late = (name: string) => (request: unknown, options: unknown) =>
+    (connected() as Record<string, (request: unknown, options: unknown) => unknown>)[name]?.(request, options);
+  return Object.fromEntries(names.map((name) => [name, late(name)])) as RpcClient<Definition>;
 }

@@ -17,8 +17,13 @@ export const numbered = (key: string, number: number) => ({
 export const numberOf = ({ data }: Envelope) => Number(new TextDecoder().decode(data));
 export const numbersOf = (events: Envelope[], key: string) => events.filter((event) => event.key === key).map(numberOf);
 export const range = (length: number) => Array.from({ length }, (_, index) => index);
+/** What the service of these tests declares. */
+export function publishesNotes<D extends Database>(database: D): D {
+  database.registry.topics.add('note-written');
+  return database;
+}
 export const append = (database: Database, key: string, number: number) =>
-  database.transact(1, (db) => outbox(db).append(numbered(key, number)));
+  publishesNotes(database).transact(1, (db) => outbox(db).append(numbered(key, number)));
 export const waiting = (database: Database): Promise<number> =>
   database.transactShared(async ({ knex }) => (await knex('outbox')).length);
 

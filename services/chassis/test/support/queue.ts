@@ -74,9 +74,14 @@ export function writeEffect(database: Database, run: Run): Promise<void> {
   });
 }
 
-/** Appends a job named `data` and answers what became of it. */
-export function append(database: Database, data: string, key: string, ...runners: JobClaimer[]) {
-  return database.transact(1, (db) => jobs(db, ...runners).append({ kind, key, data }));
+/** Appends a job named `data` and answers what became of it; without a claimer it is queued at first. */
+export function append(database: Database, data: string, key: string, claimer: JobClaimer = queueing) {
+  return database.transact(1, (db) => jobs(withClaimer(db, claimer)).append({ kind, key, data }));
+}
+
+/** A transaction in which jobs find this claimer, whoever is registered with the database. */
+export function withClaimer<Db extends Transaction>(db: Db, claimer: JobClaimer): Db {
+  return { ...db, registry: { ...db.registry, runners: new Map([[claimer.kind, claimer]]) } };
 }
 
 /** The effects so far, in order: `name` of a first attempt, else `name@attempt`. */
@@ -113,6 +118,9 @@ export function doomedRunner(overrides: Partial<JobClaimer> = {}): JobClaimer {
     ...overrides,
   };
 }
+
+/** Has no place for any job. */
+export const queueing = doomedRunner({ reserve: () => undefined });
 
 /** Resolves when the signal is aborted, with the name of the reason. */
 export function aborted(signal: AbortSignal): Promise<string> {

@@ -10,6 +10,7 @@ import { decodeJwt } from 'jose';
 import type { AccessToken } from '../../src/access-token.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
+import { identityDeclaration } from '../../src/declaration.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
 import { loginLock } from '../../src/login-lock.ts';
 import { ownKeys } from '../../src/own-keys.ts';
@@ -42,6 +43,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   const keyValue = memoryKeyValue({ now: () => performance.now() + offsetMs });
   const announced: CredentialsChanged['whose'][] = [];
   const portsOn = (on: Database): Ports => {
+    for (const { name } of identityDeclaration.publishes ?? []) on.registry.topics.add(name);
     const box = createSecretBox([secretsKey]);
     const passwords = createPasswords({ atOnce: 2, waiting: 100, perUser: 4, perAddress: 40 });
     t.teardown(() => passwords.close());

@@ -1,0 +1,9 @@
+import { declareUnit } from '@parley/chassis/declaration';
+import { readGatewayConfig } from './config.ts';
+
+/** What the gateway is to those who run it. */
+export const gatewayDeclaration = declareUnit({
+  name: 'gateway',
+  serves: ['public'],
+  readConfig: readGatewayConfig,
+});

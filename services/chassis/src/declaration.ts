@@ -1,0 +1,42 @@
+import type { Environment } from './config.ts';
+import type { SchemaDeclaration } from './database/types.ts';
+import type { TopicDeclaration } from './events/topics.ts';
+import type { Door } from './surroundings.ts';
+
+/** What of a unit's settings the builder reads. */
+export interface UnitConfig {
+  /** Ports to listen on; 0 takes any free one. */
+  opsPort: number;
+  rpcPort?: number;
+  graphPort?: number;
+  /** Bytes of one answer of its subgraph at most. */
+  maxAnswerBytes?: number;
+}
+
+/**
+ * What a unit is to those who run it: enough to start, migrate and reach it. It loads none of the unit's code, so that commands
+ * which only need this start quickly.
+ */
+export interface UnitDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig> {
+  /** Also the name of its schema, the stem of its settings (`<NAME>_RPC_PORT`), and its group on the event bus. */
+  name: Name;
+  /** How others reach it. Every unit has a port for operators beside these. */
+  serves: readonly Exclude<Door, 'ops'>[];
+  /** @throws SettingsError naming all that is missing or wrong. */
+  readConfig(env: Environment): Config;
+  /** Its tables and migrations; left out where it keeps nothing. */
+  schema?: SchemaDeclaration;
+  /** The topics of its events; what it appends to the outbox is refused for any other. */
+  publishes?: readonly TopicDeclaration[];
+}
+
+/** @throws Error where the declaration contradicts itself. */
+export function declareUnit<const Name extends string, Config extends UnitConfig>(
+  declaration: UnitDeclaration<Name, Config>,
+): UnitDeclaration<Name, Config> {
+  const { name, schema, publishes = [] } = declaration;
+  if (schema && schema.name !== name) throw new Error(`${name} declares the schema ${schema.name}; name it ${name}`);
+  if (publishes.length > 0 && !schema)
+    throw new Error(`${name} publishes events and declares no schema for the outbox`);
+  return declaration;
+}

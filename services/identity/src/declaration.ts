@@ -1,0 +1,16 @@
+import { declareUnit } from '@parley/chassis/declaration';
+import { usualRetentionMs } from '@parley/chassis/events/topics';
+import { readIdentityConfig } from './config.ts';
+import { identitySchema } from './identity-schema.ts';
+
+/** What identity is to those who run it. */
+export const identityDeclaration = declareUnit({
+  name: 'identity',
+  serves: ['rpc', 'graph'],
+  readConfig: readIdentityConfig,
+  schema: identitySchema,
+  publishes: [
+    // `tenant.deleted.v1`, keyed by the tenant.
+    { name: 'tenant-deleted', partitions: 3, retentionMs: usualRetentionMs },
+  ],
+});

@@ -1,0 +1,16 @@
+import { declareUnit } from '@parley/chassis/declaration';
+import { usualRetentionMs } from '@parley/chassis/events/topics';
+import { readSessionConfig } from './config.ts';
+import { sessionSchema } from './session-schema.ts';
+
+/** What session is to those who run it. */
+export const sessionDeclaration = declareUnit({
+  name: 'session',
+  serves: ['rpc', 'graph'],
+  readConfig: readSessionConfig,
+  schema: sessionSchema,
+  publishes: [
+    // `session.ended.v1`, keyed by the session.
+    { name: 'session-ended', partitions: 12, retentionMs: usualRetentionMs },
+  ],
+});
