@@ -29,6 +29,7 @@ import { httpApp } from './http/app.ts';
 import { boundConnections } from './http/connections.ts';
 import { refuseUnreadable } from './http/raw-refusals.ts';
 import { requestIdFrom } from './http/request-id.ts';
+import { requestTurns } from './http/request-turns.ts';
 import { type Arrival, clientAddress, trustedProxy } from './limits/client-address.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
@@ -90,6 +91,12 @@ export function publicServer(options: PublicServerOptions): Part {
     'parley_replayed_events_waiting',
     'Replays of which the next event waits for its turn among those of all sockets',
     () => replays.waiting,
+  );
+  const turns = requestTurns();
+  metrics.gauge(
+    'parley_requests_waiting',
+    'HTTP requests that wait for their turn to be worked on',
+    () => turns.waiting,
   );
   const closers: (() => Promise<unknown>)[] = [];
 
@@ -154,7 +161,7 @@ export function publicServer(options: PublicServerOptions): Part {
         headersTimeout: Math.min(10_000, config.requestTimeoutMs),
         connectionsCheckingInterval: Math.min(5_000, config.requestTimeoutMs),
       },
-      httpApp({ config, apollo, rules, accessTokens: tokens, documents, clientIp, log }),
+      httpApp({ config, apollo, rules, accessTokens: tokens, documents, clientIp, turns, log }),
     );
     refuseUnreadable(http);
     boundConnections(http, config, trustedProxy(config.trustedProxies));

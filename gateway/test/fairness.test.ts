@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { type ClientRequest, request, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import type { GraphContext } from '@parley/chassis/graph/subgraph';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
@@ -218,4 +220,55 @@ test("questions about a client's credentials wait for each other and for nobody 
   gate.open();
   await Promise.all(guesses);
   t.deepEqual(codes.slice(4), Array(5).fill('UNAUTHENTICATED'));
+});
+
+/** Connections that send requests as text, and count the answers. */
+async function rawRequests(t: ExecutionContext) {
+  const { url, addresses } = await gatewayMesh(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  async function connection() {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    t.teardown(() => socket.destroy());
+    await once(socket, 'connect');
+    let text = '';
+    socket.setEncoding('utf8').on('data', (piece) => {
+      text += piece;
+    });
+    return { socket, answers: () => text.split('HTTP/1.1 200 OK').length - 1 };
+  }
+  const body = '{"query":"{ __typename }"}';
+  const post = (address: string) =>
+    `POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nx-app-platform: customer\r\n` +
+    `x-forwarded-for: ${address}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  async function waiting() {
+    const text = await (await fetch(`${addresses.of('gateway', 'ops')}/metrics`)).text();
+    return Number(/^parley_requests_waiting\S* (\d+)$/mu.exec(text)?.[1]);
+  }
+  const stranger = await connection();
+  stranger.socket.write(post('10.0.0.2'));
+  await eventually('the first request, which is slow, is answered', () => stranger.answers() === 1);
+  return { connection, post, stranger, waiting };
+}
+
+test("however many requests a client sends at once, a stranger's is worked on after a few of them", async (t) => {
+  const { connection, post, stranger } = await rawRequests(t);
+  const greedy = await connection();
+  greedy.socket.write(post('10.0.0.1').repeat(400));
+  stranger.socket.write(post('10.0.0.2'));
+  await eventually('the stranger is answered', () => stranger.answers() === 2);
+  t.true(greedy.answers() < 150, `${greedy.answers()}`);
+  await eventually('all are answered', () => greedy.answers() === 400);
+});
+
+test('so it is where the last byte of all these requests comes at once', async (t) => {
+  const { connection, post, stranger, waiting } = await rawRequests(t);
+  const greedy = await Promise.all(Array.from({ length: 150 }, connection));
+  const answers = () => greedy.reduce((sum, each) => sum + each.answers(), 0);
+  for (const { socket } of greedy) socket.write(post('10.0.0.1').slice(0, -1));
+  stranger.socket.write(post('10.0.0.2'));
+  await eventually('the rest of all is awaited', async () => stranger.answers() === 2 && (await waiting()) === 0);
+  for (const { socket } of greedy) socket.write('}');
+  stranger.socket.write(post('10.0.0.2'));
+  await eventually('the stranger is answered', () => stranger.answers() === 3);
+  t.true(answers() < 100, `${answers()}`);
+  await eventually('all are answered', () => answers() === 150);
 });

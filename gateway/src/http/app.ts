@@ -1,9 +1,10 @@
+import type { RequestListener } from 'node:http';
 import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
 import { clientNetwork } from '@parley/chassis/client-network';
 import type { Logger } from '@parley/chassis/log';
 import cors from 'cors';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { GatewayConfig } from '../config.ts';
 import type { AccessTokens } from '../credentials/access-tokens.ts';
@@ -14,10 +15,11 @@ import type { GatewayContext } from '../graph/gateway-context.ts';
 import type { Arrival } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
 import { clientPresence } from './client-presence.ts';
-import { boundRequests } from './connections.ts';
+import { requestEntry } from './connections.ts';
 import { explorer } from './explorer.ts';
 import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { type RequestFacts, requestLog } from './request-log.ts';
+import type { RequestTurns } from './request-turns.ts';
 import { unreadAnswers } from './unread-answers.ts';
 
 export interface HttpAppOptions {
@@ -27,12 +29,15 @@ export interface HttpAppOptions {
   accessTokens: AccessTokens;
   documents: Pick<Documents, 'read'>;
   clientIp: (request: Arrival) => string;
+  turns: RequestTurns;
   log: Logger;
 }
 
 /** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
-export function httpApp(options: HttpAppOptions): Express {
-  const { config, apollo, rules, accessTokens, documents, clientIp, log } = options;
+export function httpApp(options: HttpAppOptions): RequestListener {
+  const { config, apollo, rules, accessTokens, documents, clientIp, turns, log } = options;
+  const clientOf = (request: Arrival) => clientNetwork(clientIp(request));
+  const entry = requestEntry(config, clientOf, turns);
   const app = express().disable('x-powered-by').disable('etag');
   app.use(requestLog(log)); // first, so that whatever is answered has an id
   app.use(helmet());
@@ -40,8 +45,7 @@ export function httpApp(options: HttpAppOptions): Express {
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
   );
   app.use(hostNamed());
-  const clientOf = (request: Arrival) => clientNetwork(clientIp(request));
-  app.use(boundRequests(config, clientOf), unreadAnswers(config, clientOf));
+  app.use(entry.refuseTooMany, unreadAnswers(config, clientOf));
 
   app.get('/.well-known/jwks.json', async (_request, response) => {
     const jwks = await accessTokens.jwks();
@@ -53,7 +57,9 @@ export function httpApp(options: HttpAppOptions): Express {
   app.all(
     '/graphql',
     postOnly(),
-    bodies.read,
+    bodies.receive,
+    entry.goOn,
+    bodies.parse,
     oneOperation(),
     readDocument(documents, config.maxBodyBytes),
     expressMiddleware(apollo, {
@@ -71,7 +77,7 @@ export function httpApp(options: HttpAppOptions): Express {
   );
   app.use((_request, response) => refuse(response, 404, 'There is nothing here; GraphQL is at /graphql', 'NOT_FOUND'));
   app.use(failedRequests(log));
-  return app;
+  return (request, response) => entry.enter(request, response, () => app(request, response));
 }
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];

@@ -26,9 +26,13 @@ const shortPart = 1 / 2;
 /** About what a piece of a body takes in memory beside its bytes: who sends them one by one fills it with little. */
 const pieceBytes = 128;
 
+const decoder = new TextDecoder(); // leaves out a byte order mark
+
 export interface Bodies {
-  /** Reads a request's body as JSON into `request.body`, or refuses it. */
-  read: RequestHandler[];
+  /** Receives a request's body, or refuses it. */
+  receive: RequestHandler[];
+  /** Parses what was received into `request.body`, or refuses it. */
+  parse: RequestHandler;
   /** Bytes of a body that was read. */
   bytesOf(request: IncomingMessage): number;
 }
@@ -89,23 +93,29 @@ export function requestBodies(
     next();
   };
 
-  const json = express.json({
-    limit: maxLongBodyBytes,
-    strict: false,
-    inflate: false,
-    verify(request, _response, body) {
-      sizes.set(request, body.length);
-      if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name))) throw new BodyTooLong();
-      // Decoding would put U+FFFD for what is no UTF-8, and something else would be stored than was sent.
-      if (!isUtf8(body)) throw new NoJson();
-      if (body.length > unlookedAtBytes && holdsMoreValues(body, maxValues)) throw new NoJson();
-    },
-  });
+  const collect = express.raw({ type: () => true, limit: maxLongBodyBytes, inflate: false });
 
-  return { read: [admit, json], bytesOf: (request) => sizes.get(request) ?? 0 };
+  const parse: RequestHandler = (request, _response, next) => {
+    const { body }: { body?: unknown } = request;
+    if (!Buffer.isBuffer(body)) return next(); // there is none
+    sizes.set(request, body.length);
+    if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name)))
+      return next(new BodyTooLong());
+    // Decoding would put U+FFFD for what is no UTF-8, and something else would be stored than was sent.
+    if (!isUtf8(body)) return next(new NoJson());
+    if (body.length > unlookedAtBytes && holdsMoreValues(body, maxValues)) return next(new NoJson());
+    try {
+      request.body = body.length === 0 ? {} : JSON.parse(decoder.decode(body));
+    } catch {
+      return next(new NoJson());
+    }
+    next();
+  };
+
+  return { receive: [admit, collect], parse, bytesOf: (request) => sizes.get(request) ?? 0 };
 }
 
-/** What body-parser hands on of an error thrown while it looks at a body: status and type. */
+/** The status and type that body-parser gives its own errors. */
 class BodyTooLong extends Error {
   readonly status = 413;
   readonly type = 'entity.too.large';

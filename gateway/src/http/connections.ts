@@ -1,9 +1,11 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientNetwork } from '@parley/chassis/client-network';
 import type { RequestHandler } from 'express';
 import { clientCounts } from '../limits/client-counts.ts';
+import { clientPresence } from './client-presence.ts';
 import { refuse } from './http-rules.ts';
+import type { RequestTurn, RequestTurns } from './request-turns.ts';
 
 export interface ConnectionLimits {
   /** Connections of all clients, sockets included. */
@@ -39,20 +41,51 @@ export function boundConnections(
   });
 }
 
-/** Refuses who has too many requests under way, over however many connections they came. */
-export function boundRequests(
+export interface RequestEntry {
+  /** Lets a request in to `handle` when its turn has come. */
+  enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
+  /** Refuses one of a client who has too many under way, over however many connections they came: it was let in at once. */
+  refuseTooMany: RequestHandler;
+  /** Goes on in a turn of its own where the one in which it was let in is over, because its body was still on the way. */
+  goOn: RequestHandler;
+}
+
+/** How requests come in: each client's in turn, and so many at once of each. Those that wait for their turn are under way. */
+export function requestEntry(
   { maxConnectionsPerClient }: Pick<ConnectionLimits, 'maxConnectionsPerClient'>,
   clientOf: (request: IncomingMessage) => string,
-): RequestHandler {
+  turns: RequestTurns,
+): RequestEntry {
   const clients = clientCounts();
-  return (request, response, next) => {
-    const client = clientOf(request);
-    if (clients.of(client) >= maxConnectionsPerClient) {
+  const tooMany = new WeakSet<IncomingMessage>();
+
+  const turnOf = (request: IncomingMessage, response: ServerResponse): RequestTurn => ({
+    request,
+    client: clientOf(request),
+    gone() {
+      const gone = new AbortController();
+      clientPresence(response).whenGone(() => gone.abort());
+      return gone.signal;
+    },
+  });
+
+  return {
+    enter(request, response, handle) {
+      const turn = turnOf(request, response);
+      const { client } = turn;
+      if (clients.of(client) >= maxConnectionsPerClient) {
+        tooMany.add(request);
+        return handle();
+      }
+      clients.add(client, 1);
+      response.once('close', () => clients.add(client, -1));
+      void turns.take(turn, handle);
+    },
+    refuseTooMany(request, response, next) {
+      if (!tooMany.has(request)) return next();
       response.setHeader('connection', 'close'); // whatever else it sends
-      return refuse(response, 429, 'This address has too many requests under way', 'TOO_MANY_REQUESTS');
-    }
-    clients.add(client, 1);
-    response.once('close', () => clients.add(client, -1));
-    next();
+      refuse(response, 429, 'This address has too many requests under way', 'TOO_MANY_REQUESTS');
+    },
+    goOn: (request, response, next) => turns.take(turnOf(request, response), next),
   };
 }

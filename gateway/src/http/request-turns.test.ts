@@ -1,0 +1,108 @@
+import { setImmediate as round } from 'node:timers/promises';
+import test from 'ava';
+import { type RequestTurnsOptions, requestTurns } from './request-turns.ts';
+
+const never = new AbortController().signal;
+
+function setup(options?: RequestTurnsOptions) {
+  const turns = requestTurns(options);
+  const begun: string[] = [];
+  const begin = (client: string, name = client, gone = never) =>
+    void turns.take({ request: {}, client, gone: () => gone }, () => void begun.push(name));
+  /** How often the event loop goes round until so many have begun. */
+  async function roundsUntil(count: number): Promise<number> {
+    let rounds = 0;
+    for (; begun.length < count; rounds += 1) await round();
+    return rounds;
+  }
+  return { turns, begun, begin, roundsUntil };
+}
+
+test('a lone request begins at once', async (t) => {
+  const { turns, begun, begin } = setup();
+  for (const name of ['first', 'second', 'third']) {
+    begin('192.0.2.1', name);
+    t.is(begun.at(-1), name);
+    await round();
+  }
+  t.is(turns.waiting, 0);
+});
+
+test('clients take turns, however many requests one of them sends at once', async (t) => {
+  const { begun, begin, roundsUntil } = setup();
+  for (let n = 0; n < 600; n += 1) begin('a');
+  for (const client of ['b', 'c', 'b', 'c']) begin(client);
+  t.deepEqual(begun, ['a']);
+  await roundsUntil(604);
+  t.deepEqual(begun.slice(0, 10), ['a', 'a', 'b', 'c', 'a', 'b', 'c', 'a', 'a', 'a']);
+});
+
+test('the event loop goes round between requests that take their time, and short ones share a round', async (t) => {
+  for (const [sliceMs, fewest, most] of [
+    [0, 100, 103],
+    [60_000, 100 / 16, 10],
+  ] as const) {
+    const { begin, roundsUntil } = setup({ sliceMs });
+    for (let n = 0; n < 100; n += 1) begin('a');
+    const rounds = await roundsUntil(100);
+    t.true(rounds >= fewest - 1 && rounds <= most, `${rounds} rounds with ${sliceMs} ms`);
+  }
+});
+
+test('what comes while others wait takes its turn after one of each', async (t) => {
+  const { begun, begin, roundsUntil } = setup({ sliceMs: 0 });
+  for (let n = 0; n < 50; n += 1) begin('a');
+  await roundsUntil(5);
+  begin('b');
+  await roundsUntil(50);
+  t.true(begun.indexOf('b') <= 7, begun.join(' '));
+});
+
+test('what a request does before it waits for anything is over when the next one begins', async (t) => {
+  const turns = requestTurns({ sliceMs: 60_000 });
+  const seen: string[] = [];
+  const work = (name: string) => async () => {
+    seen.push(`${name} begins`);
+    for (let n = 0; n < 50; n += 1) await Promise.resolve();
+    await new Promise((resolve) => process.nextTick(resolve));
+    seen.push(`${name} waits`);
+  };
+  for (const client of ['a', 'b', 'c']) void turns.take({ request: {}, client, gone: () => never }, work(client));
+  while (seen.length < 6) await round();
+  t.deepEqual(seen, ['a begins', 'a waits', 'b begins', 'b waits', 'c begins', 'c waits']);
+});
+
+test('a request goes on in its own turn at once, and waits for another when that is over', async (t) => {
+  const turns = requestTurns({ sliceMs: 0 });
+  const seen: string[] = [];
+  const take = (client: string, request: object, name: string) =>
+    turns.take({ request, client, gone: () => never }, () => void seen.push(name));
+  const [first, second] = [{}, {}];
+  void take('a', first, 'first');
+  void take('b', second, 'second');
+  await Promise.resolve();
+  void take('a', first, 'first goes on');
+  t.deepEqual(seen, ['first', 'first goes on']);
+  while (seen.length < 3) await round();
+  void take('a', first, 'first goes on again');
+  t.deepEqual(seen, ['first', 'first goes on', 'second']);
+  while (seen.length < 4) await round();
+  t.is(turns.waiting, 0);
+});
+
+test('one that is left never begins, and keeps no other waiting', async (t) => {
+  const { turns, begun, begin, roundsUntil } = setup();
+  const leaving = new AbortController();
+  begin('a');
+  begin('a', 'left', leaving.signal);
+  begin('a', 'next');
+  t.is(turns.waiting, 2);
+  leaving.abort();
+  t.is(turns.waiting, 1);
+  begin('a', 'left before it came', leaving.signal);
+  begin('b');
+  await roundsUntil(3);
+  await round();
+  t.deepEqual(begun, ['a', 'next', 'b']);
+  t.is(turns.waiting, 0);
+});
