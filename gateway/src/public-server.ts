@@ -95,7 +95,7 @@ export function publicServer(options: PublicServerOptions): Part {
   const turns = requestTurns();
   metrics.gauge(
     'parley_requests_waiting',
-    'HTTP requests that wait for their turn to be worked on',
+    'HTTP requests and subscriptions that wait for their turn to be worked on',
     () => turns.waiting,
   );
   const closers: (() => Promise<unknown>)[] = [];
@@ -178,6 +178,7 @@ export function publicServer(options: PublicServerOptions): Part {
       throttle,
       open: held,
       replays,
+      turns,
       originOf: originOf(clientIp),
       log,
     });

@@ -89,6 +89,22 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
   t.deepEqual(begun(), [1, 20, 21]);
 });
 
+test("however many subscriptions a client asks for at once, a stranger's is read after a few of them", async (t) => {
+  const mesh = await gatewayMesh(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  const stranger = await rawSocket(t, mesh, '10.0.0.2');
+  const greedy = await Promise.all(Array.from({ length: 4 }, () => rawSocket(t, mesh, '10.0.0.1')));
+  const refused = () => greedy.reduce((sum, { messages }) => sum + messages.filter(isError).length, 0);
+  for (const [n, { socket }] of greedy.entries()) {
+    for (let id = 0; id < 50; id += 1) socket.send(subscribeMessage(String(id), `subscription A${n}B${id} { none }`));
+  }
+  stranger.socket.send(subscribeMessage('1', 'subscription { none }'));
+  await eventually('the stranger is answered', () => stranger.messages.some(isError));
+  t.true(refused() < 100, `${refused()}`);
+  await eventually('all are answered', () => refused() === 200);
+});
+
+const isError = ({ type }: { type: string }) => type === 'error';
+
 test('a subscription has begun when its service says so, though nothing has happened yet', async (t) => {
   const mesh = await gatewayMesh(t, { env: { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1' }, longestStartMs: 60_000 });
   const { socket } = await rawSocket(t, mesh);

@@ -8,6 +8,7 @@ import { buildSchema } from 'graphql';
 import { readGatewayConfig } from '../src/config.ts';
 import { createDocuments } from '../src/graph/documents.ts';
 import type { FieldRules } from '../src/graph/field-rules.ts';
+import { requestTurns } from '../src/http/request-turns.ts';
 import { createThrottle } from '../src/limits/throttle.ts';
 import { replayTurns } from '../src/socket/replay-turns.ts';
 import { socketServer } from '../src/socket/socket-server.ts';
@@ -46,6 +47,7 @@ async function throttledSockets(t: ExecutionContext) {
       stop: () => undefined,
     },
     replays: replayTurns(),
+    turns: requestTurns(),
     originOf: ({ url = '' }: IncomingMessage) => ({
       ip: new URL(url, 'http://x').searchParams.get('ip') ?? '',
       requestId: 'r',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { clientNetwork } from '@parley/chassis/client-network';
-import { DomainError, isDomainError } from '@parley/chassis/errors';
+import { DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
 import { formatGraphError, graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
@@ -14,6 +14,7 @@ import { presentedIn } from '../credentials/presented.ts';
 import type { Documents } from '../graph/documents.ts';
 import { rootFields } from '../graph/root-fields.ts';
 import { type RawRefusal, refuseRaw } from '../http/raw-refusals.ts';
+import type { RequestTurns } from '../http/request-turns.ts';
 import { clientCounts } from '../limits/client-counts.ts';
 import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
@@ -33,6 +34,8 @@ export interface SocketServerOptions {
   throttle: Throttle;
   open: OpenSockets;
   replays: ReplayTurns;
+  /** Those of HTTP requests: what a socket asks for has its turn among them. */
+  turns: Pick<RequestTurns, 'take'>;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
 }
@@ -45,6 +48,10 @@ export interface SocketServer {
 interface SocketState extends Record<PropertyKey, unknown> {
   held: OpenSocket;
   pace: ReplayPace;
+  /** Subscriptions of which nothing is known yet but their text. */
+  unread: number;
+  /** Aborts when the socket has closed. */
+  gone: AbortController;
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
@@ -58,7 +65,7 @@ export function asksForSocket({ method, headers }: IncomingMessage): boolean {
 
 /** Subscriptions over graphql-ws, on the path and port of HTTP. */
 export function socketServer(options: SocketServerOptions): SocketServer {
-  const { http, schema, config, documents, authenticate, throttle, open, replays, originOf, log } = options;
+  const { http, schema, config, documents, authenticate, throttle, open, replays, turns, originOf, log } = options;
   const ClientSocket = clientSocket(config.socket);
   const serverOptions: ServerOptions<typeof ClientSocket> & { closeTimeout: number } = {
     WebSocket: ClientSocket,
@@ -119,13 +126,14 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         const pace = replayPace(async () => {
           if (socket instanceof ClientSocket) await socket.drained();
         }, replays);
-        Object.assign(context.extra, { held, pace });
+        Object.assign(context.extra, { held, pace, unread: 0, gone: new AbortController() } satisfies SocketState);
         const admission = await open.admit(held);
         // The first close code counts. Clients come again after this one, as after a cut.
         if (admission === 'unknown') socket.close(1013, 'Try again later');
         return admission === 'admitted';
       },
       onClose({ extra }) {
+        extra.gone?.abort();
         if (extra.held) open.drop(extra.held);
       },
 
@@ -174,11 +182,13 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     variables: Record<string, unknown> | null | undefined,
   ): Promise<ExecutionArgs | GraphQLError[]> {
     const { maxSubscriptions } = config.socket;
-    if (Object.keys(context.subscriptions).length > maxSubscriptions) {
+    const { held, pace, unread = 0 } = context.extra;
+    // Those that were left before they were read are no subscriptions any more, and wait all the same.
+    if (Object.keys(context.subscriptions).length > maxSubscriptions || unread >= maxSubscriptions) {
       throw new DomainError('tooManyRequests', `A socket carries at most ${maxSubscriptions} subscriptions`);
     }
-    const { held, pace } = context.extra;
     if (!held || !pace) throw new Error('A socket subscribes that was never admitted');
+    if (!(await hasTurn(context.extra, held.origin.ip))) throw unavailable('The client is gone');
     const found = readSubscription(documents, query, operationName, variables);
     if (Array.isArray(found)) return found;
     const fields = rootFields(found.document, found.operation);
@@ -199,6 +209,21 @@ export function socketServer(options: SocketServerOptions): SocketServer {
       ...(operationName && { operationName }),
       ...(variables && { variableValues: variables }),
     };
+  }
+
+  /** Waits for the client's turn to be worked on; false where its socket closes before that. */
+  async function hasTurn(extra: SocketContext['extra'], ip: string): Promise<boolean> {
+    const { gone = new AbortController() } = extra;
+    let has = false;
+    extra.unread = (extra.unread ?? 0) + 1;
+    try {
+      await turns.take({ request: {}, client: clientNetwork(ip), gone: () => gone.signal }, () => {
+        has = true;
+      });
+    } finally {
+      extra.unread -= 1;
+    }
+    return has;
   }
 
   return {
