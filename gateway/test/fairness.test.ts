@@ -141,7 +141,12 @@ test('callers who are not signed in have one share together from wherever they c
       GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
       GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
     },
-    resolvers: { identity: { Mutation: { login: held }, Query: { getAuthProfile: held, myTenant: () => null } } },
+    resolvers: {
+      identity: {
+        Mutation: { login: held, refreshToken: () => ({ accessToken: 'renewed' }) },
+        Query: { getAuthProfile: held, myTenant: () => null },
+      },
+    },
   });
   const login = 'mutation { login(input: { email: "a@example.com", password: "p" }) { accessToken } }';
   const answers: GraphAnswer[] = [];
@@ -152,6 +157,8 @@ test('callers who are not signed in have one share together from wherever they c
     message: 'Too many requests of callers who are not signed in at once; try again in a moment',
     extensions: { code: 'TOO_MANY_REQUESTS' },
   });
+  const renewal = await ask('mutation { refreshToken(input: { refreshToken: "r" }) { accessToken } }');
+  t.deepEqual(renewal.data, { refreshToken: { accessToken: 'renewed' } }, 'what is no attempt to get in has its own');
 
   const token = await identity.signIn('s-2', { userId: 2, tenantId: undefined });
   const profiles = people.map((address) => send('{ getAuthProfile { id } }', { token, headers: from(address) }));

@@ -7,8 +7,16 @@ import type { Parties } from '@parley/chassis/fair-queue';
  */
 export type SubgraphParty = 'address' | 'tenant' | 'user' | 'anonymous';
 
-/** @param address of the client: an IPv4 address, or an IPv6 /64. */
-export function partiesOf({ kind, tenantId, userId }: Caller, address: string): Parties<SubgraphParty> {
-  if (kind === 'anonymous') return { address, anonymous: 'all' };
+/**
+ * @param address of the client: an IPv4 address, or an IPv6 /64.
+ * @param isAttempt it tries to get in, by a password or a code. Those have a share apart, so that whoever renews a sign-in, or
+ * asks for what is public, does not wait for their hashes.
+ */
+export function partiesOf(
+  { kind, tenantId, userId }: Caller,
+  address: string,
+  isAttempt: boolean,
+): Parties<SubgraphParty> {
+  if (kind === 'anonymous') return { address, anonymous: isAttempt ? 'attempts' : 'others' };
   return tenantId === null ? { address, user: userId } : { address, tenant: tenantId };
 }

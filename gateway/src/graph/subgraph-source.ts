@@ -70,7 +70,7 @@ export function subgraphSource({
     try {
       cut.signal.throwIfAborted();
       const { begun = false } = context;
-      const end = await queue.enter(partiesOf(caller, client), () => cut.signal, begun);
+      const end = await queue.enter(partiesOf(caller, client, isAttempt(request, caller)), () => cut.signal, begun);
       context.begun = true;
       try {
         return await call(request, context, caller, cut.signal);
@@ -86,6 +86,11 @@ export function subgraphSource({
       clearTimeout(timer);
       stay();
     }
+  }
+
+  /** What an attempt to get in is counted by must never be left uncounted: that tells it from what else is public. */
+  function isAttempt({ query }: Query, { kind }: Caller): boolean {
+    return kind === 'anonymous' && fieldsAsked(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
   }
 
   async function call(

@@ -27,6 +27,8 @@ export interface RendererLimits {
   heapMb: number;
   /** When a process that does not end a rendering in its time is killed, in ms after that time. */
   patienceMs: number;
+  /** How long it may take to start, in ms; then it is killed. Default 60 s. */
+  startWithinMs?: number;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface RendererProcess {
   end(): Promise<void>;
 }
 
-export function startRendererProcess({ heapMb, patienceMs }: RendererLimits): RendererProcess {
+export function startRendererProcess({ heapMb, patienceMs, startWithinMs = 60_000 }: RendererLimits): RendererProcess {
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(new URL('./renderer-main.ts', import.meta.url)), [], {
     // What the service was started with (a test runner's loaders, an inspector) does not concern it.
@@ -75,13 +77,16 @@ export function startRendererProcess({ heapMb, patienceMs }: RendererLimits): Re
   };
   const onEnd = (how: string, cause?: unknown): void => {
     ended = true;
+    clearTimeout(starting);
     ready.reject(ending ?? new Error(`The process that renders templates did not start: ${how}`, { cause }));
     waiting?.reject(ending ?? new TemplateProblem(how === 'SIGABRT' ? 'too much memory' : `ended by ${how}`));
     gone.resolve();
   };
   child.on('message', (message: RendererAnswer | 'ready') => {
-    if (message === 'ready') ready.resolve();
-    else if ('problem' in message) waiting?.reject(new TemplateProblem(message.problem));
+    if (message === 'ready') {
+      clearTimeout(starting);
+      ready.resolve();
+    } else if ('problem' in message) waiting?.reject(new TemplateProblem(message.problem));
     else waiting?.resolve(message);
   });
   child.on('error', (error) => {
@@ -89,6 +94,8 @@ export function startRendererProcess({ heapMb, patienceMs }: RendererLimits): Re
     else kill(error); // a channel that fails is of no more use
   });
   child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
+  const tooLate = () => kill(new Error(`The process that renders templates did not start within ${startWithinMs} ms`));
+  const starting = setTimeout(tooLate, startWithinMs).unref();
   keep(false);
 
   return {

@@ -131,6 +131,15 @@ test('a process that does not end by itself is killed', async (t) => {
   t.true(stuck.ended);
 });
 
+test('a process that does not start is killed, and whoever waits for it is told', async (t) => {
+  const stuck = startRendererProcess({ heapMb: 128, patienceMs: 60_000, startWithinMs: 50 });
+  t.teardown(() => stuck.end());
+  process.kill(stuck.pid ?? 0, 'SIGSTOP');
+  const task = { template: '', scope: {}, withinMs: 60_000, mostCharacters: 10 };
+  await t.throwsAsync(stuck.render(task), { message: /did not start within 50 ms/ });
+  t.true(stuck.ended);
+});
+
 const linuxTest = process.platform === 'linux' ? test : test.skip;
 
 linuxTest('what is being rendered ends soon after a service that was killed', async (t) => {
