@@ -90,7 +90,7 @@ export const gatewaySettings = {
       perTenant: setting(
         'GATEWAY_SUBGRAPH_CALLS_PER_TENANT',
         positiveInt.default(16),
-        'The same of one tenant, of a user in none, and of all who are not signed in together.',
+        'The same of one tenant, of a user in none, of all attempts to sign in together, and of all else that is public. A burst of one tenant is over sooner with more; others wait behind as many.',
       ),
       waitingPerClient: setting(
         'GATEWAY_SUBGRAPH_WAITING_PER_CLIENT',
