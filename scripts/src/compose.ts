@@ -1,8 +1,9 @@
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { units } from '@parley/local/units';
 import { composeSupergraph } from './compose/supergraph.ts';
 import { readOptions } from './read-options.ts';
 
-const usage = `Composes gateway/supergraph.graphql from services/*/src/schema.graphql.
+const usage = `Composes gateway/supergraph.graphql from the src/schema.graphql of each unit that serves a subgraph.
 
   scripts/compose [--check]
 
@@ -13,8 +14,10 @@ const { check } = readOptions(usage, { check: { type: 'boolean' } });
 
 const file = 'gateway/supergraph.graphql';
 
-const schemas = globSync('services/*/src/schema.graphql').toSorted();
-const subgraphs = schemas.map((path) => ({ name: path.split('/')[1] ?? path, sdl: readFileSync(path, 'utf8') }));
+const subgraphs = units
+  .filter(({ serves }) => serves.includes('graph'))
+  .map(({ name, folder }) => ({ name, sdl: readFileSync(`${folder}/src/schema.graphql`, 'utf8') }))
+  .toSorted((one, other) => one.name.localeCompare(other.name));
 
 try {
   const supergraph = composeSupergraph(subgraphs);

@@ -1,26 +1,15 @@
-import { readAgentConfig } from '@parley/agent/config';
 import { createModels, type ModelDescription } from '@parley/agent/models';
 import { type Environment, readAll, unknownSettings } from '@parley/chassis/config';
 import { createLogger } from '@parley/chassis/log';
-import { readEvaluationConfig } from '@parley/evaluation/config';
-import { readGatewayConfig } from '@parley/gateway/config';
-import { readIdentityConfig } from '@parley/identity/config';
-import { readSessionConfig } from '@parley/session/config';
+import { unitNames, units } from './units.ts';
 
 export type { ModelDescription } from '@parley/agent/models';
 
-/** The units of a mesh. */
-export const unitNames = ['identity', 'agent', 'session', 'evaluation', 'gateway'];
-
 /** What reads the settings of each unit, for `readAll`. */
-export function unitSettings(env: Environment) {
-  return {
-    identity: () => readIdentityConfig(env),
-    agent: () => readAgentConfig(env),
-    session: () => readSessionConfig(env),
-    evaluation: () => readEvaluationConfig(env),
-    gateway: () => readGatewayConfig(env),
-  };
+type Readers = { [Unit in (typeof units)[number] as Unit['name']]: () => ReturnType<Unit['readConfig']> };
+
+export function unitSettings(env: Environment): Readers {
+  return Object.fromEntries(units.map(({ name, readConfig }) => [name, () => readConfig(env)])) as Readers;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path';
-import { agent } from '@parley/agent';
 import { createModels } from '@parley/agent/models';
 import { createCallers } from '@parley/chassis/caller';
 import {
@@ -13,6 +12,7 @@ import {
 import { serviceDatabase } from '@parley/chassis/connect';
 import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
+import type { UnitConfig } from '@parley/chassis/declaration';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
 import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
 import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
@@ -24,17 +24,15 @@ import { s3ObjectStore } from '@parley/chassis/object-store/s3-object-store';
 import { redisEngines } from '@parley/chassis/redis/redis-engines';
 import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
 import { type Part, type Unit, unit } from '@parley/chassis/unit';
-import { evaluation } from '@parley/evaluation';
-import { gateway } from '@parley/gateway';
-import { identity } from '@parley/identity';
-import { session } from '@parley/session';
 import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
-import { unitNames, unitSettings } from './mesh-settings.ts';
+import { groupsOf, loadUnits } from './load-units.ts';
+import { unitSettings } from './mesh-settings.ts';
 import { schemas } from './schemas.ts';
 import { oneProcessSettings } from './settings.ts';
 import { localStorage } from './storage.ts';
 import { topics } from './topics.ts';
+import { unitNames } from './units.ts';
 
 export interface LocalMeshOptions {
   /** The data folder; `null` keeps everything in memory. */
@@ -55,6 +53,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     ...unitSettings(env),
     database: () => readDatabase(env),
   });
+  const services = await loadUnits();
   const log = createLogger('mesh');
   warnOfUnknownSettings(env, unitNames, log);
   let embedded: EmbeddedDatabase | undefined;
@@ -74,7 +73,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     kafkaBusOf(kafka, log) ??
     inProcessEventBus({
       deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
-      groups: { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] },
+      groups: groupsOf(services),
       log,
     });
   const storage = s3
@@ -132,14 +131,11 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         name: 'units',
         // Made only now: their databases need the embedded one's address.
         async start() {
-          // Consumers before producers, and the gateway last, so that whoever reaches it finds everything there.
-          units = unit('units', [
-            identity.unit(configs.identity, surroundings),
-            agent.unit(configs.agent, surroundings),
-            evaluation.unit(configs.evaluation, surroundings),
-            session.unit(configs.session, surroundings),
-            gateway.unit(configs.gateway, surroundings),
-          ]);
+          const configOf: Record<string, unknown> = configs;
+          units = unit(
+            'units',
+            services.map((service) => service.unit(configOf[service.name] as UnitConfig, surroundings)),
+          );
           await units.start();
         },
         stop: async () => units?.stop(),

@@ -1,8 +1,5 @@
-import { agentSchema } from '@parley/agent/schema';
 import type { SchemaDeclaration } from '@parley/chassis/database/types';
-import { evaluationSchema } from '@parley/evaluation/schema';
-import { identitySchema } from '@parley/identity/schema';
-import { sessionSchema } from '@parley/session/schema';
+import { units } from './units.ts';
 
 /** What every service keeps in a database, in the order in which units start. */
-export const schemas: SchemaDeclaration[] = [identitySchema, agentSchema, evaluationSchema, sessionSchema];
+export const schemas: SchemaDeclaration[] = units.flatMap(({ schema }) => schema ?? []);

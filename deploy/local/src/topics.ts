@@ -1,8 +1,5 @@
 import type { TopicDeclaration } from '@parley/chassis/events/topics';
-import { identityDeclaration } from '@parley/identity/declaration';
-import { sessionDeclaration } from '@parley/session/declaration';
+import { units } from './units.ts';
 
 /** What all services publish. */
-export const topics: TopicDeclaration[] = [identityDeclaration, sessionDeclaration].flatMap(
-  ({ publishes }) => publishes ?? [],
-);
+export const topics: TopicDeclaration[] = units.flatMap(({ publishes }) => publishes ?? []);

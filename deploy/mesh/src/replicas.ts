@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { units, waves } from '@parley/local/units';
 import { freePorts } from '@parley/servers/ports';
 import { root } from '@parley/servers/root';
 
@@ -14,33 +15,17 @@ export interface Replica {
 
 type Door = keyof Replica['ports'];
 
-/**
- * Units, how many of each, and where they listen beside the port for operators. They stop in this order, last first: who asks
- * others goes before them.
- */
-const plan: [unit: string, count: number, ...doors: Door[]][][] = [
-  [
-    ['identity', 1, 'rpc', 'graph'],
-    ['agent', 2, 'rpc', 'graph'],
-  ],
-  [
-    ['evaluation', 1, 'rpc'],
-    ['session', 2, 'rpc', 'graph'],
-  ],
-  [['gateway', 2, 'public']],
-];
-
 /** All processes of the mesh with a free port for each of their doors, in waves: those of a later one ask those before it. */
 export async function planReplicas(): Promise<Replica[][]> {
-  const ports = await freePorts(plan.flat().reduce((sum, [, count, ...doors]) => sum + count * (1 + doors.length), 0));
+  const ports = await freePorts(units.reduce((sum, { replicas, serves }) => sum + replicas * (1 + serves.length), 0));
   const next = () => ports.pop() ?? 0;
-  return plan.map((wave) =>
-    wave.flatMap(([unit, count, ...doors]) =>
-      Array.from({ length: count }, (_, index) => ({
-        name: `${unit}-${index + 1}`,
-        unit,
-        main: join(root, unit === 'gateway' ? unit : `services/${unit}`, 'src/main.ts'),
-        ports: { ops: next(), ...Object.fromEntries(doors.map((door) => [door, next()])) },
+  return waves.map((wave) =>
+    wave.flatMap(({ name, folder, replicas, serves }) =>
+      Array.from({ length: replicas }, (_, index) => ({
+        name: `${name}-${index + 1}`,
+        unit: name,
+        main: join(root, folder, 'src/main.ts'),
+        ports: { ops: next(), ...Object.fromEntries(serves.map((door) => [door, next()])) },
       })),
     ),
   );

@@ -1,9 +1,9 @@
+import { unitNames as units } from '@parley/local/units';
 import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
 import { stories } from '../src/stories.ts';
 
 const story = stories(test);
-const units = ['gateway', 'identity', 'agent', 'session', 'evaluation'];
 
 for (const unit of units) {
   story(`${unit} tells operators that it is alive and ready`, async (t, mesh) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, globSync, openSync, readSync, statSync } from 'node:fs';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
+import { unitNames } from '@parley/local/units';
 import test, { type ExecutionContext } from 'ava';
 import { newAccount, type Tokens } from '../src/client.ts';
 import {
@@ -235,7 +236,7 @@ story('what people say, and what lets them in, is in no log line, no span and no
 
 /** The metrics of every replica. */
 async function metricsOf({ addresses }: TestMesh): Promise<string> {
-  const urls = ['gateway', 'identity', 'agent', 'session', 'evaluation'].flatMap((unit) => addresses(unit, 'ops'));
+  const urls = unitNames.flatMap((unit) => addresses(unit, 'ops'));
   const texts = urls.map(async (url) => (await fetch(`${url}/metrics`)).text());
   return (await Promise.all(texts)).join('\n');
 }

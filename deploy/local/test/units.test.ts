@@ -1,0 +1,44 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { groupsOf, loadUnits, misfits } from '../src/load-units.ts';
+import { units } from '../src/units.ts';
+
+const root = join(import.meta.dirname, '../../..');
+/** Workspaces that have this file. */
+const workspacesWith = (file: string) =>
+  globSync(`{gateway,services/*}/src/${file}`, { cwd: root }).map((path) => path.slice(0, -`/src/${file}`.length));
+
+test('every workspace that can run as a process is in the list of units, with its schema and its subgraph', (t) => {
+  const folders = (listed: { folder: string }[]) => listed.map(({ folder }) => folder).toSorted();
+  t.deepEqual(folders([...units]), workspacesWith('main.ts').toSorted());
+  t.deepEqual(folders(units.filter(({ schema }) => schema)), workspacesWith('migrations').toSorted());
+  t.deepEqual(
+    folders(units.filter(({ serves }) => serves.includes('graph'))),
+    workspacesWith('schema.graphql').toSorted(),
+  );
+});
+
+test('the units fit together, and the groups of each topic are those that consume it', async (t) => {
+  const loaded = await loadUnits();
+  t.deepEqual(
+    loaded.map(({ name }) => name),
+    units.map(({ name }) => name),
+  );
+  t.deepEqual(groupsOf(loaded), { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] });
+});
+
+test('whatever a unit relies on and no other unit gives is named', (t) => {
+  const topic = { name: 'note-written', partitions: 2, retentionMs: 1_000 };
+  const notes = { name: 'notes', serves: ['rpc'], publishes: [topic], calls: [], consumes: [] } as const;
+  const reader = { name: 'reader', serves: ['graph'], calls: ['notes'], consumes: ['note-written'] } as const;
+  t.deepEqual(misfits([notes, reader]), []);
+  t.deepEqual(misfits([reader]), [
+    'reader consumes note-written, which no unit publishes',
+    'reader calls notes, which is no unit that serves rpc',
+  ]);
+  t.deepEqual(misfits([notes, { ...notes, name: 'copy', calls: ['reader'] }, reader]), [
+    'more than one unit publishes note-written',
+    'copy calls reader, which is no unit that serves rpc',
+  ]);
+});
