@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay, setImmediate as tick } from 'node:timers/promises';
 import type { Caller } from '@parley/chassis/caller';
 import { DomainError, invalid, notFound } from '@parley/chassis/errors';
+import { rpcClient } from '@parley/chassis/rpc/client';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate, type Gate } from '@parley/chassis/testing/gate';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
@@ -59,6 +60,34 @@ test('unavailable always passes on with its reason; a bug becomes internal witho
   const bug = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['internal'] }));
   t.like(bug, { kind: 'internal' });
   t.notRegex(bug?.message ?? '', /secret/);
+});
+
+test('a call that its proto marks as idempotent is made once more where its server is not available', async (t) => {
+  const asked: number[] = [];
+  const { evaluation, address, callers } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      asked.push(sessionId);
+      if (sessionId === 1 && asked.length > 1) return {};
+      throw sessionId === 3 ? notFound('Session', 3) : new DomainError('unavailable', 'is stopping');
+    },
+  });
+  t.deepEqual((await evaluation.getEvaluation({ sessionId: 1 }, { caller })).evaluation, undefined);
+  t.deepEqual(asked.splice(0), [1, 1]);
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'unavailable' });
+  t.deepEqual(asked.splice(0), [2, 2]);
+  await t.throwsAsync(evaluation.getEvaluation({ sessionId: 3 }, { caller }));
+  t.deepEqual(asked.splice(0), [3], 'an answer is an answer');
+
+  const { methods } = EvaluationServiceDefinition;
+  const unmarked = {
+    ...EvaluationServiceDefinition,
+    methods: { getEvaluation: { ...methods.getEvaluation, options: {} } },
+  };
+  const client = rpcClient({ definition: unmarked, unit: 'it', address: () => address, callers });
+  await client.start();
+  t.teardown(() => client.stop());
+  t.like(await t.throwsAsync(client.calls.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'unavailable' });
+  t.deepEqual(asked, [2], 'it may have done something');
 });
 
 test('a call that takes too long is unavailable, and its handler is told', async (t) => {

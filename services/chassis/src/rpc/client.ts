@@ -1,7 +1,8 @@
 import { type Client, type CompatServiceDefinition, createChannel, createClientFactory } from 'nice-grpc';
 import { deadlineMiddleware } from 'nice-grpc-client-middleware-deadline';
+import { type RetryOptions, retryMiddleware } from 'nice-grpc-client-middleware-retry';
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
-import { Metadata } from 'nice-grpc-common';
+import { Metadata, Status } from 'nice-grpc-common';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import { NotListeningYetError } from '../surroundings.ts';
@@ -45,6 +46,16 @@ export interface RpcClientPart<Definition extends CompatServiceDefinition> exten
 
 const defaultTimeoutMs = 5_000;
 
+/**
+ * For unary calls whose proto has an `idempotency_level`, within the time of the call: where a server is not reached, or cuts the call
+ * because it stops, another one may answer. Once only, so that an outage does not multiply the calls.
+ */
+const retries: RetryOptions = {
+  retryableStatuses: [Status.UNAVAILABLE, Status.CANCELLED],
+  retryMaxAttempts: 1,
+  retryBaseDelayMs: 50,
+};
+
 export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
@@ -86,6 +97,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       .use(errorDetailsClientMiddleware)
       .use(clientTracing)
       .use<{ caller: Caller }>(withCaller)
+      .use((call, options) => retryMiddleware(call, { ...retries, ...options }))
       .use(deadlineMiddleware)
       .use<{ timeoutMs: number }>(withDeadline)
       .use<PassOn>(clientErrors(unit))
