@@ -1,4 +1,5 @@
 import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller';
+import { units } from '@parley/local/units';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
@@ -37,9 +38,9 @@ async function credentials(meshKey: Uint8Array, unit: string) {
 
 story('no subgraph answers a call without a mesh credential of its own', async (t, mesh) => {
   const { addresses, meshKey } = withCredentials(mesh);
-  const doors = ['identity', 'agent', 'session'].flatMap((unit) =>
-    addresses(unit, 'graph').map((address) => ({ unit, address })),
-  );
+  const doors = units
+    .filter(({ serves }) => serves.includes('graph'))
+    .flatMap(({ name: unit }) => addresses(unit, 'graph').map((address) => ({ unit, address })));
   for (const { unit, address } of doors) {
     const ask = async (credential: string | undefined, query: string) => {
       const { status } = await fetch(address, {
@@ -74,6 +75,8 @@ story('no gRPC port answers a call without a mesh credential of its own', async 
     evaluation: (channel, metadata) =>
       createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }, { metadata }),
   };
+  const serving = units.filter(({ serves }) => serves.includes('rpc')).map(({ name }) => name);
+  t.deepEqual(Object.keys(calls).toSorted(), serving.toSorted());
   for (const [unit, call] of Object.entries(calls)) {
     for (const channel of addresses(unit, 'rpc').map(channelTo)) {
       const { right, wrong } = await credentials(meshKey, unit);

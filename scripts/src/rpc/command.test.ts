@@ -9,6 +9,7 @@ import { DomainError, invalid } from '@parley/chassis/errors';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
 import { type MeshContext, rpcServer } from '@parley/chassis/rpc/server';
+import { units } from '@parley/local/units';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
 import { rpcCommand, type Typed } from './command.ts';
@@ -85,7 +86,7 @@ const getTranscript = ['session', 'GetTranscript'];
 test('without arguments all methods of all units are listed with what their protos say', async (t) => {
   const { code, stdout } = await typed(t, []);
   t.is(code, 0);
-  for (const unit of ['agent', 'evaluation', 'identity', 'session']) t.regex(stdout, new RegExp(`^${unit} `, 'm'));
+  for (const { name, serves } of units) t.is(new RegExp(`^${name} `, 'm').test(stdout), serves.includes('rpc'), name);
   t.regex(stdout, /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All that was said/m);
   t.regex(stdout, /^session WatchSession\(WatchSessionRequest\): stream of WatchSessionResponse$/m);
 

@@ -131,15 +131,19 @@ export function service<
     const database = schema && around.database(schema);
     for (const { name: topic } of publishes) database?.registry.topics.add(topic);
 
-    const clients = Object.entries(calls).map(([called, client]) =>
+    const clients = Object.entries(calls).map(([called, client]): [string, RpcClientPart<CompatServiceDefinition>] => [
+      called,
       rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers }),
-    );
+    ]);
     const provided: Provided<Config, Calls> = {
       ...around,
       config,
       log,
       metrics,
-      calls: callsOf<Calls>(Object.keys(calls), clients),
+      calls: Object.fromEntries(clients.map(([called, client]) => [called, client.calls])) as Provided<
+        Config,
+        Calls
+      >['calls'],
       get database() {
         if (!database) throw new Error(`${name} declares no schema`);
         return database;
@@ -202,7 +206,7 @@ export function service<
     const self = unit(name, [
       ...(servers ? [ops] : []),
       ...(database ? [databasePart(database, around)] : []),
-      ...clients,
+      ...clients.map(([, client]) => client),
       ...(definition.parts?.(deps, provided) ?? []),
       ...stored,
       ...(servers ? serving : []),
@@ -241,14 +245,6 @@ function problemOf(
     return `onTenantEnd marks deleted tenants in the table ${tombstonesTable}: declare it as a tenant table (tombstonesMigration makes it)`;
   }
   return undefined;
-}
-
-function callsOf<Calls extends Called>(
-  names: string[],
-  clients: RpcClientPart<CompatServiceDefinition>[],
-): Provided<unknown, Calls>['calls'] {
-  const entries = clients.map(({ calls }, index) => [names[index] ?? '', calls] as const);
-  return Object.fromEntries(entries) as Provided<unknown, Calls>['calls'];
 }
 
 function fullNameOf(definition: CompatServiceDefinition): string {

@@ -9,7 +9,7 @@ import type { Lease } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
 import type { RunnerOptions } from './runner-types.ts';
 
-/** What tells a runner of a tenant's jobs from one of shared jobs. */
+/** What a runner does with its jobs. */
 export interface JobWork {
   handle(job: ClaimedJob, run: { signal: AbortSignal; lease: Lease; prepared: unknown }): Promise<void>;
   prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;

@@ -1,6 +1,6 @@
-import type { SharedDb, TenantDb, Transaction } from '../database/types.ts';
+import type { TenantDb, Transaction } from '../database/types.ts';
 import type { ClaimedJob } from './job-rows.ts';
-import type { Job, JobRun, TenantJob } from './job-types.ts';
+import type { JobRun, TenantJob } from './job-types.ts';
 import { runnerOf } from './runner-core.ts';
 import type { JobRunner, RunnerOptions } from './runner-types.ts';
 
@@ -29,12 +29,6 @@ export interface JobRunnerOptions<Data, Prepared = undefined, Asked = undefined>
   onExhausted?: ((db: TenantDb, job: TenantJob<Data>, error: unknown, asked: Asked) => Promise<void>) | undefined;
 }
 
-/** The same for jobs that need not belong to a tenant: all transactions are shared ones. */
-export interface SharedJobRunnerOptions<Data> extends RunnerOptions {
-  handler(run: JobRun<Data>): Promise<void>;
-  onExhausted?: ((db: SharedDb, job: Job<Data>, error: unknown) => Promise<void>) | undefined;
-}
-
 export function jobRunner<Data, Prepared = undefined, Asked = undefined>(
   options: JobRunnerOptions<Data, Prepared, Asked>,
 ): JobRunner {
@@ -58,22 +52,6 @@ export function jobRunner<Data, Prepared = undefined, Asked = undefined>(
         if (await end(db)) await onExhausted?.(db, typed(job), error, asked);
       });
     },
-  });
-}
-
-export function sharedJobRunner<Data>(options: SharedJobRunnerOptions<Data>): JobRunner {
-  const { database, handler, onExhausted } = options;
-  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): Job<Data> => {
-    return { id, kind, key, tenantId, data: data as Data, attempt };
-  };
-  return runnerOf(options, {
-    handle: (job, { signal, lease }) => handler({ ...typed(job), signal, lease, prepared: undefined }),
-    prepare: async () => undefined,
-    keepsFailed: onExhausted === undefined,
-    exhaust: (job, error, end) =>
-      database.transactShared(async (db) => {
-        if (await end(db)) await onExhausted?.(db, typed(job), error);
-      }),
   });
 }
 

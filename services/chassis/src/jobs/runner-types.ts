@@ -4,7 +4,7 @@ import type { Part } from '../unit.ts';
 import type { JobClaimer } from './job-claimer.ts';
 import type { JobNotifier } from './job-types.ts';
 
-/** What runners of a tenant's jobs and of shared jobs take alike. */
+/** How jobs of one kind are run. */
 export interface RunnerOptions {
   database: Database;
   kind: string;
