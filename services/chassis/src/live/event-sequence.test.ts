@@ -17,7 +17,7 @@ const nothing: ObsoleteFilter<Event, unknown> = {
 /** What a reader is shown of these items, where the database holds these events, given two a page. */
 async function shown(
   items: LogItem<Event, string>[],
-  { stored = [] as string[], start = '0-0', lastingId = '0-0', filter = nothing as ObsoleteFilter<Event, string> } = {},
+  { stored = [] as string[], start = '0-0', lastingId = '0-0', filter = nothing } = {},
 ) {
   const number = (id: string) => Number(id.split('-')[0]);
   let asked = 0;
