@@ -7,13 +7,14 @@ import { httpDrain } from '@parley/chassis/http-drain';
 import { onAnnouncement } from '@parley/chassis/key-value/announcements';
 import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/chassis/rpc/client';
 import { createSessionTokens } from '@parley/chassis/session-token';
 import type { Surroundings } from '@parley/chassis/surroundings';
 import type { Part } from '@parley/chassis/unit';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
@@ -34,10 +35,11 @@ import { type Arrival, clientAddress, trustedProxy } from './limits/client-addre
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
 import { replayTurns } from './socket/replay-turns.ts';
-import { sessionEvents } from './socket/session-events.ts';
 import { asksForSocket, socketServer } from './socket/socket-server.ts';
+import { streamedField } from './socket/streamed-field.ts';
+import { subscriptionOwners } from './socket/subscription-owners.ts';
 import { subscriptionStarts } from './socket/subscription-starts.ts';
-import { attachSubscriptions } from './socket/subscriptions.ts';
+import { attachSubscriptions, type SubscriptionSource } from './socket/subscriptions.ts';
 
 /** What a new socket has asked at once, at most: about a session, its tenant and an API key. */
 const questionsPerSocket = 3;
@@ -101,8 +103,9 @@ export function publicServer(options: PublicServerOptions): Part {
   const closers: (() => Promise<unknown>)[] = [];
 
   async function open(): Promise<void> {
+    const sdl = await readSdl();
     const made = await createSupergraph({
-      sdl: await readSdl(),
+      sdl,
       callers,
       addresses,
       subgraphTimeoutMs,
@@ -150,7 +153,7 @@ export function publicServer(options: PublicServerOptions): Part {
     });
     await apollo.start();
     closers.push(() => apollo.stop());
-    attachSubscriptions(made.apiSchema(), { sessionEvents: sessionEvents(session, starts) });
+    attachSubscriptions(made.apiSchema(), await subscriptionSources(sdl));
 
     const http = createServer(
       {
@@ -197,6 +200,24 @@ export function publicServer(options: PublicServerOptions): Part {
     });
     const { port } = http.address() as AddressInfo;
     addresses.announce('gateway', 'public', `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  }
+
+  /** Each field of Subscription by the stream of the unit that owns it. */
+  async function subscriptionSources(sdl: string): Promise<Record<string, SubscriptionSource>> {
+    const owners = subscriptionOwners(sdl);
+    const clients = new Map<string, RpcClientPart<SubscriptionServiceDefinition>>();
+    for (const unit of new Set(owners.values())) {
+      const address = () => addresses.of(unit, 'rpc');
+      const client = rpcClient({ definition: SubscriptionServiceDefinition, unit, address, callers });
+      await client.start();
+      closers.push(() => client.stop());
+      clients.set(unit, client);
+    }
+    const sources = [...owners].flatMap(([field, unit]) => {
+      const client = clients.get(unit);
+      return client ? [[field, streamedField(field, () => client.calls, starts)] as const] : [];
+    });
+    return Object.fromEntries(sources);
   }
 
   async function close(): Promise<void> {

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { createGate } from '@parley/chassis/testing/gate';
-import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import type { FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket } from 'ws';
 import { type GatewayMesh, gatewayMesh } from './support/gateway-mesh.ts';
+import { finishedEvent } from './support/session-script.ts';
 import { openSocket, sessionEventsQuery } from './support/socket.ts';
 
 const platform = { 'x-app-platform': 'customer' };
@@ -41,13 +42,9 @@ async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, ad
 /** Whoever is busy sending, or does not read, may be cut before the reason has reached them. */
 const closeOrCut = (code: number) => [code, 1006];
 
-function chunk(i: number, text: string): SessionEvent {
-  return {
-    eventId: `1-${i}`,
-    sessionId: 1,
-    occurredAt: new Date(),
-    kind: { $case: 'aiResponseChunk', value: { clientTurnId: undefined, turnIndex: 1, attempt: 1, text } },
-  };
+function chunk(i: number, text: string): FollowResponse {
+  const fields = { sessionId: 1, turnIndex: 1, attempt: 1, text };
+  return finishedEvent('AiResponseChunkEvent', { eventId: `1-${i}`, occurredAt: new Date(), ...fields });
 }
 
 test("a client's subscriptions begin in turn, past those of nobody else; one too many is refused, and who leaves waits no more", async (t) => {
@@ -75,8 +72,8 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
   await eventually('it waits no more', async () => (await waiting()) === 9);
   greedy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // what was begun for it goes on
   subscribe(await rawSocket(t, mesh, '10.0.0.2'), '20');
-  await eventually("a stranger's begins", () => begun().includes(20));
-  t.deepEqual(begun(), [1, 20]);
+  await eventually("a stranger's begins", () => begun().includes('20'));
+  t.deepEqual(begun(), ['1', '20']);
 
   const other = await rawSocket(t, mesh, '10.0.0.1');
   subscribe(other, '21');
@@ -85,8 +82,8 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
   greedy.socket.close();
   await eventually('with their socket the others go', async () => (await waiting()) === 1);
   gate.open();
-  await eventually('the next begins', () => begun().includes(21));
-  t.deepEqual(begun(), [1, 20, 21]);
+  await eventually('the next begins', () => begun().includes('21'));
+  t.deepEqual(begun(), ['1', '20', '21']);
 });
 
 test("however many subscriptions a client asks for at once, a stranger's is read after a few of them", async (t) => {

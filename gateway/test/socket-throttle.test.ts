@@ -25,11 +25,11 @@ async function throttledSockets(t: ExecutionContext) {
   const log = createLogger('test');
   const config = readGatewayConfig({ AVATAR_TOKEN_KEYS: `t1:${Buffer.alloc(32).toString('base64')}` });
   const schema = buildSchema('type Query { a: Int } type Subscription { news: Int weather: Int }');
-  const one = async function* (name: string) {
-    yield { [name]: 1 };
+  const one = async function* () {
+    yield { eventId: '1-0', occurredAtMs: undefined, payload: {} };
   };
-  // A payload is an object of its field's type; for these it is the number itself.
-  attachSubscriptions(schema, { news: () => one('news'), weather: () => one('weather') });
+  // A payload is an object of its field's type; for these it is a number.
+  attachSubscriptions(schema, { news: one, weather: one });
   for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) field.resolve = () => 1;
   const throttle = createThrottle({ rules, keyValue: memoryKeyValue(), onDegraded: () => undefined, log });
   const http = createServer();

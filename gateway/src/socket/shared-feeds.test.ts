@@ -186,7 +186,7 @@ test('a stream that stalls behind what another has shown is given up, and one th
   await has(t, ada, 1);
   ben.source.give(item(2), item(3));
   await eventually('both are told', () => ada.ended && ben.ended);
-  const message = 'The events of this session stalled; subscribe again with the last event id';
+  const message = 'These events stalled; subscribe again with the last event id';
   for (const { ended } of [ada, ben]) t.like(ended, { kind: 'unavailable', message });
   t.deepEqual(ben.got, ids(2), 'what it had been handed before');
   await eventually('the stream is left', () => !ada.source.isOpen);

@@ -108,7 +108,7 @@ export function sharedFeeds<Item extends FeedItem>({
       feed.deadline = undefined;
       if (!isBehind()) return;
       end(key, feed, {
-        error: unavailable('The events of this session stalled; subscribe again with the last event id'),
+        error: unavailable('These events stalled; subscribe again with the last event id'),
       });
       feed.leave();
     }, maxLagMs).unref();

@@ -4,13 +4,13 @@ import test from 'ava';
 import { buildSchema } from 'graphql';
 import { replayPace } from './replay-pace.ts';
 import { replayTurns } from './replay-turns.ts';
-import { attachSubscriptions, type SubscriptionContext, type SubscriptionPayload } from './subscriptions.ts';
+import { attachSubscriptions, type SubscriptionContext, type SubscriptionEvent } from './subscriptions.ts';
 
 const caller: Caller = { kind: 'user', tenantId: 1, ip: '192.0.2.1', requestId: 'r-1' };
 
 /** A subscription to these events. */
-function subscribeTo(payloads: SubscriptionPayload[], { pace, signal }: Pick<SubscriptionContext, 'pace' | 'signal'>) {
-  const schema = buildSchema('type Query { a: Int } type News { occurredAt: String } type Subscription { news: News }');
+function subscribeTo(payloads: SubscriptionEvent[], { pace, signal }: Pick<SubscriptionContext, 'pace' | 'signal'>) {
+  const schema = buildSchema('type Query { a: Int } type News { title: String } type Subscription { news: News }');
   attachSubscriptions(schema, {
     async *news() {
       yield* payloads;
@@ -22,11 +22,12 @@ function subscribeTo(payloads: SubscriptionPayload[], { pace, signal }: Pick<Sub
 }
 
 const never = new AbortController().signal;
-const old = (count: number) => Array.from({ length: count }, () => ({ occurredAt: new Date(0).toISOString() }));
-const live = (count: number) => Array.from({ length: count }, () => ({ occurredAt: new Date().toISOString() }));
+const at = (occurredAtMs: number) => ({ eventId: '1-0', occurredAtMs, payload: { title: 'a' } });
+const old = (count: number) => Array.from({ length: count }, () => at(0));
+const live = (count: number) => Array.from({ length: count }, () => at(Date.now()));
 
 /** How often the event loop goes round while these are read. */
-async function roundsOf(payloads: SubscriptionPayload[]): Promise<number> {
+async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
   const pace = replayPace(async () => undefined, replayTurns(0));
   const reading = { isDone: false };
   const read = async () => {

@@ -1,13 +1,17 @@
 import { isAbortError } from '@parley/chassis/abort';
 import type { Caller } from '@parley/chassis/caller';
+import type { EventId } from '@parley/chassis/event-log/event-id';
 import type { GraphQLSchema } from 'graphql';
 import type { ReplayPace } from './replay-pace.ts';
 
-/** An event: a plain object in the shape of its field's type. Nobody changes it; it may be that of many readers. */
-export interface SubscriptionPayload {
-  /** When it happened, RFC 3339. */
-  occurredAt?: string | undefined;
-  [field: string]: unknown;
+/** An event of a Subscription field. */
+export interface SubscriptionEvent {
+  /** Grows within what one reader follows. */
+  eventId: EventId;
+  /** When it happened, in ms since 1970; undefined for one that has no time. */
+  occurredAtMs: number | undefined;
+  /** A plain object in the shape of the field's type. Nobody changes it; it may be that of many readers. */
+  payload: object;
 }
 
 /** The events of one Subscription field. */
@@ -15,7 +19,7 @@ export type SubscriptionSource = (
   args: Record<string, unknown>,
   caller: Caller,
   signal: AbortSignal,
-) => AsyncIterable<SubscriptionPayload>;
+) => AsyncIterable<SubscriptionEvent>;
 
 /** What a subscription finds in its context. */
 export interface SubscriptionContext {
@@ -42,24 +46,24 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
     const field = fields[name];
     const source = sources[name];
     if (!field || !source) throw new Error(`Subscription.${name} has no ${field ? 'source' : 'field'}`);
-    const roots = new WeakMap<SubscriptionPayload, object>();
+    const roots = new WeakMap<SubscriptionEvent, object>();
     // The same for all who are handed the same: what was executed of it is found by it.
-    const rootOf = (payload: SubscriptionPayload) => {
-      const known = roots.get(payload);
+    const rootOf = (event: SubscriptionEvent) => {
+      const known = roots.get(event);
       if (known) return known;
-      const root = { [name]: payload };
-      roots.set(payload, root);
+      const root = { [name]: event.payload };
+      roots.set(event, root);
       return root;
     };
     field.subscribe = async function* (_root, args: Record<string, unknown>, context: SubscriptionContext) {
       const { caller, signal, pace } = context;
       let hasCaughtUp = false;
       try {
-        for await (const payload of source(args, caller, signal)) {
-          hasCaughtUp ||= isLive(payload);
+        for await (const event of source(args, caller, signal)) {
+          hasCaughtUp ||= isLive(event);
           const end = hasCaughtUp ? undefined : await pace.turn(caller, signal);
           try {
-            yield rootOf(payload);
+            yield rootOf(event);
           } finally {
             end?.(); // it has been sent, or never will be
           }
@@ -72,6 +76,6 @@ export function attachSubscriptions(schema: GraphQLSchema, sources: Record<strin
 }
 
 /** Whether an event comes as it happens; an older one was kept for its subscriber. */
-export function isLive({ occurredAt }: SubscriptionPayload): boolean {
-  return occurredAt === undefined || Date.now() - Date.parse(occurredAt) < liveMs;
+export function isLive({ occurredAtMs }: SubscriptionEvent): boolean {
+  return occurredAtMs === undefined || Date.now() - occurredAtMs < liveMs;
 }

@@ -9,7 +9,7 @@ import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createMetrics } from '@parley/chassis/metrics';
-import { rpcServer } from '@parley/chassis/rpc/server';
+import { type RpcServerOptions, rpcServer } from '@parley/chassis/rpc/server';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
 import { createAddresses } from '@parley/chassis/surroundings';
 import { testSurroundings } from '@parley/chassis/testing/service-harness';
@@ -17,6 +17,7 @@ import type { Part } from '@parley/chassis/unit';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
 import { readGatewayConfig } from '../../src/config.ts';
@@ -38,7 +39,7 @@ export interface GatewayMeshOptions {
   graphUrls?: Partial<Record<SubgraphName, string>>;
   /** Asked before each subscription to announcements; what it throws is what comes of it. */
   onSubscribe?: () => void;
-  /** A session service of the version before, which knows no `FollowSession`. */
+  /** A session service of the version before, which hands gateways no subscriptions. */
   oldSession?: boolean;
   /** An operation that also carries `@longBody`, beside those that do by the schema. */
   longOperation?: string;
@@ -123,6 +124,10 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       onListening: (url) => addresses.announce(name, 'graph', options.graphUrls?.[name] ?? url),
     });
   }
+  const addSession: RpcServerOptions['services'] = (server) => {
+    server.add(SessionServiceDefinition, session.rpc);
+    if (!options.oldSession) server.add(SubscriptionServiceDefinition, session.subscriptions);
+  };
   function rpcOf(name: 'identity' | 'session', port = 0): Part {
     return rpcServer({
       unit: name,
@@ -132,9 +137,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       metrics: createMetrics(name),
       drainTimeoutMs: 1_000,
       services: (server) =>
-        name === 'identity'
-          ? server.add(IdentityServiceDefinition, identity.rpc)
-          : server.add(options.oldSession ? oldSessionService : SessionServiceDefinition, session.rpc),
+        name === 'identity' ? server.add(IdentityServiceDefinition, identity.rpc) : addSession(server),
       onListening: (address) => addresses.announce(name, 'rpc', address),
     });
   }
@@ -223,9 +226,6 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     announce: (whose: CredentialsChanged['whose']) => announcer(keyValue, credentialsChanged, log)({ whose }),
   };
 }
-
-const { followSession: _, ...oldMethods } = SessionServiceDefinition.methods;
-const oldSessionService = { ...SessionServiceDefinition, methods: oldMethods };
 
 function portOf(address: string): number {
   return Number(/:(\d+)\/?$/.exec(address)?.[1]);

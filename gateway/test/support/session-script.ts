@@ -1,35 +1,47 @@
 import type { Caller } from '@parley/chassis/caller';
 import { followed, tellFollowing } from '@parley/chassis/rpc/follow';
 import type { MeshCall, MeshContext } from '@parley/chassis/rpc/server';
-import type {
-  FollowSessionRequest,
-  SessionEvent,
-  SessionServiceImplementation,
-} from '@parley/protos/parley/session/v1/session';
+import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
+import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+
+/** What a stream was asked for, as the service of the field reads it. */
+export interface FollowedSession {
+  sessionId?: string;
+  after?: string;
+}
+
+/** An event as session hands it to gateways. */
+export function finishedEvent(
+  __typename: string,
+  { eventId, occurredAt, ...fields }: { eventId: string; occurredAt: Date; [field: string]: unknown },
+): FollowResponse {
+  return { eventId, occurredAt, payloadJson: JSON.stringify({ __typename, eventId, occurredAt, ...fields }) };
+}
 
 /** A session service whose event streams the test feeds. */
 export interface SessionScript {
   rpc: SessionServiceImplementation<MeshContext>;
+  subscriptions: SubscriptionServiceImplementation<MeshContext>;
   /** The streams that were opened, in order. */
-  opened: { request: FollowSessionRequest; caller: Caller }[];
+  opened: { request: FollowedSession; caller: Caller }[];
   /** Streams that are open now. */
   open(): number;
   /** Events that were handed to streams so far. */
   handedOn: number;
   /** Sends to every open stream. */
-  send(...events: SessionEvent[]): void;
+  send(...events: FollowResponse[]): void;
   /** Ends every open stream, with an error if one is given. */
   end(error?: Error): void;
   /** Status by session's id, all of tenant 1. */
   statuses: Map<number, string>;
   /** Called when a stream opens, before its first event; what it throws is the stream's error. */
-  onOpen: (request: FollowSessionRequest) => void;
+  onOpen: (request: FollowedSession) => void;
   /** Passed by each stream before it says that it follows. */
   beforeFollowing: () => Promise<void>;
 }
 
 interface Stream {
-  events: SessionEvent[];
+  events: FollowResponse[];
   ended?: { error: Error | undefined };
   wake: () => void;
 }
@@ -69,15 +81,22 @@ export function sessionScript(): SessionScript {
       streamTranscript: () => {
         throw new Error('the gateway does not ask this');
       },
-      watchSession: (request, call) => stream(request, call, AbortSignal.any([call.signal, call.draining])),
-      async *followSession(requests, call) {
+      watchSession: () => {
+        throw new Error('the gateway does not ask this');
+      },
+      followSession: () => {
+        throw new Error('the gateway does not ask this');
+      },
+    },
+    subscriptions: {
+      async *follow(requests, call) {
         const { request, left } = await followed(requests, call.draining);
-        yield* stream(request, call, AbortSignal.any([call.signal, call.draining, left]));
+        yield* stream(JSON.parse(request.argumentsJson), call, AbortSignal.any([call.signal, call.draining, left]));
       },
     },
   };
 
-  async function* stream(request: FollowSessionRequest, call: MeshCall, over: AbortSignal) {
+  async function* stream(request: FollowedSession, call: MeshCall, over: AbortSignal) {
     const self: Stream = { events: [], wake: () => undefined };
     script.opened.push({ request, caller: call.caller });
     streams.add(self);
@@ -88,7 +107,7 @@ export function sessionScript(): SessionScript {
       while (!over.aborted) {
         for (const event of self.events.splice(0)) {
           script.handedOn += 1;
-          yield { event };
+          yield event;
         }
         if (self.ended?.error) throw self.ended.error;
         if (self.ended) return;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
 import type { Database } from './database/types.ts';
 import type { UnitConfig, UnitDeclaration } from './declaration.ts';
@@ -6,6 +7,7 @@ import { type EventReaction, eventConsumer, type Handler } from './events/consum
 import { outboxRelay } from './events/relay.ts';
 import { type GraphContext, type SubgraphOptions, subgraph } from './graph/subgraph.ts';
 import type { JobDeclaration } from './jobs/job.ts';
+import { type SubscriptionField, subscriptionRpc } from './live/subscription-rpc.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { opsServer } from './ops.ts';
@@ -61,6 +63,8 @@ export interface ServiceDefinition<
     /** Its own SDL. */
     schema: URL;
     resolvers: SubgraphOptions<Context>['resolvers'];
+    /** Its fields of Subscription, by name. Gateways follow them by gRPC, so it serves that as well. */
+    subscriptions?(deps: Deps): Record<string, SubscriptionField>;
     context(deps: Deps): SubgraphOptions<Context>['context'];
   };
 }
@@ -178,13 +182,18 @@ export function service<
 
     const serving: Part[] = [];
     if (rpc) {
+      const subscriptions = graph?.subscriptions?.(deps);
+      const definitions = [rpc.definition, ...(subscriptions ? [SubscriptionServiceDefinition] : [])];
       serving.push(
         rpcServer({
           ...common,
           port: config.rpcPort ?? 0,
-          services: (server) => server.add(rpc.definition, rpc.implementation(deps)),
+          services(server) {
+            server.add(rpc.definition, rpc.implementation(deps));
+            if (subscriptions) server.add(SubscriptionServiceDefinition, subscriptionRpc(subscriptions));
+          },
           ...(rpc.drainTimeoutMs !== undefined && { drainTimeoutMs: rpc.drainTimeoutMs }),
-          reflection: around.development ? { image: protoImage(), services: [fullNameOf(rpc.definition)] } : undefined,
+          reflection: around.development ? { image: protoImage(), services: definitions.map(fullNameOf) } : undefined,
           onListening: announce('rpc'),
         }),
       );
@@ -227,7 +236,7 @@ export function service<
 /** Why a declaration and a definition do not fit together; undefined where they do. */
 function problemOf(
   { serves, schema }: UnitDeclaration,
-  given: { rpc?: unknown; graph?: unknown; onTenantEnd?: object; needsDatabase: boolean },
+  given: { rpc?: unknown; graph?: { subscriptions?: unknown }; onTenantEnd?: object; needsDatabase: boolean },
 ): string | undefined {
   for (const door of ['rpc', 'graph'] as const) {
     if (serves.includes(door) !== (given[door] !== undefined)) {
@@ -236,6 +245,7 @@ function problemOf(
         : `it serves ${door} and defines none`;
     }
   }
+  if (given.graph?.subscriptions && !given.rpc) return 'gateways follow subscriptions by gRPC, so define rpc';
   if (given.needsDatabase && !schema) return 'jobs and consumed events are stored, so declare a schema';
   const tables = schema?.tables ?? {};
   if (!given.onTenantEnd && Object.values(tables).includes('tenant')) {

@@ -12,6 +12,7 @@ import { resolvers } from './graph/resolvers.ts';
 import type { Ports } from './ports.ts';
 import { sessionRpc } from './rpc.ts';
 import { turnJob } from './run-turn.ts';
+import { sessionSubscriptions } from './subscriptions.ts';
 import { countWaitingTurns } from './waiting-turns.ts';
 
 /** Conversations: who says what to whom, in which order, and who is told. */
@@ -42,6 +43,7 @@ export const session = service(sessionDeclaration, {
   graph: {
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
+    subscriptions: (ports) => sessionSubscriptions(createApp(ports)),
     context(ports) {
       const app = createApp(ports);
       return (caller, budget, gone) => createContext(app, caller, budget, gone);

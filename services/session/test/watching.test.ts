@@ -1,3 +1,4 @@
+import type { Caller } from '@parley/chassis/caller';
 import { unavailable } from '@parley/chassis/errors';
 import { compareEventIds } from '@parley/chassis/event-log/event-id';
 import type { Entry, EventLog } from '@parley/chassis/event-log/event-log';
@@ -306,6 +307,14 @@ test('a malformed place to begin is refused; a foreign session is not found, ano
   const token = { kind: 'session', tenantId: 1, sessionId: other.id, requestId: 'test' } as const;
   t.like(await t.throwsAsync(watch(t, app, id, { caller: token }).done), { kind: 'forbidden' });
   t.like(await t.throwsAsync(watch(t, app, id + 1000, { caller: token }).done), { kind: 'forbidden' });
+  for (const sessionId of ['abc', '0', '-1', '99999999999', '1.5', '', ' 1', '1e3', '٣', '01', '+1', `0${id}`]) {
+    const seenBy = async (caller: Caller) => {
+      for await (const _ of app.watchSession(caller, { sessionId }, new AbortController().signal));
+    };
+    const message = `Session ${sessionId} not found`;
+    t.like(await t.throwsAsync(seenBy(inTenant(1))), { kind: 'notFound', message }, 'nobody has such an id');
+    t.like(await t.throwsAsync(seenBy(token)), { kind: 'forbidden' }, 'that would tell which are there');
+  }
   t.like(await t.throwsAsync(app.interruptSession(token, String(id))), { kind: 'forbidden' });
   t.false(await app.interruptSession(token, String(other.id)));
   const own = watch(t, app, other.id, { caller: token, after: '0' });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gatewayMesh } from '../../../../gateway/test/support/gateway-mesh.ts';
 import { publicUrl } from '../../../../gateway/test/support/identity-script.ts';
+import { finishedEvent } from '../../../../gateway/test/support/session-script.ts';
 import type { chunkEvents } from '../gateway.ts';
 import { serve } from '../processes.ts';
 
@@ -22,9 +23,8 @@ const graphUrl = `http://127.0.0.1:${(subgraphs.address() as AddressInfo).port}`
 
 const mesh = await gatewayMesh({ teardown: () => undefined });
 process.on('message', (events: ReturnType<typeof chunkEvents>) => {
-  for (const { eventId, sessionId, occurredAt, __typename, ...value } of events) {
-    const kind = { $case: 'aiResponseChunk', value } as const;
-    mesh.session.send({ eventId, sessionId, occurredAt: new Date(occurredAt), kind });
+  for (const { __typename, occurredAt, ...fields } of events) {
+    mesh.session.send(finishedEvent(__typename, { ...fields, occurredAt: new Date(occurredAt) }));
   }
 });
 const key = mesh.meshKey.toString('base64');

@@ -2189,6 +2189,7 @@ export const SessionServiceDefinition = {
      * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
      * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
      * The header of the answer comes with the first event, or as soon as every event from then on will come.
+     * Gateways of a version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
      */
     followSession: {
       name: "FollowSession",
@@ -2251,6 +2252,7 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
    * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
    * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
    * The header of the answer comes with the first event, or as soon as every event from then on will come.
+   * Gateways of a version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
    */
   followSession(
     request: AsyncIterable<FollowSessionRequest>,
@@ -2296,6 +2298,7 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
    * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
    * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
    * The header of the answer comes with the first event, or as soon as every event from then on will come.
+   * Gateways of a version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
    */
   followSession(
     request: AsyncIterable<DeepPartial<FollowSessionRequest>>,

@@ -1,0 +1,80 @@
+import type { Caller } from '@parley/chassis/caller';
+import { eventually } from '@parley/chassis/testing/eventually';
+import type { FollowRequest, FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
+import test from 'ava';
+import { streamedField } from './streamed-field.ts';
+import type { SubscriptionEvent } from './subscriptions.ts';
+
+const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r-1' };
+const starts = { begin: async () => () => undefined, waiting: 0 };
+
+/** A service of subscriptions whose streams are as many as were followed. */
+function service() {
+  const streams: { request: Partial<FollowRequest>; send: (event: FollowResponse) => void }[] = [];
+  async function* follow(requests: AsyncIterable<Partial<FollowRequest>>): AsyncGenerator<FollowResponse> {
+    const iterator = requests[Symbol.asyncIterator]();
+    const { value: request } = await iterator.next();
+    const unsent: FollowResponse[] = [];
+    let wake: () => void = () => undefined;
+    const left = new AbortController();
+    const send = (event: FollowResponse) => {
+      unsent.push(event);
+      wake();
+    };
+    streams.push({ request, send });
+    const awaitEnd = async () => {
+      await iterator.next();
+      left.abort();
+      wake();
+    };
+    void awaitEnd();
+    while (!left.signal.aborted) {
+      yield* unsent.splice(0);
+      if (unsent.length > 0 || left.signal.aborted) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+  return { streams, calls: { follow } };
+}
+
+const live = (n: number): FollowResponse => ({
+  eventId: `1-${n}`,
+  occurredAt: new Date(),
+  payloadJson: JSON.stringify({ title: `news ${n}` }),
+});
+
+test('any field is served: its service is asked by its name and arguments, and readers of the same are handed the same', async (t) => {
+  const { streams, calls } = service();
+  const source = streamedField('news', () => calls, starts);
+  const leaving = new AbortController();
+  const reader = (args: Record<string, unknown>, asking = caller) => {
+    const got: SubscriptionEvent[] = [];
+    const read = async () => {
+      for await (const event of source(args, asking, leaving.signal)) got.push(event);
+    };
+    return { got, done: read() };
+  };
+  const [one, two] = [reader({ topic: 'a' }), reader({ topic: 'a', after: '1-0' })];
+  const [other, stranger] = [reader({ topic: 'b' }), reader({ topic: 'a' }, { ...caller, tenantId: 2 })];
+  await eventually('all follow', () => streams.length === 4);
+  t.deepEqual(
+    streams.map(({ request }) => request),
+    [{ topic: 'a' }, { topic: 'a', after: '1-0' }, { topic: 'b' }, { topic: 'a' }].map((args) => ({
+      field: 'news',
+      argumentsJson: JSON.stringify(args),
+    })),
+  );
+
+  for (const { send } of streams) send(live(1));
+  const all = [one, two, other, stranger];
+  await eventually('all have it', () => all.every(({ got }) => got.length === 1));
+  streams[0]?.send(live(2));
+  await eventually('both are handed what comes', () => one.got.length === 2 && two.got.length === 2);
+  t.is(one.got[1], two.got[1], 'decoded once for both');
+  t.deepEqual(one.got[1]?.payload, { title: 'news 2' });
+  t.deepEqual([other.got.length, stranger.got.length], [1, 1], 'other arguments and tenants have streams of their own');
+  leaving.abort();
+  await Promise.all(all.map(({ done }) => done));
+});

@@ -1,0 +1,72 @@
+import { isAbortError } from '@parley/chassis/abort';
+import type { Caller } from '@parley/chassis/caller';
+import { unavailable } from '@parley/chassis/errors';
+import type { MeshCallOptions, RpcClient } from '@parley/chassis/rpc/client';
+import { isUnimplemented } from '@parley/chassis/rpc/client-errors';
+import { follow } from '@parley/chassis/rpc/follow';
+import type {
+  FollowRequest,
+  FollowResponse,
+  SubscriptionServiceDefinition,
+} from '@parley/protos/parley/live/v1/subscriptions';
+import { sharedFeeds } from './shared-feeds.ts';
+import type { SubscriptionStarts } from './subscription-starts.ts';
+import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
+
+/** A field of Subscription, fed by the stream of the service that owns it: one for all readers of the same who have caught up. */
+export function streamedField(
+  field: string,
+  owner: () => RpcClient<SubscriptionServiceDefinition>,
+  starts: SubscriptionStarts,
+): SubscriptionSource {
+  const feeds = sharedFeeds<SubscriptionEvent>({ isLive });
+
+  async function* events(request: FollowRequest, caller: Caller, signal: AbortSignal) {
+    const begun = await starts.begin(caller, signal);
+    if (signal.aborted) return begun(); // just when its turn had come
+    const options = {
+      caller,
+      passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
+      onHeader: begun,
+    } satisfies MeshCallOptions & { onHeader: () => void };
+    const open = (requests: AsyncIterable<FollowRequest>, cut: { signal: AbortSignal }) =>
+      watchFirst(owner().follow(requests, { ...options, ...cut }), begun);
+    try {
+      for await (const event of follow(open, request, signal)) yield eventOf(event);
+    } catch (error) {
+      // A replica of a version before the field; the next try may come to another one.
+      if (isUnimplemented(error)) throw unavailable('These events are not served yet; try again in a while', error);
+      throw error;
+    }
+  }
+
+  return async function* (args, caller, signal) {
+    const { after: _, ...which } = args;
+    const request = { field, argumentsJson: JSON.stringify(args) };
+    try {
+      const key = `${caller.tenantId} ${JSON.stringify(which)}`;
+      yield* feeds.follow(key, (until) => events(request, caller, until), signal);
+    } catch (error) {
+      if (isAbortError(error)) return;
+      throw error;
+    }
+    // Events have no end of their own: the replica that sent them is stopping, and another will take the client back.
+    if (!signal.aborted) throw unavailable('These events stopped; subscribe again with the last event id');
+  };
+}
+
+/** Decoded once for all readers who share the stream. */
+function eventOf({ eventId, occurredAt, payloadJson }: FollowResponse): SubscriptionEvent {
+  return { eventId, occurredAtMs: occurredAt?.getTime(), payload: JSON.parse(payloadJson) };
+}
+
+/** The same; calls `onFirst` when the first has come, or it is clear that none will. */
+function watchFirst<T>(responses: AsyncIterable<T>, onFirst: () => void): AsyncIterable<T> {
+  const iterator = responses[Symbol.asyncIterator]();
+  const rest = () => iterator.next();
+  let next = () => {
+    next = rest;
+    return iterator.next().finally(onFirst);
+  };
+  return { [Symbol.asyncIterator]: () => ({ next: () => next() }) };
+}

@@ -1,0 +1,41 @@
+import { finishEvent, type SubscriptionField } from '@parley/chassis/live/subscription-rpc';
+import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/session';
+import type { App } from './app.ts';
+
+/** Session's fields of Subscription. */
+export function sessionSubscriptions(app: Pick<App, 'watchSession'>): Record<string, SubscriptionField> {
+  return {
+    async *sessionEvents({ sessionId, after }, { caller, follows, signal }) {
+      const request = { sessionId: String(sessionId), after: typeof after === 'string' ? after : undefined, follows };
+      for await (const event of app.watchSession(caller, request, signal)) {
+        const finished = finishEvent(event, payloadOf);
+        if (finished) yield finished;
+      }
+    },
+  };
+}
+
+/** An event in the shape of the GraphQL type that stands for it. Undefined for a kind that only a newer version knows. */
+export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
+  const common = { eventId, sessionId, occurredAt };
+  switch (kind?.$case) {
+    case 'aiResponseChunk':
+      return { __typename: 'AiResponseChunkEvent', ...common, ...kind.value };
+    case 'aiResponse': {
+      const { clientTurnId, turnIndex, interrupted, message } = kind.value;
+      const reply = { text: message?.text, message: message && messageOf(message) };
+      return { __typename: 'AiResponseEvent', ...common, clientTurnId, turnIndex, interrupted, ...reply };
+    }
+    case 'turnFailed':
+      return { __typename: 'TurnFailedEvent', ...common, ...kind.value };
+    case 'sessionStatusChanged':
+      return { __typename: 'SessionStatusEvent', ...common, ...kind.value };
+    default:
+      return undefined;
+  }
+}
+
+function messageOf({ costUsdE8, structuredContentJson, ...same }: Message): object {
+  const structuredContent: unknown = structuredContentJson ? JSON.parse(structuredContentJson) : null;
+  return { ...same, costUsd: Number(costUsdE8) / 1e8, structuredContent };
+}
