@@ -1,12 +1,14 @@
+import { readSettings } from '@parley/chassis/config';
+import { talkSettings } from '@parley/local/command-settings';
 import { readOptions } from './read-options.ts';
-import { defaultUrl, publicApi } from './talk/api.ts';
+import { publicApi } from './talk/api.ts';
 import { talk } from './talk/talk.ts';
 
 const usage = `Talks to an agent from the terminal, by the public API alone.
 
   scripts/talk [--url URL] [--email EMAIL --password PASSWORD] [--agent ID]
 
-  --url       the GraphQL endpoint                      (PARLEY_URL, default ${defaultUrl})
+  --url       the GraphQL endpoint                      (PARLEY_URL, default ${readSettings({}, talkSettings).url})
   --email     an account to sign in with; without one   (PARLEY_EMAIL, PARLEY_PASSWORD)
   --password  a throw-away account is registered
   --agent     the agent's id; without one the newest, else an example is made
@@ -15,11 +17,12 @@ Ctrl-C interrupts a reply. /end, or the end of the input, ends the session and s
 Input may come from a pipe. Exit code: 0, or 1 when something failed, or 130 when the session was left open by Ctrl-C.
 `;
 
-const { env, stdout } = process;
+const { stdout } = process;
+const defaults = readSettings(process.env, talkSettings);
 const options = readOptions(usage, {
-  url: { type: 'string', default: env.PARLEY_URL || defaultUrl },
-  email: { type: 'string', default: env.PARLEY_EMAIL || '' },
-  password: { type: 'string', default: env.PARLEY_PASSWORD || '' },
+  url: { type: 'string', default: defaults.url },
+  email: { type: 'string', default: defaults.email },
+  password: { type: 'string', default: defaults.password },
   agent: { type: 'string' },
 });
 

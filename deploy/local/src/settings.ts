@@ -12,6 +12,7 @@ import { evaluationSettings } from '@parley/evaluation/config';
 import { gatewaySettings } from '@parley/gateway/config';
 import { identitySettings } from '@parley/identity/config';
 import { sessionSettings } from '@parley/session/config';
+import { commandSettings } from './command-settings.ts';
 
 /** Where clients reach the mesh. */
 export const publicPortSetting = gatewaySettings.own.port;
@@ -51,9 +52,9 @@ export function sharedSettings(): ListedSetting[] {
 }
 
 /**
- * All settings, by the unit that reads them: `shared` are those that several read or none alone. Nothing is started or read for it.
+ * All settings, by the unit that reads them: `shared` are those that several read or none alone, `commands` those of scripts. Nothing is started or read for it.
  */
 export function allSettings(): Record<string, ListedSetting[]> {
   const ofUnits = settingsOfUnits.map((unit) => [unit.unit, settingsOfProcess(unit).own]);
-  return { shared: sharedSettings(), ...Object.fromEntries(ofUnits) };
+  return { shared: sharedSettings(), ...Object.fromEntries(ofUnits), commands: listSettings(commandSettings) };
 }

@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { type Environment, readSettings } from '@parley/chassis/config';
+import { serversFolderSetting } from '@parley/chassis/shared-settings';
 import { root } from './root.ts';
 
 export interface Folders {
@@ -9,8 +11,9 @@ export interface Folders {
   data: string;
 }
 
-export function foldersOf(env: NodeJS.ProcessEnv): Folders {
-  return { tools: join(root, '.tools/servers'), data: resolve(root, env.PARLEY_SERVERS_DIR || '.parley/servers') };
+export function foldersOf(env: Environment): Folders {
+  const { data } = readSettings(env, { data: serversFolderSetting });
+  return { tools: join(root, '.tools/servers'), data: resolve(root, data) };
 }
 
 /** Makes a folder for its owner alone. */

@@ -19,7 +19,7 @@ interface Readme {
  */
 export function settingsTables(root: string, settings = allSettings()): Readme[] {
   const missing = new Set(Object.keys(settings));
-  const readmes = globSync(['README.md', '{gateway,services/*}/README.md'], { cwd: root }).map((path) => {
+  const readmes = globSync(['README.md', '{gateway,scripts,services/*}/README.md'], { cwd: root }).map((path) => {
     const present = readFileSync(join(root, path), 'utf8');
     const text = present.replaceAll(marked, (_, unit: string) => {
       const listed = settings[unit];

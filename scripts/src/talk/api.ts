@@ -1,6 +1,3 @@
-/** Where `scripts/up` listens when nothing says otherwise. */
-export const defaultUrl = 'http://localhost:4000/graphql';
-
 /** Fields of all mutations that sign in. */
 export const tokenFields = 'accessToken refreshToken';
 export type Tokens = Record<'accessToken' | 'refreshToken', string>;

@@ -1,5 +1,6 @@
+import { readSettings } from '@parley/chassis/config';
+import { talkSettings } from '@parley/local/command-settings';
 import type { ModelDescription } from '@parley/local/mesh-settings';
-import { defaultUrl } from '../talk/api.ts';
 
 /** The row of variables that look like settings and are none. @param unknown the nearest setting of each. */
 export function unknownRow(unknown: Record<string, string> = {}): [string, string][] {
@@ -29,7 +30,7 @@ export function banner(url: string, models: ModelDescription[], rows: [string, s
     `\nParley is up${what}, after ${seconds.toFixed(1)} s.\n`,
     ...all.map(([name = '', value]) => `  ${name.padEnd(width)}  ${value}`),
     offline,
-    `Talk to an agent, in another terminal:  scripts/talk${endpoint === defaultUrl ? '' : ` --url ${endpoint}`}`,
+    `Talk to an agent, in another terminal:  scripts/talk${endpoint === readSettings({}, talkSettings).url ? '' : ` --url ${endpoint}`}`,
     'Stop with Ctrl-C.\n\n',
   ].join('\n');
 }

@@ -22,6 +22,11 @@ export const dataFolderSetting = setting(
   z.string().default('.parley'),
   'The data folder of `scripts/up`: database, files, keys, log.',
 );
+export const serversFolderSetting = setting(
+  'PARLEY_SERVERS_DIR',
+  z.string().default('.parley/servers'),
+  'Where `servers` keeps the data of the servers; with `up --mesh` the default is `servers` in the data folder.',
+);
 export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs who is asking, between units.', { secret: true });
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
 /** For commands that do nothing without Kafka. */

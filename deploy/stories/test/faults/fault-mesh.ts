@@ -3,9 +3,10 @@ import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Environment } from '@parley/chassis/config';
+import { type Environment, readSettings } from '@parley/chassis/config';
 import { eventually } from '@parley/chassis/testing/eventually';
 import type { ReceivedRequest } from '@parley/chassis/testing/model-server';
+import { faultLogsSetting } from '@parley/local/command-settings';
 import type { EngineName } from '@parley/servers/engine';
 import { startServers } from '@parley/servers/start-servers';
 import { never } from '@parley/servers/testing/folder';
@@ -29,7 +30,7 @@ const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', K
 const lookAgainMs = 500;
 
 /** Where logs stay when the mesh has gone. */
-const keptLogs = process.env.PARLEY_FAULT_LOGS;
+const { keptLogs } = readSettings(process.env, { keptLogs: faultLogsSetting });
 
 export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
   /** Settings of every unit, over those that the harness gives. */

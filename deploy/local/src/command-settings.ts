@@ -1,0 +1,33 @@
+import { text } from '@parley/chassis/setting-types';
+import { setting } from '@parley/chassis/settings';
+import { serversFolderSetting } from '@parley/chassis/shared-settings';
+
+/** What `scripts/talk` reads. */
+export const talkSettings = {
+  url: setting('PARLEY_URL', text.default('http://localhost:4000/graphql'), 'The GraphQL endpoint of `talk`.'),
+  email: setting('PARLEY_EMAIL', text.default(''), 'The account that `talk` signs in with.', {
+    without: 'a new account is registered',
+  }),
+  password: setting('PARLEY_PASSWORD', text.default(''), 'Its password.', { secret: true, without: 'none' }),
+};
+
+export const contractFolderSetting = setting(
+  'PARLEY_CONTRACT_DIR',
+  text.default('../shared/contract'),
+  'The contract that `test` compares the API and `gateway/contract.json` with; left out where it is not there.',
+);
+
+export const faultLogsSetting = setting(
+  'PARLEY_FAULT_LOGS',
+  text.optional(),
+  'A folder in which fault tests keep the logs of all processes.',
+  { without: 'they are removed' },
+);
+
+/** What commands read and no unit does. */
+export const commandSettings = {
+  talk: talkSettings,
+  serversFolder: serversFolderSetting,
+  contractFolder: contractFolderSetting,
+  faultLogs: faultLogsSetting,
+};
