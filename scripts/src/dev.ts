@@ -8,8 +8,8 @@ const usage = `Starts all of Parley, and starts it again whenever a source file 
 
   scripts/dev
 
-It generates the protos' code and composes the supergraph first, and again after changes of theirs; while that fails, what runs
-goes on. Settings are those of scripts/up.
+It generates code from the protos and the GraphQL schemas and composes the supergraph first, and again after changes of
+those; while that fails, what runs goes on. Settings are those of scripts/up.
 `;
 
 readOptions(usage, {});
@@ -21,7 +21,7 @@ const script = (name: string) => join(root, `scripts/src/${name}.ts`);
 process.exitCode = await supervise({
   args: [...process.execArgv, script('up')],
   steps: [
-    { name: 'generate', after: /\.proto$/u, args: [script('generate')] },
+    { name: 'generate', after: /(\.proto|\/schema\.graphql|\/graph\/mappers\.ts)$/u, args: [script('generate')] },
     { name: 'compose', after: /\/schema\.graphql$/u, args: [script('compose')] },
   ],
   changes: sourceChanges(root, stopping.signal),

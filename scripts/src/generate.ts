@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { drift } from './generate/drift.ts';
+import { graphqlTypes } from './generate/graphql-types.ts';
 import { settingsTables } from './generate/settings-tables.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
-const usage = `Generates protos/gen from the protos, after it has checked their style, and the tables of settings in the READMEs.
+const usage = `Generates protos/gen from the protos, after it has checked their style; the TypeScript of every
+services/*/src/schema.graphql; and the tables of settings in the READMEs.
 
   scripts/generate [--check]
 
@@ -17,23 +19,28 @@ const usage = `Generates protos/gen from the protos, after it has checked their 
 const protos = join(root, 'protos');
 
 const { check } = readOptions(usage, { check: { type: 'boolean' } });
+const texts = [...(await graphqlTypes(root)), ...settingsTables(root)].filter(
+  ({ path, text }) => textOf(path) !== text,
+);
 buf('lint');
 if (check) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-generate-'));
   process.once('exit', () => rmSync(folder, { recursive: true }));
   generateInto(folder);
-  const stale = drift(join(folder, 'gen'), join(protos, 'gen'));
-  for (const file of stale) console.error(`protos/gen/${file} is stale: run scripts/generate`);
+  const stale = drift(join(folder, 'gen'), join(protos, 'gen')).map((file) => `protos/gen/${file}`);
+  stale.push(...texts.map(({ path }) => path));
+  for (const file of stale) console.error(`${file} is stale: run scripts/generate`);
   if (stale.length > 0) process.exitCode = 1;
-} else generateInto(protos);
-
-for (const { path, text, isStale } of settingsTables(root)) {
-  if (!isStale) continue;
-  if (!check) writeFileSync(join(root, path), text);
-  else {
-    console.error(`The table of settings in ${path} is stale: run scripts/generate`);
-    process.exitCode = 1;
+} else {
+  generateInto(protos);
+  for (const { path, text } of texts) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
   }
+}
+
+function textOf(path: string): string | undefined {
+  return existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined;
 }
 
 /** Writes the generated TypeScript and the reflection image of protos/ below `folder`, as `folder`/gen. */

@@ -37,7 +37,8 @@ test('what runs, protos and schemas included, counts as source, each file once h
   t.deepEqual(await next(), sources);
 
   write('gateway/src/main.test.ts', 'services/agent/src/testing/gate.ts', 'gateway/src/.x.ts', 'gateway/src/x.ts~');
-  write('gateway/src/.main.ts.swp', 'protos/gen/a.ts', 'gateway/main.ts', 'gateway/src/main.ts');
+  write('gateway/src/.main.ts.swp', 'protos/gen/a.ts', 'services/agent/src/generated/a.ts', 'gateway/main.ts');
+  write('gateway/src/main.ts');
   t.deepEqual(await next(), ['gateway/src/main.ts']);
   t.is(await leave(), undefined);
 });

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { watch } from 'chokidar';
 
-/** Without `protos/gen` and the supergraph, which are made from what is watched. */
+/** Without `protos/gen` and the supergraph, which like `generated/` are made from what is watched. */
 const folders = ['gateway/src', 'services/*/src', 'protos/parley', 'deploy/local/src', 'scripts/src/up'];
 /** No test, and nothing that an editor keeps beside a file. */
-const ignored = /(\.test\.ts$|\/testing\/|\/[.#])/u;
+const ignored = /(\.test\.ts$|\/(testing|generated)\/|\/[.#])/u;
 const source = /\.(ts|graphql|proto|json|liquid)$/u;
 
 /** One save is several events, and a checkout of a branch is a great many. */

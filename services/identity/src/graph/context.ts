@@ -7,3 +7,5 @@ export interface IdentityContext extends GraphContext {
   /** Aborted when the request is given up before it is answered. */
   gone: AbortSignal;
 }
+
+export type { IdentityContext as Context };

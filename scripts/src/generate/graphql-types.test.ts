@@ -1,0 +1,56 @@
+import { stripTypeScriptTypes } from 'node:module';
+import test from 'ava';
+import { typesOf } from './graphql-types.ts';
+
+const sdl = `
+  "What it is for."
+  enum Purpose { "To work." WORK PLAY }
+  type Place @key(fields: "id") { id: Int! name: String! visits: [Visit!]! }
+  type Visit { at: DateTime! note: JSON }
+  input NewPlace { name: String! purpose: Purpose }
+  type Query { place(id: ID!): Place @access(by: []) places(first: Int = null): [Place!]! @access(by: [JWT]) }
+  type Mutation { makePlace(input: NewPlace!): Place! @access(by: [JWT]) }`;
+
+test('enums, inputs and arguments become types, and nothing is left of directives', async (t) => {
+  const { types, resolvers } = await typesOf(sdl, '');
+  t.regex(types, /export type Purpose =\s+\/\*\* To work. \*\/\s+\| 'WORK'\s+\| 'PLAY';/);
+  t.regex(types, /export type NewPlace = \{\s+name: Scalars\['String'\]\['input'\];\s+purpose\?: InputMaybe<Purpose>;/);
+  t.regex(types, /export type QueryPlaceArgs = \{\s+id: Scalars\['ID'\]\['input'\];/);
+  t.regex(types, /DateTime: \{ input: Date; output: Date; \}/);
+  t.notRegex(types + resolvers, /CredentialKind|AccessDirective/);
+});
+
+test('every root field has to be resolved, with the context of the service', async (t) => {
+  const { resolvers } = await typesOf(sdl, '');
+  t.regex(resolvers, /import type \{ Context \} from '\.\.\/context\.ts'/);
+  t.regex(
+    resolvers,
+    /Resolvers = PartialResolvers & \{\s+Query: Required<QueryResolvers>;\s+Mutation: Required<MutationResolvers>;\s+\}/,
+  );
+});
+
+test('an argument that is null by default may be null', async (t) => {
+  const { resolvers } = await typesOf(sdl, '');
+  t.regex(resolvers, /places\?: Resolver<.*, Partial<Types\.QueryPlacesArgs>>;/);
+});
+
+test('a type that mappers.ts exports is given to its resolvers, references included, and the others as the schema has them', async (t) => {
+  const mappers = `/** No Visit here. */ export type { Location as Place } from '../location.ts';`;
+  const { resolvers } = await typesOf(sdl, mappers);
+  t.regex(resolvers, /import type \{ Place \} from '\.\.\/mappers\.ts'/);
+  t.regex(resolvers, /  Place: ResolverTypeWrapper<Place>;/);
+  t.regex(resolvers, /  Visit: ResolverTypeWrapper<Types\.Visit>;/);
+  t.regex(resolvers, /  Place: Needed<PlaceResolvers, Types\.Place, Place>;/);
+  t.regex(resolvers, /__resolveReference\?: ReferenceResolver</);
+});
+
+test('Node runs the output as it is: types alone', async (t) => {
+  const { types, resolvers } = await typesOf(sdl, '');
+  for (const text of [types, resolvers])
+    t.is(
+      stripTypeScriptTypes(text)
+        .replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')
+        .trim(),
+      '',
+    );
+});

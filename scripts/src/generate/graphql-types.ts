@@ -1,0 +1,119 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { codegen } from '@graphql-codegen/core';
+import * as typescript from '@graphql-codegen/typescript';
+import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
+import { withSharedSdl } from '@parley/chassis/graph/shared-sdl';
+import { buildASTSchema, type DocumentNode, Kind, parse, visit } from 'graphql';
+
+/** A generated file: its path below the checkout, and what it should hold. */
+export interface GeneratedFile {
+  path: string;
+  text: string;
+}
+
+const header = '// Written by scripts/generate from schema.graphql.\n\n';
+
+/** What both files are generated with. Whoever resolves a field may answer undefined for null. */
+const common = {
+  enumsAsTypes: true,
+  federation: true,
+  maybeValue: 'T | null | undefined',
+  scalars: {
+    DateTime: 'Date',
+    JSON: 'unknown',
+    _FieldSet: 'string',
+    JSONObject: { input: 'Record<string, unknown>', output: 'object' },
+  },
+  strictScalars: true,
+  useTypeImports: true,
+};
+
+/** The TypeScript of every `services/<name>/src/schema.graphql` below `root`: two files for each. */
+export async function graphqlTypes(root: string): Promise<GeneratedFile[]> {
+  const schemas = globSync('services/*/src/schema.graphql', { cwd: root }).toSorted();
+  const files = await Promise.all(
+    schemas.map(async (path) => {
+      const folder = path.replace(/\/[^/]+$/, '');
+      const mappersFile = join(root, folder, 'graph/mappers.ts');
+      const mappers = existsSync(mappersFile) ? readFileSync(mappersFile, 'utf8') : '';
+      const { types, resolvers } = await typesOf(readFileSync(join(root, path), 'utf8'), mappers);
+      return [
+        { path: `${folder}/generated/schema.ts`, text: types },
+        { path: `${folder}/graph/generated/resolvers.ts`, text: resolvers },
+      ];
+    }),
+  );
+  return files.flat();
+}
+
+/**
+ * Types of what one schema says, for use cases; and of its resolvers, with `Context` of `graph/context.ts`. A type of the schema
+ * that `graph/mappers.ts` exports under its name is given to its resolvers as it is there, otherwise as the schema has it.
+ * @param sdl the subgraph's own, without what `shared.graphql` adds.
+ * @param mappers the text of `graph/mappers.ts`, or ''.
+ */
+export async function typesOf(sdl: string, mappers: string): Promise<{ types: string; resolvers: string }> {
+  const document = asResolved(parse(withSharedSdl(sdl)));
+  const objects = document.definitions.flatMap((each) =>
+    each.kind === Kind.OBJECT_TYPE_DEFINITION ? [each.name.value] : [],
+  );
+  const mapped = objects.filter((name) => new RegExp(`\\b(as|type|interface) ${name}\\b`).test(mappers));
+  const types = await generate(document, 'typescript', {});
+  const resolvers = await generate(document, 'typescript-resolvers', {
+    allResolversTypeName: 'PartialResolvers',
+    contextType: '../context.ts#Context',
+    makeResolverTypeCallable: true,
+    mappers: Object.fromEntries(mapped.map((name) => [name, `../mappers.ts#${name}`])),
+    namespacedImportName: 'Types',
+  });
+  const roots = objects.filter((name) => name === 'Query' || name === 'Mutation');
+  return {
+    types: header + types,
+    resolvers: `${header}import type * as Types from '../../generated/schema.ts';\n${resolvers}\n${complete(roots, mapped)}`,
+  };
+}
+
+/** Of the generated resolvers all are optional: a forgotten one would answer null, or not what the schema says. */
+function complete(roots: string[], mapped: string[]): string {
+  const needed = [
+    ...roots.map((name) => `  ${name}: Required<${name}Resolvers>;`),
+    ...mapped.map((name) => `  ${name}: Needed<${name}Resolvers, Types.${name}, ${name}>;`),
+  ];
+  return `/** All that a subgraph resolves: every root field, and what a mapped type does not hold as the schema has it. */
+export type Resolvers = PartialResolvers & {
+${needed.join('\n')}
+};
+
+type Needed<Resolvers, Dto, Held> = Required<Pick<Resolvers, NotHeld<Dto, Held> & keyof Resolvers>>;
+type NotHeld<Dto, Held> = {
+  [Field in keyof Dto]-?: Field extends keyof Held
+    ? Exclude<Held[Field], undefined> extends Dto[Field] ? never : Field
+    : Field;
+}[keyof Dto];
+`;
+}
+
+const pluginMap = { typescript, 'typescript-resolvers': typescriptResolvers };
+
+function generate(document: DocumentNode, plugin: keyof typeof pluginMap, config: object): Promise<string> {
+  return codegen({
+    schema: document,
+    schemaAst: buildASTSchema(document, { assumeValidSDL: true }),
+    documents: [],
+    filename: 'generated.ts',
+    plugins: [{ [plugin]: {} }],
+    pluginMap,
+    config: { ...common, ...config },
+  });
+}
+
+/** Resolvers know nothing of the directives, and an argument that is null by default may be null. */
+function asResolved(document: DocumentNode): DocumentNode {
+  return visit(document, {
+    SchemaExtension: () => null,
+    DirectiveDefinition: () => null,
+    EnumTypeDefinition: ({ name }) => (name.value === 'CredentialKind' ? null : undefined),
+    InputValueDefinition: ({ defaultValue, ...argument }) => (defaultValue?.kind === Kind.NULL ? argument : undefined),
+  });
+}

@@ -1,0 +1,365 @@
+// Written by scripts/generate from schema.graphql.
+
+export type Maybe<T> = T | null | undefined;
+export type InputMaybe<T> = T | null | undefined;
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  DateTime: { input: Date; output: Date; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+  /** A JSON object. */
+  JSONObject: { input: Record<string, unknown>; output: object; }
+  _FieldSet: { input: string; output: string; }
+};
+
+/** What an agent is for; without labels of its own, its evaluations recommend by those of the use case. */
+export type AgentUseCase =
+  | 'CUSTOM'
+  | 'EDUCATION'
+  | 'INTERVIEW'
+  | 'ONBOARDING'
+  | 'SALES'
+  | 'SUPPORT';
+
+/** Sessions start with ACTIVE agents only. */
+export type AgentStatus =
+  /** Sessions may start. */
+  | 'ACTIVE'
+  /** `startSession` is BAD_REQUEST; sessions that run go on. */
+  | 'INACTIVE';
+
+/** Quality of the synthesised voice, lowest first. */
+export type VoiceTier =
+  /** Plain synthesis; the default. */
+  | 'STANDARD'
+  /** A neural voice. */
+  | 'WAVENET'
+  /** A neural voice of the generation after WAVENET. */
+  | 'NEURAL2';
+
+/** Gender of an avatar. */
+export type AvatarGenderCode =
+  /** Female. */
+  | 'F'
+  /** Male. */
+  | 'M';
+
+/** How the avatar is shown: a hosted video avatar, or 3D in the client. */
+export type AvatarBackend =
+  /** A vendor's video avatar, named by `avatarBackendConfig`. */
+  | 'HOSTED_API'
+  /** A 3D model (`avatarGlb`) that the client draws. */
+  | 'CLIENT_3D';
+
+/** Where a model is served. */
+export type LlmProviderType =
+  /** A catalogue of hosted models; the only one that takes a model of choice (`llmModelOverride`). */
+  | 'CLOUD_HOSTED_MODELS'
+  /** The platform's own endpoint with one fixed model. */
+  | 'HOSTED_SMALL_MODEL'
+  /** A model vendor's own API. */
+  | 'DIRECT_MODEL_API';
+
+/** A persona that people talk to. */
+export type AgentDto = {
+  __typename?: 'AgentDto';
+  /** The agent's id; positive, like every id here. */
+  id: Scalars['Int']['output'];
+  /** At most 200 characters; need not be unique. */
+  name: Scalars['String']['output'];
+  /** The system prompt that defines it. */
+  personaPrompt: Scalars['String']['output'];
+  /** Free-text role label. */
+  position: Scalars['String']['output'];
+  /** Free-text subject label. */
+  subject?: Maybe<Scalars['String']['output']>;
+  /** What it says first; not said while a workflow is attached. */
+  openingGreeting?: Maybe<Scalars['String']['output']>;
+  /** INTERVIEW unless chosen otherwise. */
+  useCase: AgentUseCase;
+  /** ACTIVE from the start. */
+  status: AgentStatus;
+  /** The attached workflow; it must be published to run. */
+  workflowId?: Maybe<Scalars['Int']['output']>;
+  /** STANDARD unless chosen otherwise. */
+  voiceTier: VoiceTier;
+  /** Name of the voice that speaks; free text. */
+  ttsVoice?: Maybe<Scalars['String']['output']>;
+  /** Language of speech, e.g. `en-US`. Null: the tenant's default. */
+  ttsLang?: Maybe<Scalars['String']['output']>;
+  /** 1 is normal speed. */
+  speakingRate?: Maybe<Scalars['Float']['output']>;
+  /** Sensitivity of voice-activity detection, 0 to 1. */
+  vadThreshold: Scalars['Float']['output'];
+  /** File name of a 3D model. */
+  avatarGlb?: Maybe<Scalars['String']['output']>;
+  /** Null: the tenant's default. */
+  avatarGender?: Maybe<AvatarGenderCode>;
+  /** Language by which the lips move, e.g. `en`. */
+  lipsyncLang?: Maybe<Scalars['String']['output']>;
+  /** A Liquid template that replaces the default instructions of the evaluation. */
+  evaluationPromptTemplate?: Maybe<Scalars['String']['output']>;
+  /** Labels that the recommendation is one of. */
+  evaluationRecommendationLabels?: Maybe<Array<Scalars['String']['output']>>;
+  /** Where evaluations are posted to. Null: nowhere. */
+  externalSyncUrl?: Maybe<Scalars['String']['output']>;
+  /** Name of the secret that signs those posts, never the secret itself. */
+  externalSyncSecretRef?: Maybe<Scalars['String']['output']>;
+  /** Owner in the system that is synced to. */
+  externalSyncOwnerId?: Maybe<Scalars['Int']['output']>;
+  /** Target field to a JSONPath of the payload. */
+  externalSyncSchemaConfig?: Maybe<Scalars['JSON']['output']>;
+  /** Null: the tenant's, else the platform's default. */
+  llmProviderOverride?: Maybe<LlmProviderType>;
+  /** Used only with CLOUD_HOSTED_MODELS. */
+  llmModelOverride?: Maybe<Scalars['String']['output']>;
+  /** CLIENT_3D unless chosen otherwise. */
+  avatarBackend: AvatarBackend;
+  /** {vendorAvatarId, vendorAvatarModel}; always there with HOSTED_API. */
+  avatarBackendConfig?: Maybe<Scalars['JSON']['output']>;
+  /** When the agent was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** Lengths count Unicode code points. Texts must not be blank, nor hold NUL or half a surrogate pair. */
+export type CreateAgentInput = {
+  /** At most 200 characters; not blank. */
+  name: Scalars['String']['input'];
+  /** The system prompt that defines it; at most 20,000 characters, not blank. */
+  personaPrompt: Scalars['String']['input'];
+  /** Free-text role label; at most 200 characters, not blank. */
+  position: Scalars['String']['input'];
+  /** Free-text subject label; at most 200 characters. */
+  subject?: InputMaybe<Scalars['String']['input']>;
+  /** What it says first; at most 4,000 characters. Not said while a workflow is attached. */
+  openingGreeting?: InputMaybe<Scalars['String']['input']>;
+  /** Default INTERVIEW. */
+  useCase?: InputMaybe<AgentUseCase>;
+  /** Default STANDARD. */
+  voiceTier?: InputMaybe<VoiceTier>;
+  /** Voice name, at most 200 characters; suggestions come from `agentConfigOptions`. */
+  ttsVoice?: InputMaybe<Scalars['String']['input']>;
+  /** Language of speech, at most 100 characters. */
+  ttsLang?: InputMaybe<Scalars['String']['input']>;
+  /** 1 is normal speed; 0.25 to 4. */
+  speakingRate?: InputMaybe<Scalars['Float']['input']>;
+  /** Sensitivity of voice-activity detection, 0 to 1; default 0.5. */
+  vadThreshold?: InputMaybe<Scalars['Float']['input']>;
+  /** File name of a 3D model, at most 200 characters; suggestions come from `agentConfigOptions`. */
+  avatarGlb?: InputMaybe<Scalars['String']['input']>;
+  /** Default: the tenant's. */
+  avatarGender?: InputMaybe<AvatarGenderCode>;
+  /** Language of lip-sync, at most 100 characters. */
+  lipsyncLang?: InputMaybe<Scalars['String']['input']>;
+  /** A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000 characters. */
+  evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
+  /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
+  evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** Where evaluations are posted to: an http or https URL without user name and password, at most 2,048 characters. */
+  externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
+  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. */
+  externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
+  /** Owner in the system that is synced to; above 0. */
+  externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
+  /** An object that maps target field to a JSONPath of the payload: at most 100 fields, keys and values of at most 500 characters. */
+  externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
+  /** Default: the tenant's, else the platform's. */
+  llmProviderOverride?: InputMaybe<LlmProviderType>;
+  /** Used only with CLOUD_HOSTED_MODELS; at most 200 characters. */
+  llmModelOverride?: InputMaybe<Scalars['String']['input']>;
+  /** Default CLIENT_3D. */
+  avatarBackend?: InputMaybe<AvatarBackend>;
+  /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
+  avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/**
+ * Omitted fields stay; null clears what may be null, and is refused for name, personaPrompt, position, status, useCase,
+ * voiceTier, vadThreshold and avatarBackend. Limits are those of CreateAgentInput.
+ */
+export type UpdateAgentInput = {
+  /** At most 200 characters; not blank. */
+  name?: InputMaybe<Scalars['String']['input']>;
+  /** The system prompt that defines it; at most 20,000 characters, not blank. */
+  personaPrompt?: InputMaybe<Scalars['String']['input']>;
+  /** Free-text role label; at most 200 characters, not blank. */
+  position?: InputMaybe<Scalars['String']['input']>;
+  /** INACTIVE lets no new session start. */
+  status?: InputMaybe<AgentStatus>;
+  /** A workflow of the tenant; null detaches. */
+  workflowId?: InputMaybe<Scalars['Int']['input']>;
+  /** Free-text subject label; at most 200 characters. */
+  subject?: InputMaybe<Scalars['String']['input']>;
+  /** What it says first; at most 4,000 characters. Not said while a workflow is attached. */
+  openingGreeting?: InputMaybe<Scalars['String']['input']>;
+  /** Null is refused. */
+  useCase?: InputMaybe<AgentUseCase>;
+  /** Null is refused. */
+  voiceTier?: InputMaybe<VoiceTier>;
+  /** Voice name, at most 200 characters; suggestions come from `agentConfigOptions`. */
+  ttsVoice?: InputMaybe<Scalars['String']['input']>;
+  /** Language of speech, at most 100 characters. */
+  ttsLang?: InputMaybe<Scalars['String']['input']>;
+  /** 1 is normal speed; 0.25 to 4. */
+  speakingRate?: InputMaybe<Scalars['Float']['input']>;
+  /** Sensitivity of voice-activity detection, 0 to 1. */
+  vadThreshold?: InputMaybe<Scalars['Float']['input']>;
+  /** File name of a 3D model, at most 200 characters; suggestions come from `agentConfigOptions`. */
+  avatarGlb?: InputMaybe<Scalars['String']['input']>;
+  /** Null: the tenant's. */
+  avatarGender?: InputMaybe<AvatarGenderCode>;
+  /** Language of lip-sync, at most 100 characters. */
+  lipsyncLang?: InputMaybe<Scalars['String']['input']>;
+  /** A Liquid template over `agent`, `transcript` and `labels` that replaces the default instructions of the evaluation; at most 20,000 characters. */
+  evaluationPromptTemplate?: InputMaybe<Scalars['String']['input']>;
+  /** Labels that the recommendation is one of, best first: at most 50 different ones of at most 100 characters; an empty list: no label. */
+  evaluationRecommendationLabels?: InputMaybe<Array<Scalars['String']['input']>>;
+  /** Where evaluations are posted to: an http or https URL without user name and password, at most 2,048 characters. */
+  externalSyncUrl?: InputMaybe<Scalars['String']['input']>;
+  /** Name of the secret that signs those posts; it must have been provisioned for the tenant. */
+  externalSyncSecretRef?: InputMaybe<Scalars['String']['input']>;
+  /** Owner in the system that is synced to; above 0. */
+  externalSyncOwnerId?: InputMaybe<Scalars['Int']['input']>;
+  /** An object that maps target field to a JSONPath of the payload: at most 100 fields, keys and values of at most 500 characters. */
+  externalSyncSchemaConfig?: InputMaybe<Scalars['JSON']['input']>;
+  /** Null: the tenant's, else the platform's. */
+  llmProviderOverride?: InputMaybe<LlmProviderType>;
+  /** Used only with CLOUD_HOSTED_MODELS; at most 200 characters. */
+  llmModelOverride?: InputMaybe<Scalars['String']['input']>;
+  /** Null is refused. */
+  avatarBackend?: InputMaybe<AvatarBackend>;
+  /** {vendorAvatarId, vendorAvatarModel}, each at most 200 characters; required with HOSTED_API. */
+  avatarBackendConfig?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** What an agent's free-text fields may sensibly hold. */
+export type AgentConfigOptionsDto = {
+  __typename?: 'AgentConfigOptionsDto';
+  /** 3D models that the platform ships. */
+  avatarModels: Array<AvatarModelDto>;
+  /** Voices known to work; others may too. */
+  recommendedTtsVoices: Array<RecommendedTtsVoiceDto>;
+  /** The full catalogue of voices. */
+  ttsVoiceCatalogUrl: Scalars['String']['output'];
+  /** The languages that speech recognition knows. */
+  sttLanguageCatalogUrl: Scalars['String']['output'];
+  /** Documentation of the lip-sync module. */
+  lipsyncModuleDocsUrl: Scalars['String']['output'];
+};
+
+/** A 3D model of an avatar. */
+export type AvatarModelDto = {
+  __typename?: 'AvatarModelDto';
+  /** Its name in the catalogue. */
+  id: Scalars['String']['output'];
+  /** What `avatarGlb` takes. */
+  filename: Scalars['String']['output'];
+  /** Its name for people. */
+  label: Scalars['String']['output'];
+  /** FEMALE or MALE. */
+  gender: Scalars['String']['output'];
+};
+
+/** A voice that the platform suggests. */
+export type RecommendedTtsVoiceDto = {
+  __typename?: 'RecommendedTtsVoiceDto';
+  /** What `ttsVoice` takes. */
+  name: Scalars['String']['output'];
+  /** What it speaks, e.g. `en-US`. */
+  languageCode: Scalars['String']['output'];
+  /** FEMALE or MALE. */
+  gender: Scalars['String']['output'];
+  /** What `voiceTier` takes with it. */
+  tier: VoiceTier;
+};
+
+/** What was done. Only UPDATE is recorded. */
+export type AuditActionEnum =
+  | 'CREATE'
+  | 'UPDATE'
+  | 'DELETE';
+
+/** One recorded change. */
+export type AuditLogDto = {
+  __typename?: 'AuditLogDto';
+  /** The record's id; later ones are higher. */
+  id: Scalars['Int']['output'];
+  /** Always Agent. */
+  auditableType: Scalars['String']['output'];
+  /** The agent's id. */
+  auditableId: Scalars['Float']['output'];
+  /** Always UPDATE. */
+  action: AuditActionEnum;
+  /** Who did it, as at that time. */
+  userId?: Maybe<Scalars['Float']['output']>;
+  /** The username, else the full name, as at that time. */
+  username?: Maybe<Scalars['String']['output']>;
+  /** Field to {from, to}, changed fields only. */
+  changes?: Maybe<Scalars['JSONObject']['output']>;
+  /** When it was done. */
+  createdAt: Scalars['DateTime']['output'];
+};
+
+export type Query = {
+  __typename?: 'Query';
+  /** Null when it is not there, not the caller's, or deleted. */
+  agent?: Maybe<AgentDto>;
+  /** The tenant's agents by id. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the id to go on from. */
+  agents: Array<AgentDto>;
+  /** How many agents the tenant has, deleted ones not counted. */
+  agentCount: Scalars['Int']['output'];
+  /** Suggestions for avatarGlb, ttsVoice, ttsLang and lipsyncLang. */
+  agentConfigOptions: AgentConfigOptionsDto;
+  /** What updateAgent changed, newest first; a deleted agent's stays readable. */
+  agentAuditLogs: Array<AuditLogDto>;
+};
+
+
+export type QueryAgentArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+export type QueryAgentsArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryAgentAuditLogsArgs = {
+  id: Scalars['ID']['input'];
+};
+
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Makes an agent; starts nothing. */
+  createAgent: AgentDto;
+  /** Changes an agent; a session that runs takes it over with its next turn. */
+  updateAgent: AgentDto;
+  /** Deletes an agent. Its sessions stay readable, and running ones go on. */
+  deleteAgent: Scalars['Boolean']['output'];
+};
+
+
+export type MutationCreateAgentArgs = {
+  input: CreateAgentInput;
+};
+
+
+export type MutationUpdateAgentArgs = {
+  id: Scalars['ID']['input'];
+  input: UpdateAgentInput;
+};
+
+
+export type MutationDeleteAgentArgs = {
+  id: Scalars['ID']['input'];
+};

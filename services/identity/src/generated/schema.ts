@@ -1,0 +1,342 @@
+// Written by scripts/generate from schema.graphql.
+
+export type Maybe<T> = T | null | undefined;
+export type InputMaybe<T> = T | null | undefined;
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  DateTime: { input: Date; output: Date; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+  /** A JSON object. */
+  JSONObject: { input: Record<string, unknown>; output: object; }
+  _FieldSet: { input: string; output: string; }
+};
+
+/** A pair of tokens for one sign-in. Send the access token as `Authorization: Bearer …`. */
+export type AccessToken = {
+  __typename?: 'AccessToken';
+  /** A JWT (ES256). */
+  accessToken: Scalars['String']['output'];
+  /** Seconds until the access token ends. */
+  expiresIn: Scalars['Float']['output'];
+  /** Opaque and single-use: `refreshToken` answers its successor. */
+  refreshToken: Scalars['String']['output'];
+  /** Seconds until the refresh token ends. */
+  refreshExpiresIn: Scalars['Float']['output'];
+};
+
+/** Whether a person may sign in. */
+export type UserStatusType =
+  /** May sign in. */
+  | 'ACTIVE'
+  /** May not: sign-ins and calls with the right credential are FORBIDDEN, `USER_SUSPENDED`. */
+  | 'SUSPENDED';
+
+/** The signed-in person. */
+export type User = {
+  __typename?: 'User';
+  /** The user's id. */
+  id: Scalars['Int']['output'];
+  /** Trimmed and in lower case; unique among live users. Null for an account without one. */
+  email?: Maybe<Scalars['String']['output']>;
+  /** At most 200 characters. */
+  fullname: Scalars['String']['output'];
+  /** Null until one is chosen. */
+  username?: Maybe<Scalars['String']['output']>;
+  /** Dial prefix, as given at registration. */
+  phoneCode?: Maybe<Scalars['String']['output']>;
+  /** National digits, as given at registration, in ASCII. */
+  phoneNumber?: Maybe<Scalars['String']['output']>;
+  /** Number of an identity document, as given; kept encrypted. Null: none was given. */
+  idNo?: Maybe<Scalars['String']['output']>;
+  /** Kind of that document, in the words of whoever registered. */
+  idType?: Maybe<Scalars['String']['output']>;
+  /** Others give it as `referralCode` when they register. */
+  referralCode: Scalars['String']['output'];
+  /** A new account is ACTIVE. */
+  status: UserStatusType;
+  /** Whether a second factor is bound. */
+  twoFactorEnabled: Scalars['Boolean']['output'];
+  /** When the account was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** What a tenant has subscribed to, lowest first. Whether owners may raise it themselves is a setting of the platform. */
+export type TenantPlanEnum =
+  /** Every tenant starts here. */
+  | 'DEV'
+  | 'PRO'
+  | 'ENTERPRISE';
+
+/** Which system bills the tenant. */
+export type PrimaryBillingAccountEnum =
+  /** The external identity provider. */
+  | 'IDP_ONE'
+  /** This platform; the default. */
+  | 'PLATFORM';
+
+/** Where a model is served. */
+export type LlmProviderType =
+  /** A catalogue of hosted models; the only one that takes a model of choice (`llmModelOverride`). */
+  | 'CLOUD_HOSTED_MODELS'
+  /** The platform's own endpoint with one fixed model. */
+  | 'HOSTED_SMALL_MODEL'
+  /** A model vendor's own API. */
+  | 'DIRECT_MODEL_API';
+
+/** Exactly one of email and phoneNumber. */
+export type SignInInput = {
+  /** Compared trimmed and in lower case. */
+  email?: InputMaybe<Scalars['String']['input']>;
+  /** E.164, or a national number that exactly one user has. */
+  phoneNumber?: InputMaybe<Scalars['String']['input']>;
+  /** A wrong one is answered just like an unknown account: UNAUTHENTICATED. */
+  password: Scalars['String']['input'];
+};
+
+/** What `refreshToken` takes. */
+export type RefreshAccessTokenInput = {
+  /** The latest refresh token of the sign-in. */
+  refreshToken: Scalars['String']['input'];
+};
+
+/** A new person. An email, phone or identity document that a live user has already is CONFLICT. */
+export type RegisterInput = {
+  /** At most 254 characters; kept trimmed and in lower case. */
+  email: Scalars['String']['input'];
+  /** 8 to 128 characters, not the email, not a common password. */
+  password: Scalars['String']['input'];
+  /** At most 200 characters, not blank; names the first workspace too. */
+  fullname: Scalars['String']['input'];
+  /** Dial prefix, e.g. `+44`. */
+  phoneCode: Scalars['String']['input'];
+  /** National number; together with phoneCode it must be a possible one. */
+  phoneNumber: Scalars['String']['input'];
+  /** Push-notification token of the device; stored, never returned. */
+  fcmToken?: InputMaybe<Scalars['String']['input']>;
+  /** Number of an identity document; goes with idType. Kept as given; compared whatever its case, width and digits. */
+  idNo?: InputMaybe<Scalars['String']['input']>;
+  /** Kind of that document, at most 64 characters; told apart from other kinds with the same number. */
+  idType?: InputMaybe<Scalars['String']['input']>;
+  /** Another user's referral code. */
+  referralCode?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A code or link token that was sent to somebody. */
+export type ValidateSecuredTokenInput = {
+  /** As it was received. */
+  token: Scalars['String']['input'];
+  /** Email or phone that it was sent to. */
+  contact?: InputMaybe<Scalars['String']['input']>;
+  /** Id of the code, as `generateOTP` answered it. */
+  id?: InputMaybe<Scalars['Float']['input']>;
+};
+
+/** What `changePassword` takes. */
+export type PasswordInput = {
+  /** 8 to 128 characters, not the email, not a common password. */
+  newPassword: Scalars['String']['input'];
+};
+
+/** A workspace: everything but people belongs to one. */
+export type TenantDto = {
+  __typename?: 'TenantDto';
+  /** The tenant's id. */
+  id: Scalars['Int']['output'];
+  /** At most 255 characters; need not be unique. */
+  name: Scalars['String']['output'];
+  /** DEV unless it was raised. */
+  plan: TenantPlanEnum;
+  /** True while the tenant's own switch or the operator's is on. */
+  isSuspended: Scalars['Boolean']['output'];
+  /** Provider for agents without an override of their own; null: the platform's default. */
+  llmProviderOverride?: Maybe<LlmProviderType>;
+  /** Used only with CLOUD_HOSTED_MODELS. */
+  llmModelOverride?: Maybe<Scalars['String']['output']>;
+  /** PLATFORM until it is chosen otherwise; never inferred from how people sign in. */
+  primaryBillingAccount: PrimaryBillingAccountEnum;
+  /** Where the tenant's data is wanted, as a code of up to 32 characters. */
+  region?: Maybe<Scalars['String']['output']>;
+  /** When the tenant was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+  /** Set once the tenant has been deleted. */
+  deletedAt?: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** A new tenant. Who owns or has lately made too many gets BAD_REQUEST, `TENANT_LIMIT` (by default 5 owned, 10 made within 30 days). */
+export type CreateTenantInput = {
+  /** At most 255 characters, not blank. */
+  name: Scalars['String']['input'];
+  /** Default DEV. */
+  plan?: InputMaybe<TenantPlanEnum>;
+  /** At most 32 characters; one of the operator's regions where it names some. */
+  region?: InputMaybe<Scalars['String']['input']>;
+  /** Provider for its agents; default: the platform's. */
+  llmProviderOverride?: InputMaybe<LlmProviderType>;
+  /** At most 255 characters, not blank. Used only with CLOUD_HOSTED_MODELS. */
+  llmModelOverride?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Omitted fields stay; null clears region and the overrides. */
+export type UpdateTenantInput = {
+  /** At most 255 characters, not blank. */
+  name?: InputMaybe<Scalars['String']['input']>;
+  /** Owner only. A raise may be for the operator alone: FORBIDDEN, `PLAN_CHANGE_BY_OPERATOR`. */
+  plan?: InputMaybe<TenantPlanEnum>;
+  /** At most 32 characters; one of the operator's regions where it names some. */
+  region?: InputMaybe<Scalars['String']['input']>;
+  /** The tenant's own switch; owner only. The operator's cannot be lifted: FORBIDDEN, `SUSPENDED_BY_OPERATOR`. */
+  isSuspended?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Provider for its agents; null: the platform's. */
+  llmProviderOverride?: InputMaybe<LlmProviderType>;
+  /** At most 255 characters, not blank. Used only with CLOUD_HOSTED_MODELS. */
+  llmModelOverride?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A new API key of the tenant in use. */
+export type GenerateApiKeyResult = {
+  __typename?: 'GenerateApiKeyResult';
+  /** The key itself; shown here and never again. */
+  key: Scalars['String']['output'];
+  /** Says that the key is shown once and that the previous one no longer works. */
+  warning: Scalars['String']['output'];
+};
+
+/** Gender of avatar and voice. */
+export type AvatarGender =
+  | 'FEMALE'
+  | 'MALE';
+
+/** Quality of the synthesised voice, lowest first. */
+export type VoiceTier =
+  /** Plain synthesis; the default. */
+  | 'STANDARD'
+  /** A neural voice. */
+  | 'WAVENET'
+  /** A neural voice of the generation after WAVENET. */
+  | 'NEURAL2';
+
+/** The tenant's avatar and voice defaults; what an agent sets itself goes before them. */
+export type AvatarConfigDto = {
+  __typename?: 'AvatarConfigDto';
+  /** The id of these defaults; a tenant has them once. */
+  id: Scalars['Int']['output'];
+  /** At first FEMALE. */
+  gender: AvatarGender;
+  /** File name of a 3D model; valid ones come from `agentConfigOptions`. */
+  glbModel: Scalars['String']['output'];
+  /** At first STANDARD. */
+  voiceTier: VoiceTier;
+  /** Language of speech, e.g. `en-US`. */
+  languageCode: Scalars['String']['output'];
+  /** 1 is normal speed; 0.25 to 4. */
+  speakingRate: Scalars['Float']['output'];
+  /** Replaces the address of the live-talking module. */
+  liveTalkingUrl?: Maybe<Scalars['String']['output']>;
+  /** When the tenant was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** Omitted fields stay; null clears liveTalkingUrl. */
+export type UpsertAvatarConfigInput = {
+  /** Null is refused. */
+  gender?: InputMaybe<AvatarGender>;
+  /** File name without a folder, at most 255 characters; `agentConfigOptions` suggests some. Null is refused. */
+  glbModel?: InputMaybe<Scalars['String']['input']>;
+  /** Null is refused. */
+  voiceTier?: InputMaybe<VoiceTier>;
+  /** BCP 47 language code such as `en-US`, at most 35 characters. Null is refused. */
+  languageCode?: InputMaybe<Scalars['String']['input']>;
+  /** 0.25 to 4; 1 is normal speed. Null is refused. */
+  speakingRate?: InputMaybe<Scalars['Float']['input']>;
+  /** An http, https, ws or wss URL without user name and password, at most 2,048 characters. */
+  liveTalkingUrl?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type Query = {
+  __typename?: 'Query';
+  /** Whether somebody could register so: {registerable, reasons}; reasons are EMAIL_TAKEN, ID_NO_TAKEN, EMAIL_INVALID, CLOSED. */
+  isRegisterable: Scalars['JSONObject']['output'];
+  /** The signed-in person. */
+  getAuthProfile?: Maybe<User>;
+  /** The tenant in use; null for a user without one. */
+  myTenant?: Maybe<TenantDto>;
+  /** The tenant's avatar and voice defaults. */
+  avatarConfig: AvatarConfigDto;
+};
+
+
+export type QueryIsRegisterableArgs = {
+  email: Scalars['String']['input'];
+  idNo?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Signs in with a password. */
+  login: AccessToken;
+  /** Exchanges a refresh token for a new pair; the old one is spent. */
+  refreshToken: AccessToken;
+  /** Makes a user and a tenant named <fullname>'s Workspace, and signs in. */
+  register: AccessToken;
+  /** Sets a new password and ends every other sign-in. */
+  changePassword: Scalars['Boolean']['output'];
+  /** Makes a tenant that the caller owns, and turns this sign-in to it. */
+  createTenant: TenantDto;
+  /** Changes the tenant in use. */
+  updateTenant: TenantDto;
+  /** Deletes the tenant in use; owner only. */
+  deleteTenant: Scalars['Boolean']['output'];
+  /** Makes the tenant's API key; the previous one stops working at once. Owner only. */
+  generateApiKey: GenerateApiKeyResult;
+  /** Changes the tenant's avatar and voice defaults. */
+  upsertAvatarConfig: AvatarConfigDto;
+};
+
+
+export type MutationLoginArgs = {
+  input: SignInInput;
+};
+
+
+export type MutationRefreshTokenArgs = {
+  input: RefreshAccessTokenInput;
+};
+
+
+export type MutationRegisterArgs = {
+  input: RegisterInput;
+  token?: InputMaybe<ValidateSecuredTokenInput>;
+};
+
+
+export type MutationChangePasswordArgs = {
+  input: PasswordInput;
+};
+
+
+export type MutationCreateTenantArgs = {
+  input: CreateTenantInput;
+};
+
+
+export type MutationUpdateTenantArgs = {
+  input: UpdateTenantInput;
+};
+
+
+export type MutationUpsertAvatarConfigArgs = {
+  input: UpsertAvatarConfigInput;
+};

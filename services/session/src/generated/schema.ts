@@ -1,0 +1,315 @@
+// Written by scripts/generate from schema.graphql.
+
+export type Maybe<T> = T | null | undefined;
+export type InputMaybe<T> = T | null | undefined;
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /** A moment, as ISO 8601 in UTC with milliseconds. */
+  DateTime: { input: Date; output: Date; }
+  /** Any JSON value. */
+  JSON: { input: unknown; output: unknown; }
+  /** A JSON object. */
+  JSONObject: { input: Record<string, unknown>; output: object; }
+  _FieldSet: { input: string; output: string; }
+};
+
+/** Where a conversation stands; ENDED and EXPIRED are final. */
+export type SessionStatus =
+  /** Being started; `startSession` answers once it is ACTIVE. */
+  | 'PENDING'
+  /** Takes messages. */
+  | 'ACTIVE'
+  /** Was ended by `endSession`, or with its tenant. */
+  | 'ENDED'
+  /** Ended by itself: without an event for too long (by default 24 hours), or too old (30 days). */
+  | 'EXPIRED';
+
+/** Who said it. */
+export type MessageRole =
+  /** The person. */
+  | 'USER'
+  /** The agent, its greeting included. */
+  | 'MODEL';
+
+/** A persona that people talk to. */
+export type AgentDto = {
+  __typename?: 'AgentDto';
+  /** The agent's id; positive, like every id here. */
+  id: Scalars['Int']['output'];
+};
+
+/** One conversation. */
+export type SessionDto = {
+  __typename?: 'SessionDto';
+  /** The session's id. */
+  id: Scalars['Int']['output'];
+  /** Id of the agent that it was started with. */
+  agentId: Scalars['Float']['output'];
+  /** Also once it has been deleted. */
+  agent?: Maybe<AgentDto>;
+  /** As it is now; changes arrive on `sessionEvents`. */
+  status: SessionStatus;
+  /** The caller's own identifier, as given. */
+  clientExternalId: Scalars['String']['output'];
+  /** As given. */
+  metadata?: Maybe<Scalars['JSON']['output']>;
+  /** Oldest first. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the message id to go on from. */
+  messages: Array<MessageDto>;
+  /** Accepted calls of interruptSession. */
+  interruptCount: Scalars['Int']['output'];
+  /** Size of the last context sent to a model, in tokens. */
+  totalTokensInContext: Scalars['Int']['output'];
+  /** When it became ACTIVE. */
+  startedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it became ENDED or EXPIRED; null until then. */
+  endedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When something last happened in it; null before the first event. */
+  lastEventAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When the session was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+
+/** One conversation. */
+export type SessionDtoMessagesArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** One thing said. */
+export type MessageDto = {
+  __typename?: 'MessageDto';
+  /** The message's id; later ones of a session are higher. */
+  id: Scalars['Int']['output'];
+  /** Id of the session that it was said in. */
+  sessionId: Scalars['Float']['output'];
+  /** Who said it. */
+  role: MessageRole;
+  /** A reply that was cut short holds what had been said of it. */
+  text: Scalars['String']['output'];
+  /** Place in the session, from 0 without gap. */
+  turnIndex: Scalars['Float']['output'];
+  /** Input tokens: the provider's figure, else characters / 4; 0 for USER. */
+  tokensIn: Scalars['Float']['output'];
+  /** Output tokens, likewise. */
+  tokensOut: Scalars['Float']['output'];
+  /** What it cost, in USD. */
+  costUsd: Scalars['Float']['output'];
+  /** {kind: card, table or list, …}, from a workflow's response node. */
+  structuredContent?: Maybe<Scalars['JSON']['output']>;
+  /** When the message was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+/** A new conversation. An agent that is not there is NOT_FOUND; one that is INACTIVE, BAD_REQUEST. */
+export type StartSessionInput = {
+  /** An active agent of the caller's tenant. */
+  agentId: Scalars['Int']['input'];
+  /** The caller's own identifier for whom it talks to; echoed. */
+  clientExternalId: Scalars['String']['input'];
+  /** At most 64 KB; echoed. */
+  metadata?: InputMaybe<Scalars['JSON']['input']>;
+};
+
+/** Something that the person says. */
+export type SendMessageInput = {
+  /** An ACTIVE session of the caller's tenant. */
+  sessionId: Scalars['Int']['input'];
+  /** At most 10,000 characters, not blank. */
+  text: Scalars['String']['input'];
+  /** Echoed on the events of this turn. */
+  clientTurnId?: InputMaybe<Scalars['String']['input']>;
+  /** Runs the workflow's draft instead of what is published. */
+  testDraft?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** Something that happened in a session. */
+export type SessionEvent = {
+  /** Grows within a session and never goes back; give the last one as `after` to go on from it. */
+  eventId: Scalars['String']['output'];
+  /** The session that it happened in. */
+  sessionId: Scalars['Int']['output'];
+  /** When it happened. */
+  occurredAt: Scalars['DateTime']['output'];
+};
+
+/** A piece of a reply, to append to the pieces of the same attempt. */
+export type AiResponseChunkEvent = SessionEvent & {
+  __typename?: 'AiResponseChunkEvent';
+  /** Grows within a session; what `after` takes. */
+  eventId: Scalars['String']['output'];
+  /** The session that it happened in. */
+  sessionId: Scalars['Int']['output'];
+  /** When it happened. */
+  occurredAt: Scalars['DateTime']['output'];
+  /** As given with the message. */
+  clientTurnId?: Maybe<Scalars['String']['output']>;
+  /** Index of the message being answered. */
+  turnIndex: Scalars['Int']['output'];
+  /** Counts from 1; a higher one voids the pieces before it. */
+  attempt: Scalars['Int']['output'];
+  /** The piece; in order, never empty. */
+  text: Scalars['String']['output'];
+};
+
+/** A whole reply, as stored. */
+export type AiResponseEvent = SessionEvent & {
+  __typename?: 'AiResponseEvent';
+  /** Grows within a session; what `after` takes. */
+  eventId: Scalars['String']['output'];
+  /** The session that it happened in. */
+  sessionId: Scalars['Int']['output'];
+  /** When it happened. */
+  occurredAt: Scalars['DateTime']['output'];
+  /** As given with the message. */
+  clientTurnId?: Maybe<Scalars['String']['output']>;
+  /** Index of the message being answered; a greeting: 0. */
+  turnIndex: Scalars['Int']['output'];
+  /** The pieces of the last attempt, joined. */
+  text: Scalars['String']['output'];
+  /** The reply as `messages` answers it. */
+  message: MessageDto;
+  /** True when it was cut short. */
+  interrupted: Scalars['Boolean']['output'];
+};
+
+/** A turn that ended without a reply. */
+export type TurnFailedEvent = SessionEvent & {
+  __typename?: 'TurnFailedEvent';
+  /** Grows within a session; what `after` takes. */
+  eventId: Scalars['String']['output'];
+  /** The session that it happened in. */
+  sessionId: Scalars['Int']['output'];
+  /** When it happened. */
+  occurredAt: Scalars['DateTime']['output'];
+  /** As given with the message. */
+  clientTurnId?: Maybe<Scalars['String']['output']>;
+  /** Index of the message that got no reply. */
+  turnIndex: Scalars['Int']['output'];
+  /** MODEL_UNAVAILABLE, MODEL_FAILED, TURN_TIMEOUT, TURN_LOST, SESSION_ENDED, SPEND_CAP_REACHED, WORKFLOW_NOT_PUBLISHED or INTERNAL. */
+  code: Scalars['String']['output'];
+  /** Safe to show. */
+  message: Scalars['String']['output'];
+};
+
+/** The session's status changed. */
+export type SessionStatusEvent = SessionEvent & {
+  __typename?: 'SessionStatusEvent';
+  /** Grows within a session; what `after` takes. */
+  eventId: Scalars['String']['output'];
+  /** The session that it happened in. */
+  sessionId: Scalars['Int']['output'];
+  /** When it happened. */
+  occurredAt: Scalars['DateTime']['output'];
+  /** What it is from now on. */
+  status: SessionStatus;
+};
+
+/** How a session went, judged after its end. */
+export type EvaluationDto = {
+  __typename?: 'EvaluationDto';
+  /** The evaluation's id. */
+  id: Scalars['Int']['output'];
+  /** The session that was judged; it has one evaluation. */
+  sessionId: Scalars['Int']['output'];
+  /** 0 to 100. */
+  score: Scalars['Int']['output'];
+  /** A paragraph, at most 8,000 characters. */
+  summary: Scalars['String']['output'];
+  /** What went well: at most 20 sentences of at most 1,000 characters. */
+  strengths: Array<Scalars['String']['output']>;
+  /** What did not: likewise. */
+  weaknesses: Array<Scalars['String']['output']>;
+  /** One of the agent's labels, else of its use case's; empty when the agent wants none. */
+  recommendation: Scalars['String']['output'];
+  /** What was judged: [{role, text, turnIndex, createdAt}]. */
+  transcript: Scalars['JSON']['output'];
+  /** When the judgement was made. */
+  generatedAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When the evaluation was made. */
+  createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
+  updatedAt: Scalars['DateTime']['output'];
+};
+
+export type Query = {
+  __typename?: 'Query';
+  /** Null when it is not there or not the caller's. */
+  session?: Maybe<SessionDto>;
+  /** The tenant's sessions, newest first, of one agent if asked. Whole by default; `first`, at least 1, bounds it, `after`, at least 0, is the id to go on from. */
+  sessions: Array<SessionDto>;
+  /** How many sessions the tenant has. */
+  sessionCount: Scalars['Int']['output'];
+  /** Null until the session has ended and was judged. */
+  evaluation?: Maybe<EvaluationDto>;
+};
+
+
+export type QuerySessionArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+export type QuerySessionsArgs = {
+  agentId?: InputMaybe<Scalars['Int']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['Int']['input']>;
+};
+
+
+export type QueryEvaluationArgs = {
+  sessionId: Scalars['Int']['input'];
+};
+
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Starts a conversation with an active agent; one with a greeting and no workflow says it. */
+  startSession: SessionDto;
+  /** Stores a message and answers at once; the reply arrives on `sessionEvents`. At most 100 wait a session. */
+  sendMessage: SessionDto;
+  /** Ends a conversation: cuts a running reply, fails the waiting ones, and has it evaluated. Ending it again changes nothing. */
+  endSession: SessionDto;
+  /** Cuts the running reply and keeps what was said of it. Answers whether one was cut. */
+  interruptSession: Scalars['Boolean']['output'];
+};
+
+
+export type MutationStartSessionArgs = {
+  input: StartSessionInput;
+};
+
+
+export type MutationSendMessageArgs = {
+  input: SendMessageInput;
+};
+
+
+export type MutationEndSessionArgs = {
+  sessionId: Scalars['ID']['input'];
+};
+
+
+export type MutationInterruptSessionArgs = {
+  sessionId: Scalars['ID']['input'];
+};
+
+export type Subscription = {
+  __typename?: 'Subscription';
+  /** The events of one session from this moment on, in order; with `after` first those that came after that id (kept for an hour; `0`: all that is kept). */
+  sessionEvents: SessionEvent;
+};
+
+
+export type SubscriptionSessionEventsArgs = {
+  sessionId: Scalars['ID']['input'];
+  after?: InputMaybe<Scalars['String']['input']>;
+};

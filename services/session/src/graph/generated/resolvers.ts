@@ -1,0 +1,295 @@
+// Written by scripts/generate from schema.graphql.
+
+import type * as Types from '../../generated/schema.ts';
+import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { SessionDto, EvaluationDto } from '../mappers.ts';
+import type { Context } from '../context.ts';
+export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
+
+
+export type ResolverTypeWrapper<T> = Promise<T> | T;
+
+export type Resolver<TResult, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = ResolverFn<TResult, TParent, TContext, TArgs>;
+
+export type ResolverFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Promise<TResult> | TResult;
+
+export type SubscriptionSubscribeFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => AsyncIterable<TResult> | Promise<AsyncIterable<TResult>>;
+
+export type SubscriptionResolveFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+export interface SubscriptionSubscriberObject<TResult, TKey extends string, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<{ [key in TKey]: TResult }, TParent, TContext, TArgs>;
+  resolve?: SubscriptionResolveFn<TResult, { [key in TKey]: TResult }, TContext, TArgs>;
+}
+
+export interface SubscriptionResolverObject<TResult, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<any, TParent, TContext, TArgs>;
+  resolve: SubscriptionResolveFn<TResult, any, TContext, TArgs>;
+}
+
+export type SubscriptionObject<TResult, TKey extends string, TParent, TContext, TArgs> =
+  | SubscriptionSubscriberObject<TResult, TKey, TParent, TContext, TArgs>
+  | SubscriptionResolverObject<TResult, TParent, TContext, TArgs>;
+
+export type SubscriptionResolver<TResult, TKey extends string, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> =
+  | ((...args: any[]) => SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>)
+  | SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>;
+
+export type TypeResolveFn<TTypes, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (
+  parent: TParent,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Types.Maybe<TTypes> | Promise<Types.Maybe<TTypes>>;
+
+export type IsTypeOfResolverFn<T = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (obj: T, context: TContext, info: GraphQLResolveInfo) => boolean | Promise<boolean>;
+
+export type NextResolverFn<T> = () => Promise<T>;
+
+export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = (
+  next: NextResolverFn<TResult>,
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+
+
+
+/** Mapping of interface types */
+export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = {
+  SessionEvent:
+    | ( Types.AiResponseChunkEvent )
+    | ( Types.AiResponseEvent )
+    | ( Types.TurnFailedEvent )
+    | ( Types.SessionStatusEvent )
+  ;
+};
+
+/** Mapping between all available schema types and the resolvers types */
+export type ResolversTypes = {
+  DateTime: ResolverTypeWrapper<Types.Scalars['DateTime']['output']>;
+  JSON: ResolverTypeWrapper<Types.Scalars['JSON']['output']>;
+  JSONObject: ResolverTypeWrapper<Types.Scalars['JSONObject']['output']>;
+  SessionStatus: Types.SessionStatus;
+  MessageRole: Types.MessageRole;
+  AgentDto: ResolverTypeWrapper<Types.AgentDto>;
+  Int: ResolverTypeWrapper<Types.Scalars['Int']['output']>;
+  SessionDto: ResolverTypeWrapper<SessionDto>;
+  Float: ResolverTypeWrapper<Types.Scalars['Float']['output']>;
+  String: ResolverTypeWrapper<Types.Scalars['String']['output']>;
+  MessageDto: ResolverTypeWrapper<Types.MessageDto>;
+  StartSessionInput: Types.StartSessionInput;
+  SendMessageInput: Types.SendMessageInput;
+  Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
+  SessionEvent: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['SessionEvent']>;
+  AiResponseChunkEvent: ResolverTypeWrapper<Types.AiResponseChunkEvent>;
+  AiResponseEvent: ResolverTypeWrapper<Types.AiResponseEvent>;
+  TurnFailedEvent: ResolverTypeWrapper<Types.TurnFailedEvent>;
+  SessionStatusEvent: ResolverTypeWrapper<Types.SessionStatusEvent>;
+  EvaluationDto: ResolverTypeWrapper<EvaluationDto>;
+  Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  ID: ResolverTypeWrapper<Types.Scalars['ID']['output']>;
+  Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
+};
+
+/** Mapping between all available schema types and the resolvers parents */
+export type ResolversParentTypes = {
+  DateTime: Types.Scalars['DateTime']['output'];
+  JSON: Types.Scalars['JSON']['output'];
+  JSONObject: Types.Scalars['JSONObject']['output'];
+  AgentDto: Types.AgentDto;
+  Int: Types.Scalars['Int']['output'];
+  SessionDto: SessionDto;
+  Float: Types.Scalars['Float']['output'];
+  String: Types.Scalars['String']['output'];
+  MessageDto: Types.MessageDto;
+  StartSessionInput: Types.StartSessionInput;
+  SendMessageInput: Types.SendMessageInput;
+  Boolean: Types.Scalars['Boolean']['output'];
+  SessionEvent: ResolversInterfaceTypes<ResolversParentTypes>['SessionEvent'];
+  AiResponseChunkEvent: Types.AiResponseChunkEvent;
+  AiResponseEvent: Types.AiResponseEvent;
+  TurnFailedEvent: Types.TurnFailedEvent;
+  SessionStatusEvent: Types.SessionStatusEvent;
+  EvaluationDto: EvaluationDto;
+  Query: Record<PropertyKey, never>;
+  ID: Types.Scalars['ID']['output'];
+  Mutation: Record<PropertyKey, never>;
+  Subscription: Record<PropertyKey, never>;
+};
+
+export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
+  name: 'DateTime';
+}
+
+export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['JSON'], any> {
+  name: 'JSON';
+}
+
+export interface JsonObjectScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['JSONObject'], any> {
+  name: 'JSONObject';
+}
+
+export type AgentDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AgentDto'] = ResolversParentTypes['AgentDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
+export type SessionDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionDto'] = ResolversParentTypes['SessionDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  agentId?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  agent?: Resolver<Types.Maybe<ResolversTypes['AgentDto']>, ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['SessionStatus'], ParentType, ContextType>;
+  clientExternalId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  metadata?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  messages?: Resolver<Array<ResolversTypes['MessageDto']>, ParentType, ContextType, Partial<Types.SessionDtoMessagesArgs>>;
+  interruptCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  totalTokensInContext?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  startedAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  endedAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  lastEventAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type MessageDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['MessageDto'] = ResolversParentTypes['MessageDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  role?: Resolver<ResolversTypes['MessageRole'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  turnIndex?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  tokensIn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  tokensOut?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  structuredContent?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type SessionEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionEvent'] = ResolversParentTypes['SessionEvent']> = {
+  __resolveType: TypeResolveFn<'AiResponseChunkEvent' | 'AiResponseEvent' | 'TurnFailedEvent' | 'SessionStatusEvent', ParentType, ContextType>;
+};
+
+export type AiResponseChunkEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AiResponseChunkEvent'] = ResolversParentTypes['AiResponseChunkEvent']> = {
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  clientTurnId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  turnIndex?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  attempt?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type AiResponseEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AiResponseEvent'] = ResolversParentTypes['AiResponseEvent']> = {
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  clientTurnId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  turnIndex?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['MessageDto'], ParentType, ContextType>;
+  interrupted?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type TurnFailedEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TurnFailedEvent'] = ResolversParentTypes['TurnFailedEvent']> = {
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  clientTurnId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  turnIndex?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  code?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type SessionStatusEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SessionStatusEvent'] = ResolversParentTypes['SessionStatusEvent']> = {
+  eventId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['SessionStatus'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type EvaluationDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['EvaluationDto'] = ResolversParentTypes['EvaluationDto']> = {
+  id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  sessionId?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  score?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  summary?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  strengths?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
+  weaknesses?: Resolver<Array<ResolversTypes['String']>, ParentType, ContextType>;
+  recommendation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  transcript?: Resolver<ResolversTypes['JSON'], ParentType, ContextType>;
+  generatedAt?: Resolver<Types.Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+};
+
+export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  session?: Resolver<Types.Maybe<ResolversTypes['SessionDto']>, ParentType, ContextType, RequireFields<Types.QuerySessionArgs, 'id'>>;
+  sessions?: Resolver<Array<ResolversTypes['SessionDto']>, ParentType, ContextType, Partial<Types.QuerySessionsArgs>>;
+  sessionCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  evaluation?: Resolver<Types.Maybe<ResolversTypes['EvaluationDto']>, ParentType, ContextType, RequireFields<Types.QueryEvaluationArgs, 'sessionId'>>;
+};
+
+export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  startSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationStartSessionArgs, 'input'>>;
+  sendMessage?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationSendMessageArgs, 'input'>>;
+  endSession?: Resolver<ResolversTypes['SessionDto'], ParentType, ContextType, RequireFields<Types.MutationEndSessionArgs, 'sessionId'>>;
+  interruptSession?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationInterruptSessionArgs, 'sessionId'>>;
+};
+
+export type SubscriptionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
+  sessionEvents?: SubscriptionResolver<ResolversTypes['SessionEvent'], "sessionEvents", ParentType, ContextType, RequireFields<Types.SubscriptionSessionEventsArgs, 'sessionId'>>;
+};
+
+export type PartialResolvers<ContextType = Context> = {
+  DateTime?: GraphQLScalarType;
+  JSON?: GraphQLScalarType;
+  JSONObject?: GraphQLScalarType;
+  AgentDto?: AgentDtoResolvers<ContextType>;
+  SessionDto?: SessionDtoResolvers<ContextType>;
+  MessageDto?: MessageDtoResolvers<ContextType>;
+  SessionEvent?: SessionEventResolvers<ContextType>;
+  AiResponseChunkEvent?: AiResponseChunkEventResolvers<ContextType>;
+  AiResponseEvent?: AiResponseEventResolvers<ContextType>;
+  TurnFailedEvent?: TurnFailedEventResolvers<ContextType>;
+  SessionStatusEvent?: SessionStatusEventResolvers<ContextType>;
+  EvaluationDto?: EvaluationDtoResolvers<ContextType>;
+  Query?: QueryResolvers<ContextType>;
+  Mutation?: MutationResolvers<ContextType>;
+  Subscription?: SubscriptionResolvers<ContextType>;
+};
+
+
+/** All that a subgraph resolves: every root field, and what a mapped type does not hold as the schema has it. */
+export type Resolvers = PartialResolvers & {
+  Query: Required<QueryResolvers>;
+  Mutation: Required<MutationResolvers>;
+  SessionDto: Needed<SessionDtoResolvers, Types.SessionDto, SessionDto>;
+  EvaluationDto: Needed<EvaluationDtoResolvers, Types.EvaluationDto, EvaluationDto>;
+};
+
+type Needed<Resolvers, Dto, Held> = Required<Pick<Resolvers, NotHeld<Dto, Held> & keyof Resolvers>>;
+type NotHeld<Dto, Held> = {
+  [Field in keyof Dto]-?: Field extends keyof Held
+    ? Exclude<Held[Field], undefined> extends Dto[Field] ? never : Field
+    : Field;
+}[keyof Dto];
