@@ -27,7 +27,7 @@ export const JSONObject = new GraphQLScalarType<Record<string, unknown>, Record<
   parseLiteral: (node: ValueNode, variables) => toObject(valueFromASTUntyped(node, variables)),
 });
 
-/** The resolvers of the scalars that subgraphs share. Name only those that the subgraph's SDL declares. */
+/** The resolvers of the scalars that `shared.graphql` declares for every subgraph. */
 export const scalars = { DateTime, JSON: JSONScalar, JSONObject };
 
 function toDate(value: unknown): Date {

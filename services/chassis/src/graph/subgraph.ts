@@ -19,6 +19,7 @@ import type { Part } from '../unit.ts';
 import { enforceAccess } from './access.ts';
 import { answerWriter } from './answer-size.ts';
 import { formatGraphError } from './graph-errors.ts';
+import { scalars } from './scalars.ts';
 import { withSharedSdl } from './shared-sdl.ts';
 
 /** What every resolver of a subgraph finds in its context. */
@@ -35,7 +36,8 @@ export interface SubgraphOptions<Context extends GraphContext> {
   port: number;
   /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
   typeDefs: string;
-  resolvers: GraphQLResolverMap<Context>;
+  /** Without the scalars, which all subgraphs share. */
+  resolvers: ResolversIn<Context>;
   /**
    * Makes one request's context: the app, loaders, and what its lists draw on. `gone` is aborted when the connection closes
    * before the answer: nobody waits for it any more.
@@ -49,6 +51,14 @@ export interface SubgraphOptions<Context extends GraphContext> {
   /** Told the base URL once the server listens. */
   onListening?: (url: string) => void;
 }
+
+/** Resolvers by type and field that find this context. Each service's generated `Resolvers` say what they take and answer. */
+type ResolversIn<Context> = Record<string, unknown> & {
+  [Root in 'Query' | 'Mutation']?: Record<
+    string,
+    (parent: never, args: never, context: Context, info: never) => unknown
+  >;
+};
 
 /** How long requests under way may take when the server stops, in ms. */
 const drainTimeoutMs = 5_000;
@@ -66,7 +76,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       const schema = enforceAccess<Context>(
         buildSubgraphSchema({
           typeDefs: parse(withSharedSdl(options.typeDefs)),
-          resolvers: options.resolvers as GraphQLResolverMap<unknown>,
+          resolvers: { ...scalars, ...options.resolvers } as GraphQLResolverMap<unknown>,
         }),
       );
       apollo = new ApolloServer<Context>({
