@@ -1,163 +1,134 @@
-import { codePoints, type InputChecks, inputChecks } from '@parley/chassis/input-checks';
+import { invalid } from '@parley/chassis/errors';
+import { between, oneOf, rule, text, whyNoText } from '@parley/chassis/input';
+import { codePoints, whyUnstorable } from '@parley/chassis/input-checks';
 import { templateEngine, whyNoTemplate } from '@parley/chassis/template-engine';
-import type { AgentFields, AgentInput } from './agent.ts';
-
-/** The most characters (Unicode code points) of each text. */
-export const textLimits = {
-  name: 200,
-  personaPrompt: 20_000,
-  position: 200,
-  subject: 200,
-  openingGreeting: 4_000,
-  ttsVoice: 200,
-  ttsLang: 100,
-  avatarGlb: 200,
-  lipsyncLang: 100,
-  evaluationPromptTemplate: 20_000,
-  externalSyncUrl: 2_048,
-  llmModelOverride: 200,
-} as const satisfies { [Field in keyof AgentFields]?: number };
-
-/** What an agent is never without. */
-const neverNull = [
-  'name',
-  'personaPrompt',
-  'position',
-  'useCase',
-  'voiceTier',
-  'status',
-  'vadThreshold',
-  'avatarBackend',
-] as const satisfies (keyof AgentFields)[];
+import { z } from 'zod';
+import type { AgentFields } from './agent.ts';
+import type {
+  AgentStatus,
+  AgentUseCase,
+  AvatarBackend,
+  AvatarGenderCode,
+  LlmProviderType,
+  VoiceTier,
+} from './generated/schema.ts';
 
 const templates = templateEngine();
 
-const maxLabels = 50;
-const maxLabelLength = 100;
-const maxMappedFields = 100;
-const maxMappingLength = 500;
+/** A Liquid template. */
+const template = text(20_000).check(rule((source) => whyNoTemplate(templates, source)));
 
-/** What an agent is made with where the input says nothing. */
-export const agentDefaults = {
-  subject: null,
-  openingGreeting: null,
+const maxLabels = 50;
+const labels = z
+  .array(z.unknown())
+  .max(maxLabels, `must have at most ${maxLabels} labels`)
+  .pipe(z.array(text(100)).refine((all) => new Set(all).size === all.length, 'must not have a label twice'));
+
+const url = text(2_048).check(rule(whyNoUrl));
+
+/** Target field to a JSONPath of the payload. */
+const mapping = z
+  .unknown()
+  .check(checkMapping)
+  .transform((given) => ({ ...(given as Record<string, string>) }));
+
+/** What a hosted video avatar is made from. */
+const avatarConfig = z.unknown().pipe(
+  z.strictObject(
+    { vendorAvatarId: text(200), vendorAvatarModel: text(200) },
+    {
+      error: ({ code }) =>
+        code === 'unrecognized_keys'
+          ? 'must have vendorAvatarId and vendorAvatarModel only'
+          : 'must be an object of vendorAvatarId and vendorAvatarModel',
+    },
+  ),
+);
+
+/** What the owner of an agent sets: each field is declared here once. The SDL says what it means. */
+export const agentFields = z.object({
+  name: text(200),
+  personaPrompt: text(20_000),
+  position: text(200),
+  subject: text(200).nullable(),
+  openingGreeting: text(4_000).nullable(),
+  useCase: oneOf<AgentUseCase>(),
+  voiceTier: oneOf<VoiceTier>(),
+  status: oneOf<AgentStatus>(),
+  workflowId: z.int().nullable(),
+  ttsVoice: text(200).nullable(),
+  ttsLang: text(100).nullable(),
+  speakingRate: between(0.25, 4).nullable(),
+  vadThreshold: between(0, 1),
+  avatarGlb: text(200).nullable(),
+  avatarGender: oneOf<AvatarGenderCode>().nullable(),
+  lipsyncLang: text(100).nullable(),
+  evaluationPromptTemplate: template.nullable(),
+  evaluationRecommendationLabels: labels.nullable(),
+  externalSyncUrl: url.nullable(),
+  externalSyncSecretRef: z.string().check(rule(whyNoSecret)).nullable(),
+  externalSyncOwnerId: z.int().positive('must be above 0').nullable(),
+  externalSyncSchemaConfig: mapping.nullable(),
+  llmProviderOverride: oneOf<LlmProviderType>().nullable(),
+  llmModelOverride: text(200).nullable(),
+  avatarBackend: oneOf<AvatarBackend>(),
+  avatarBackendConfig: avatarConfig.nullable(),
+});
+
+/** Left out stays; null clears what may be null. */
+export const agentChanges = agentFields.partial();
+
+/** Workflows are attached, and agents switched off, by an update. */
+export const newAgent = agentFields
+  .omit({ workflowId: true, status: true })
+  .partial()
+  .required({ name: true, personaPrompt: true, position: true });
+
+type Nullable = { [Field in keyof AgentFields as null extends AgentFields[Field] ? Field : never]: AgentFields[Field] };
+
+/** What an agent is made with where the input says nothing: null, but where it is never null. */
+export const agentDefaults: Omit<AgentFields, 'name' | 'personaPrompt' | 'position'> = {
+  ...(Object.fromEntries(Object.keys(agentFields.shape).map((field) => [field, null])) as Nullable),
   useCase: 'INTERVIEW',
   status: 'ACTIVE',
-  workflowId: null,
   voiceTier: 'STANDARD',
-  ttsVoice: null,
-  ttsLang: null,
-  speakingRate: null,
   vadThreshold: 0.5,
-  avatarGlb: null,
-  avatarGender: null,
-  lipsyncLang: null,
-  evaluationPromptTemplate: null,
-  evaluationRecommendationLabels: null,
-  externalSyncUrl: null,
-  externalSyncSecretRef: null,
-  externalSyncOwnerId: null,
-  externalSyncSchemaConfig: null,
-  llmProviderOverride: null,
-  llmModelOverride: null,
   avatarBackend: 'CLIENT_3D',
-  avatarBackendConfig: null,
-} as const satisfies Omit<AgentFields, 'name' | 'personaPrompt' | 'position'>;
-
-/**
- * The fields that an input gives, checked each by itself; `checkTogether` looks at what they make together.
- * @throws DomainError `invalid` naming every field that is wrong.
- */
-export function checkedAgentInput(input: AgentInput): Partial<AgentFields> {
-  const checks = inputChecks();
-  for (const field of neverNull) if (input[field] === null) checks.refuse(`input.${field}`, 'must not be null');
-  for (const [field, max] of Object.entries(textLimits) as [keyof typeof textLimits, number][]) {
-    checks.optionalText(`input.${field}`, input[field], { max });
-  }
-  checkNumber(checks, 'input.speakingRate', input.speakingRate, 0.25, 4);
-  checkNumber(checks, 'input.vadThreshold', input.vadThreshold, 0, 1);
-  checkTemplate(checks, input.evaluationPromptTemplate);
-  checkLabels(checks, input.evaluationRecommendationLabels);
-  checkUrl(checks, input.externalSyncUrl);
-  checkMapping(checks, input.externalSyncSchemaConfig);
-  checkAvatarBackendConfig(checks, input.avatarBackendConfig);
-  if (input.externalSyncSecretRef != null) {
-    checks.refuse('input.externalSyncSecretRef', 'names no secret that was provisioned for this tenant');
-  }
-  if (input.externalSyncOwnerId != null && input.externalSyncOwnerId <= 0) {
-    checks.refuse('input.externalSyncOwnerId', 'must be above 0');
-  }
-  checks.finish();
-  return {
-    ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)),
-    // Minus zero is stored as zero, and objects without a prototype as objects: so they compare as what they are.
-    ...(typeof input.vadThreshold === 'number' && { vadThreshold: input.vadThreshold + 0 }),
-    ...(input.externalSyncSchemaConfig && { externalSyncSchemaConfig: { ...input.externalSyncSchemaConfig } }),
-    ...(input.avatarBackendConfig && { avatarBackendConfig: { ...input.avatarBackendConfig } }),
-  };
-}
+};
 
 /** @throws DomainError `invalid` where fields that are right by themselves do not go together. */
 export function checkTogether({ avatarBackend, avatarBackendConfig }: AgentFields): void {
-  const checks = inputChecks();
-  if (avatarBackend === 'HOSTED_API' && avatarBackendConfig === null) {
-    checks.refuse('input.avatarBackendConfig', 'is required with the avatar backend HOSTED_API');
+  if (avatarBackend !== 'HOSTED_API' || avatarBackendConfig !== null) return;
+  throw invalid({ path: 'input.avatarBackendConfig', message: 'is required with the avatar backend HOSTED_API' });
+}
+
+function whyNoSecret(): string {
+  return 'names no secret that was provisioned for this tenant';
+}
+
+function whyNoUrl(given: string): string | undefined {
+  const url = URL.parse(given);
+  if (!url || !/^https?:$/.test(url.protocol) || /\s/.test(given)) return 'must be an http or https URL';
+  return url.username || url.password ? 'must not hold a user name or password' : undefined;
+}
+
+const maxMappedFields = 100;
+const maxMappingLength = 500;
+
+function checkMapping({ value, issues }: z.core.ParsePayload): void {
+  const refuse = (message: string, ...path: string[]) => issues.push({ code: 'custom', message, input: value, path });
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return void refuse('must be an object that maps target fields to JSONPaths');
   }
-  checks.finish();
-}
-
-function checkNumber(checks: InputChecks, path: string, value: unknown, least: number, most: number): void {
-  if (value === undefined || value === null) return;
-  if (typeof value !== 'number' || !(value >= least && value <= most)) {
-    checks.refuse(path, `must be between ${least} and ${most}`);
-  }
-}
-
-function checkTemplate(checks: InputChecks, template: string | null | undefined): void {
-  if (!template || codePoints(template) > textLimits.evaluationPromptTemplate) return;
-  const why = whyNoTemplate(templates, template);
-  if (why) checks.refuse('input.evaluationPromptTemplate', why);
-}
-
-function checkLabels(checks: InputChecks, labels: string[] | null | undefined): void {
-  if (!labels) return;
-  const path = 'input.evaluationRecommendationLabels';
-  if (labels.length > maxLabels) return checks.refuse(path, `must have at most ${maxLabels} labels`);
-  for (const [at, label] of labels.entries()) checks.text(`${path}.${at}`, label, { max: maxLabelLength });
-  if (new Set(labels).size < labels.length) checks.refuse(path, 'must not have a label twice');
-}
-
-function checkUrl(checks: InputChecks, text: string | null | undefined): void {
-  if (!text?.trim()) return; // blank: already refused
-  const path = 'input.externalSyncUrl';
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || /\s/.test(text)) checks.refuse(path, 'must be an http or https URL');
-  else if (url.username || url.password) checks.refuse(path, 'must not hold a user name or password');
-}
-
-function checkMapping(checks: InputChecks, mapping: unknown): void {
-  if (mapping === undefined || mapping === null) return;
-  const path = 'input.externalSyncSchemaConfig';
-  if (!isObject(mapping)) return checks.refuse(path, 'must be an object that maps target fields to JSONPaths');
-  checks.storable(path, Object.keys(mapping));
-  const entries = Object.entries(mapping);
-  if (entries.length > maxMappedFields) return checks.refuse(path, `must map at most ${maxMappedFields} fields`);
+  const entries = Object.entries(value);
+  const unstorable = whyUnstorable(entries.map(([field]) => field));
+  if (unstorable) refuse(unstorable);
+  if (entries.length > maxMappedFields) return void refuse(`must map at most ${maxMappedFields} fields`);
   for (const [field, jsonPath] of entries) {
-    if (codePoints(field) > maxMappingLength) checks.refuse(path, `has a field of over ${maxMappingLength} characters`);
-    else checks.text(`${path}.${field.toWellFormed().replaceAll('\0', '')}`, jsonPath, { max: maxMappingLength });
+    if (codePoints(field) > maxMappingLength) refuse(`has a field of over ${maxMappingLength} characters`);
+    else {
+      const why = whyNoText(jsonPath, maxMappingLength);
+      if (why) refuse(why, field.toWellFormed().replaceAll('\0', ''));
+    }
   }
-}
-
-function checkAvatarBackendConfig(checks: InputChecks, config: unknown): void {
-  if (config === undefined || config === null) return;
-  const path = 'input.avatarBackendConfig';
-  if (!isObject(config)) return checks.refuse(path, 'must be an object of vendorAvatarId and vendorAvatarModel');
-  const { vendorAvatarId, vendorAvatarModel, ...others } = config;
-  checks.text(`${path}.vendorAvatarId`, vendorAvatarId, { max: 200 });
-  checks.text(`${path}.vendorAvatarModel`, vendorAvatarModel, { max: 200 });
-  if (Object.keys(others).length > 0) checks.refuse(path, 'must have vendorAvatarId and vendorAvatarModel only');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

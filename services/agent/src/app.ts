@@ -1,12 +1,11 @@
 import type { Asking } from '@parley/chassis/answer-budget';
 import type { TenantCaller } from '@parley/chassis/caller';
-import type { Page } from '@parley/chassis/input-checks';
-import type { AgentInput } from './agent.ts';
 import { configOptions } from './config-options.ts';
-import { createAgent, type NewAgent } from './create-agent.ts';
+import { createAgent } from './create-agent.ts';
 import { deleteAgent } from './delete-agent.ts';
 import { describeModel } from './describe-model.ts';
 import { type Generation, generate } from './generate.ts';
+import type { CreateAgentInput, QueryAgentsArgs, UpdateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from './read-agents.ts';
 import { runTurn, type Turn } from './run-turn.ts';
@@ -17,15 +16,16 @@ export type App = ReturnType<typeof createApp>;
 /** Every use case, bound to its ports. */
 export function createApp(ports: Ports) {
   return {
-    createAgent: (caller: TenantCaller, input: NewAgent) => createAgent(ports, caller, input),
-    updateAgent: (caller: TenantCaller, id: number, input: AgentInput, gone?: AbortSignal) =>
+    createAgent: (caller: TenantCaller, input: CreateAgentInput) => createAgent(ports, caller, input),
+    updateAgent: (caller: TenantCaller, id: number, input: UpdateAgentInput, gone?: AbortSignal) =>
       updateAgent(ports, caller, id, input, gone),
     deleteAgent: (caller: TenantCaller, id: number, gone?: AbortSignal) => deleteAgent(ports, caller, id, gone),
     findAgent: (caller: TenantCaller, id: number) => findAgent(ports, caller, id),
     getAgent: (caller: TenantCaller, id: number) => getAgent(ports, caller, id),
     agentsByIds: (caller: TenantCaller, ids: readonly number[], asking?: Asking) =>
       agentsByIds(ports, caller, ids, asking),
-    listAgents: (caller: TenantCaller, page: Page, asking?: Asking) => listAgents(ports, caller, page, asking),
+    listAgents: (caller: TenantCaller, page: QueryAgentsArgs, asking?: Asking) =>
+      listAgents(ports, caller, page, asking),
     countAgents: (caller: TenantCaller) => countAgents(ports, caller),
     listAuditLogs: (caller: TenantCaller, agentId: number, asking?: Asking) =>
       listAuditLogs(ports, caller, agentId, asking),

@@ -1,34 +1,16 @@
-import type { VoiceTier } from './agent.ts';
-
-/** A 3D model that a client can show. */
-export interface AvatarModel {
-  id: string;
-  filename: string;
-  label: string;
-  gender: 'FEMALE' | 'MALE';
-}
-
-/** A voice worth recommending. */
-export interface RecommendedVoice {
-  name: string;
-  /** BCP 47. */
-  languageCode: string;
-  gender: 'FEMALE' | 'MALE';
-  tier: VoiceTier;
-}
+import type { AgentConfigOptionsDto, AvatarModelDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
 
 export interface Catalogue {
   /** The first is what a new tenant starts with. */
-  avatarModels: AvatarModel[];
-  voices: RecommendedVoice[];
+  avatarModels: AvatarModelDto[];
+  voices: RecommendedTtsVoiceDto[];
 }
 
 /** Where people read on about voices, languages and lip-sync. */
-export interface DocumentationUrls {
-  ttsVoiceCatalogUrl: string;
-  sttLanguageCatalogUrl: string;
-  lipsyncModuleDocsUrl: string;
-}
+export type DocumentationUrls = Pick<
+  AgentConfigOptionsDto,
+  'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
+>;
 
 /** Where the catalogue of avatars and voices comes from. */
 export interface CatalogueSource {
@@ -63,7 +45,7 @@ export const builtInCatalogue: CatalogueSource = {
 };
 
 /** eSpeak NG speaks each language with variants, `+f` the female and `+m` the male ones. */
-function pair(language: string, languageCode: string): RecommendedVoice[] {
+function pair(language: string, languageCode: string): RecommendedTtsVoiceDto[] {
   return [
     { name: `${language}+f3`, languageCode, gender: 'FEMALE', tier: 'STANDARD' },
     { name: `${language}+m3`, languageCode, gender: 'MALE', tier: 'STANDARD' },

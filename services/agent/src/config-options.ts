@@ -1,16 +1,11 @@
-import type { AvatarModel, DocumentationUrls, RecommendedVoice } from './catalogue.ts';
+import type { AgentConfigOptionsDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
 /** What an agent's free-text fields may sensibly hold. */
-export interface ConfigOptions extends DocumentationUrls {
-  avatarModels: AvatarModel[];
-  recommendedTtsVoices: RecommendedVoice[];
-}
-
 export async function configOptions({
   catalogue,
   documentation,
-}: Pick<Ports, 'catalogue' | 'documentation'>): Promise<ConfigOptions> {
+}: Pick<Ports, 'catalogue' | 'documentation'>): Promise<AgentConfigOptionsDto> {
   const { avatarModels, voices } = await catalogue.read();
   return { avatarModels, recommendedTtsVoices: voices, ...documentation };
 }

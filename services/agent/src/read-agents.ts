@@ -1,10 +1,11 @@
 import { type Asking, wholeRows } from '@parley/chassis/answer-budget';
 import type { TenantCaller } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
-import { checkPage, type Page } from '@parley/chassis/input-checks';
+import { page, parseInput } from '@parley/chassis/input';
 import type { Agent, AuditLog, ListedAgent } from './agent.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
+import type { QueryAgentsArgs } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
 type Reads = Pick<Ports, 'database'>;
@@ -43,12 +44,12 @@ export async function agentsByIds(
 export async function listAgents(
   { database }: Reads,
   caller: TenantCaller,
-  query: Page,
+  query: QueryAgentsArgs,
   { budget, fields }: Asking = wholeRows(),
 ): Promise<ListedAgent[]> {
-  const page = checkPage(query);
+  const bounds = parseInput(page, query, '');
   return budget.inTurn((room) =>
-    database.transact(caller.tenantId, (db) => agentStore(db).list(page, { room, fields })),
+    database.transact(caller.tenantId, (db) => agentStore(db).list(bounds, { room, fields })),
   );
 }
 

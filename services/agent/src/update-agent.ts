@@ -3,11 +3,13 @@ import type { TenantCaller } from '@parley/chassis/caller';
 import { isForeignKeyViolation } from '@parley/chassis/database/database-errors';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { notFound } from '@parley/chassis/errors';
-import type { Agent, AgentFields, AgentInput, Changes } from './agent.ts';
-import { checkedAgentInput, checkTogether } from './agent-input.ts';
+import { parseInput } from '@parley/chassis/input';
+import type { Agent, AgentFields, Changes } from './agent.ts';
+import { agentChanges, checkTogether } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
 import { turnOf } from './agent-turn.ts';
 import { auditLogStore } from './audit-log-store.ts';
+import type { UpdateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { workflowStore } from './workflow-store.ts';
 
@@ -16,10 +18,10 @@ export async function updateAgent(
   ports: Pick<Ports, 'database'>,
   caller: TenantCaller,
   id: number,
-  input: AgentInput,
+  input: UpdateAgentInput,
   gone?: AbortSignal,
 ): Promise<Agent> {
-  const given = checkedAgentInput(input);
+  const given = parseInput(agentChanges, input);
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
       turn: turnOf(caller, id),

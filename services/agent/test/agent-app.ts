@@ -7,7 +7,7 @@ import { agentSchema } from '../src/agent-schema.ts';
 import { type App, createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
-import type { NewAgent } from '../src/create-agent.ts';
+import type { CreateAgentInput } from '../src/generated/schema.ts';
 import { createModels, type Models } from '../src/models/models.ts';
 
 export interface AgentApp {
@@ -44,7 +44,7 @@ export const ada = {
   name: 'Ada',
   personaPrompt: 'You are Ada, a patient maths tutor.',
   position: 'Maths tutor',
-} satisfies NewAgent;
+} satisfies CreateAgentInput;
 
 /** One value for every field that createAgent takes. */
 export const everything = {
@@ -69,11 +69,11 @@ export const everything = {
   llmModelOverride: 'large-2',
   avatarBackend: 'HOSTED_API',
   avatarBackendConfig: { vendorAvatarId: 'v-1', vendorAvatarModel: 'studio' },
-} as const satisfies Omit<Required<NewAgent>, 'externalSyncSecretRef' | 'evaluationRecommendationLabels'> & {
+} as const satisfies Omit<Required<CreateAgentInput>, 'externalSyncSecretRef' | 'evaluationRecommendationLabels'> & {
   evaluationRecommendationLabels: readonly string[];
 };
 
 /** `everything` as an input that a test may change. */
-export function all(): NewAgent {
+export function all(): CreateAgentInput {
   return { ...everything, evaluationRecommendationLabels: [...everything.evaluationRecommendationLabels] };
 }

@@ -3,12 +3,12 @@ import { isDomainError } from '@parley/chassis/errors';
 import { createGate } from '@parley/chassis/testing/gate';
 import { replicaOf } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
-import type { AgentInput } from '../src/agent.ts';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
 import { createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
+import type { UpdateAgentInput } from '../src/generated/schema.ts';
 import { ada, agentApp, all, inTenant, offlineModels } from './agent-app.ts';
 
 const owner = inTenant(1);
@@ -48,7 +48,7 @@ const nullable = [
   'externalSyncSchemaConfig',
   'llmProviderOverride',
   'llmModelOverride',
-] as const satisfies (keyof AgentInput)[];
+] as const satisfies (keyof UpdateAgentInput)[];
 
 test('null clears each field that may be empty', async (t) => {
   const { app, database } = await agentApp(t);
@@ -110,7 +110,7 @@ test('the audit log tells who changed what, and only what really changed', async
 test('an update that changes nothing leaves no trace', async (t) => {
   const { app } = await agentApp(t);
   const before = await app.createAgent(owner, all());
-  const same: AgentInput = { ...all(), status: 'ACTIVE', workflowId: null, externalSyncSecretRef: null };
+  const same: UpdateAgentInput = { ...all(), status: 'ACTIVE', workflowId: null, externalSyncSecretRef: null };
   // The same mapping, its keys in another order and in an object without a prototype, as a GraphQL literal gives it.
   same.externalSyncSchemaConfig = Object.assign(Object.create(null), {
     'full name': '$.person.name',
@@ -141,7 +141,7 @@ test('the avatar backend and its config are looked at together, as they would st
   const { app } = await agentApp(t);
   const config = { vendorAvatarId: 'v', vendorAvatarModel: 'm' };
   const { id } = await app.createAgent(owner, ada);
-  const refused = (input: AgentInput) =>
+  const refused = (input: UpdateAgentInput) =>
     t.throwsAsync(app.updateAgent(owner, id, input), { message: /avatarBackendConfig is required/ });
 
   await refused({ avatarBackend: 'HOSTED_API' });

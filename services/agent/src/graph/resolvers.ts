@@ -2,51 +2,38 @@ import { inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
 import { askedFields } from '@parley/chassis/graph/asked-fields';
 import { idArgument } from '@parley/chassis/graph/id-argument';
-import { scalars } from '@parley/chassis/graph/scalars';
-import type { SubgraphOptions } from '@parley/chassis/graph/subgraph';
-import type { Page } from '@parley/chassis/input-checks';
-import type { GraphQLResolveInfo } from 'graphql';
-import type { AgentInput, AuditLog } from '../agent.ts';
-import type { NewAgent } from '../create-agent.ts';
-import type { Context } from './context.ts';
+import type { Resolvers } from './generated/resolvers.ts';
 
-interface HasId {
-  id: string;
-}
-
-export const resolvers: SubgraphOptions<Context>['resolvers'] = {
-  ...scalars,
+/** The fields of the subgraph, each root field one use case. */
+export const resolvers: Resolvers = {
   Query: {
-    agent: (_: unknown, { id }: HasId, { app, caller }: Context) => {
+    agent: (_, { id }, { app, caller }) => {
       const agentId = idArgument(id);
       return agentId === undefined ? null : app.findAgent(inTenant(caller), agentId);
     },
-    agents: (_: unknown, page: Page, { app, caller, budget }: Context, info: GraphQLResolveInfo) =>
+    agents: (_, page, { app, caller, budget }, info) =>
       app.listAgents(inTenant(caller), page, { budget, fields: askedFields(info) }),
-    agentCount: (_: unknown, __: unknown, { app, caller }: Context) => app.countAgents(inTenant(caller)),
-    agentConfigOptions: (_: unknown, __: unknown, { app, caller }: Context) => app.configOptions(inTenant(caller)),
-    agentAuditLogs: (_: unknown, { id }: HasId, { app, caller, budget }: Context, info: GraphQLResolveInfo) =>
+    agentCount: (_, __, { app, caller }) => app.countAgents(inTenant(caller)),
+    agentConfigOptions: (_, __, { app, caller }) => app.configOptions(inTenant(caller)),
+    agentAuditLogs: (_, { id }, { app, caller, budget }, info) =>
       app.listAuditLogs(inTenant(caller), requiredId(id), { budget, fields: askedFields(info) }),
   },
   Mutation: {
-    createAgent: (_: unknown, { input }: { input: NewAgent }, { app, caller }: Context) =>
-      app.createAgent(inTenant(caller), input),
-    updateAgent: (_: unknown, { id, input }: HasId & { input: AgentInput }, { app, caller, gone }: Context) =>
+    createAgent: (_, { input }, { app, caller }) => app.createAgent(inTenant(caller), input),
+    updateAgent: (_, { id, input }, { app, caller, gone }) =>
       app.updateAgent(inTenant(caller), requiredId(id), input, gone),
-    deleteAgent: async (_: unknown, { id }: HasId, { app, caller, gone }: Context) => {
+    deleteAgent: async (_, { id }, { app, caller, gone }) => {
       await app.deleteAgent(inTenant(caller), requiredId(id), gone);
       return true;
     },
   },
   AgentDto: {
     // Other subgraphs hand over many keys at once: one query serves them all.
-    // `info` is its third argument, which the library's type takes for the context.
-    __resolveReference: ({ id }: { id: number }, { agentOf }: Context, info: unknown) =>
-      agentOf(id, askedFields(info as GraphQLResolveInfo)),
+    __resolveReference: ({ id }, { agentOf }, info) => agentOf(id, askedFields(info)),
   },
   AuditLogDto: {
     auditableType: () => 'Agent',
-    auditableId: ({ agentId }: AuditLog) => agentId,
+    auditableId: ({ agentId }) => agentId,
   },
 };
 
