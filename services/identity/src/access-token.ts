@@ -1,16 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
+import type { AccessToken } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** A pair of tokens for one sign-in. */
-export interface AccessToken {
-  accessToken: string;
-  /** Seconds. */
-  expiresIn: number;
-  refreshToken: string;
-  /** Seconds. */
-  refreshExpiresIn: number;
-}
+export type { AccessToken } from './generated/schema.ts';
 
 /** Signs an access token for a sign-in. What its bearer may do is not in it: gateways ask for that by `sid`. */
 export async function issueTokens(

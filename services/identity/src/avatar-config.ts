@@ -1,21 +1,28 @@
-export type AvatarGender = 'FEMALE' | 'MALE';
-export type VoiceTier = 'STANDARD' | 'WAVENET' | 'NEURAL2';
+import { between, oneOf, text } from '@parley/chassis/input';
+import { z } from 'zod';
+import type { AvatarGender, VoiceTier } from './generated/schema.ts';
+
+export type { AvatarGender, VoiceTier } from './generated/schema.ts';
+
+/** What is set of a tenant's avatar and voice defaults. */
+export const avatarSettings = z.object({
+  gender: oneOf<AvatarGender>(),
+  /** File name of a 3D model. */
+  glbModel: text(255).refine((name) => !/[/\\]/.test(name), 'must be a file name, without a folder'),
+  voiceTier: oneOf<VoiceTier>(),
+  languageCode: text(35).refine(isLanguage, 'is not a language code such as en-US'),
+  speakingRate: between(0.25, 4),
+  liveTalkingUrl: text(2_048).refine(isUrl, 'is not an http, https, ws or wss URL').nullable(),
+});
+
+export type AvatarSettings = z.output<typeof avatarSettings>;
 
 /** A tenant's avatar and voice defaults. */
-export interface AvatarConfig {
+export interface AvatarConfig extends AvatarSettings {
   id: number;
-  gender: AvatarGender;
-  /** File name of a 3D model. */
-  glbModel: string;
-  voiceTier: VoiceTier;
-  languageCode: string;
-  speakingRate: number;
-  liveTalkingUrl: string | null;
   createdAt: Date;
   updatedAt: Date;
 }
-
-export type AvatarSettings = Omit<AvatarConfig, 'id' | 'createdAt' | 'updatedAt'>;
 
 /** What a tenant begins with; the model is the first one of the avatar catalogue. */
 export const avatarDefaults: AvatarSettings = {
@@ -26,3 +33,16 @@ export const avatarDefaults: AvatarSettings = {
   speakingRate: 1,
   liveTalkingUrl: null,
 };
+
+function isLanguage(code: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(code).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+function isUrl(given: string): boolean {
+  const url = URL.parse(given);
+  return url !== null && ['http:', 'https:', 'ws:', 'wss:'].includes(url.protocol) && !url.username && !url.password;
+}

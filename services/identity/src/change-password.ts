@@ -1,19 +1,23 @@
 import type { Caller } from '@parley/chassis/caller';
-import { unauthenticated } from '@parley/chassis/errors';
-import { inputChecks } from '@parley/chassis/input-checks';
+import { invalid, unauthenticated } from '@parley/chassis/errors';
+import { parseInput } from '@parley/chassis/input';
+import { z } from 'zod';
+import type { PasswordInput } from './generated/schema.ts';
 import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';
-import { checkNewPassword } from './password-rules.ts';
+import { isSameAsEmail, newPassword } from './password-rules.ts';
 import { askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
+const passwordChange = z.object({ newPassword });
+
 /** Sets a new password and ends every other sign-in of this user; this one goes on. */
 export async function changePassword(
   ports: Ports,
   caller: Caller,
-  input: { newPassword: string },
+  input: PasswordInput,
   gone?: AbortSignal,
 ): Promise<boolean> {
   const person = signedIn(caller);
@@ -27,11 +31,12 @@ export async function changePassword(
     return userStore(db).find(userId);
   });
   if (!user) throw unauthenticated();
-  const check = inputChecks();
-  checkNewPassword(check, 'input.newPassword', input.newPassword, user.email);
-  check.finish();
+  const { newPassword } = parseInput(passwordChange, input);
+  if (user.email !== null && isSameAsEmail(newPassword, user.email)) {
+    throw invalid({ path: 'input.newPassword', message: 'must not be the email' });
+  }
 
-  const passwordHash = await ports.passwords.hash(input.newPassword, asker);
+  const passwordHash = await ports.passwords.hash(newPassword, asker);
   // Asked again: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
   await withLockedSignIn(ports, { caller: person, gone }, async (db, signIn) => {
     requireRecent(signIn, ports.settings);

@@ -1,22 +1,19 @@
 import type { Caller } from '@parley/chassis/caller';
 import { badRequest } from '@parley/chassis/errors';
-import { inputChecks } from '@parley/chassis/input-checks';
+import { parseInput, withoutNulls } from '@parley/chassis/input';
 import type { IdentitySettings } from './config.ts';
 import { foundTenant } from './found-tenant.ts';
+import type { CreateTenantInput } from './generated/schema.ts';
 import { withLockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
-import { checkPlanChange, checkTenantInput, type TenantInput } from './tenant-input.ts';
+import { checkPlanChange, checkRegion, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-export interface CreateTenantInput extends TenantInput {
-  name: string;
-}
-
-/** Every tenant starts here; a higher plan is a raise from it. */
-const firstPlan = 'DEV';
+/** Every tenant starts with this plan; a higher one is a raise from it. */
+const defaults = { plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null } as const;
 
 /** Makes a tenant that the caller owns, and turns this sign-in to it. */
 export async function createTenant(
@@ -27,27 +24,14 @@ export async function createTenant(
 ): Promise<Tenant> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
-  const check = inputChecks();
-  check.text('input.name', input.name, { max: 255 });
-  checkTenantInput(check, { ...input, name: null }, ports.settings);
-  check.finish();
-  const plan = input.plan ?? firstPlan;
-  checkPlanChange(ports.settings, firstPlan, plan);
+  const given = { ...defaults, ...parseInput(newTenant, withoutNulls(input)) };
+  checkRegion(ports.settings, given.region);
+  checkPlanChange(ports.settings, defaults.plan, given.plan);
 
   // The user's row is locked, so that two at once do not both find room for one.
   const tenant = await withLockedSignIn(ports, { caller: person, gone }, async (db) => {
     checkRoom(ports.settings, await tenantStore(db).countOf(userId));
-    const founded = await foundTenant(
-      db,
-      {
-        name: input.name,
-        plan,
-        region: input.region ?? null,
-        llmProviderOverride: input.llmProviderOverride ?? null,
-        llmModelOverride: input.llmModelOverride ?? null,
-      },
-      userId,
-    );
+    const founded = await foundTenant(db, given, userId);
     await signInStore(db).setTenant(signInId, founded.id);
     return founded;
   });

@@ -1,22 +1,17 @@
 import type { Caller } from '@parley/chassis/caller';
 import { apiKeySha256, newApiKey } from './api-key.ts';
 import { apiKeyStore } from './api-key-store.ts';
+import type { GenerateApiKeyResult } from './generated/schema.ts';
 import { requireRecent } from './locked-sign-in.ts';
 import { requireOwner, withHeldTenantInUse } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
-export interface GeneratedApiKey {
-  /** The raw key: in this answer and nowhere else. */
-  key: string;
-  warning: string;
-}
-
 const warning =
   'This key is shown only once: store it now. Any previous key of this tenant has stopped working with this answer.';
 
 /** Makes the tenant's one API key. The tenant's row is held, so that of many at once exactly one key is left. */
-export async function generateApiKey(ports: Ports, caller: Caller, gone?: AbortSignal): Promise<GeneratedApiKey> {
+export async function generateApiKey(ports: Ports, caller: Caller, gone?: AbortSignal): Promise<GenerateApiKeyResult> {
   const user = signedInToTenant(caller);
   const key = newApiKey();
   await withHeldTenantInUse(ports, user, gone, async (db, held) => {

@@ -1,5 +1,7 @@
-import { inputChecks } from '@parley/chassis/input-checks';
+import { anyText, parseInput, text } from '@parley/chassis/input';
+import { z } from 'zod';
 import { isEmail, normalEmail } from './email-address.ts';
+import type { QueryIsRegisterableArgs } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { normalIdNo } from './registration.ts';
 import { userStore } from './user-store.ts';
@@ -11,19 +13,15 @@ export interface Registerability {
   reasons: RegistrationObstacle[];
 }
 
+const applicant = z.object({ email: anyText().transform(normalEmail), idNo: text(64).nullish() });
+
 /** Whether somebody could register so, and if not, for all the reasons there are. `idNo` counts whatever its type. */
 export async function isRegisterable(
   { database, keys, settings }: Ports,
-  input: { email: string; idNo?: string | null },
+  input: QueryIsRegisterableArgs,
 ): Promise<Registerability> {
-  const check = inputChecks();
-  check.storable('email', input.email);
-  check.optionalText('idNo', input.idNo, { max: 64 });
-  check.finish();
-
-  const email = normalEmail(input.email);
-  const idNoIndex =
-    input.idNo == null ? undefined : await keys.hmac('id-no-index', JSON.stringify([normalIdNo(input.idNo)]));
+  const { email, idNo } = parseInput(applicant, input, '');
+  const idNoIndex = idNo == null ? undefined : await keys.hmac('id-no-index', JSON.stringify([normalIdNo(idNo)]));
   const reasons: RegistrationObstacle[] = [];
   await database.transactShared(async (db) => {
     const users = userStore(db);

@@ -1,10 +1,13 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { SharedDb } from '@parley/chassis/database/types';
 import { unauthenticated } from '@parley/chassis/errors';
-import { codePoints, inputChecks } from '@parley/chassis/input-checks';
+import { anyText, parseInput } from '@parley/chassis/input';
+import { codePoints } from '@parley/chassis/input-checks';
+import { z } from 'zod';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
+import type { SignInInput } from './generated/schema.ts';
 import type { LoginDoor } from './login-lock.ts';
 import { maxPasswordLength } from './password-rules.ts';
 import { type Asker, askerOf } from './passwords.ts';
@@ -14,11 +17,12 @@ import { signInStore } from './sign-in-store.ts';
 import { userSuspended } from './signed-in.ts';
 import { type Account, userStore } from './user-store.ts';
 
-export interface SignInInput {
-  email?: string | null;
-  phoneNumber?: string | null;
-  password: string;
-}
+const credentials = z
+  .object({ email: anyText().nullish(), phoneNumber: anyText().nullish(), password: anyText() })
+  .refine(({ email, phoneNumber }) => (email == null) !== (phoneNumber == null), {
+    path: ['email'],
+    error: 'or input.phoneNumber must be given, and not both',
+  });
 
 /**
  * Signs in with a password. An unknown account, a wrong password and a locked door are answered alike, in like time; that an
@@ -30,12 +34,7 @@ export async function login(
   input: SignInInput,
   gone?: AbortSignal,
 ): Promise<AccessToken> {
-  const check = inputChecks();
-  for (const name of ['email', 'phoneNumber', 'password'] as const) check.storable(`input.${name}`, input[name]);
-  if ((input.email == null) === (input.phoneNumber == null)) {
-    check.refuse('input.email', 'or input.phoneNumber must be given, and not both');
-  }
-  check.finish();
+  parseInput(credentials, input);
 
   const asker = askerOf(caller, gone);
   using _entered = await ports.passwords.enter(asker);

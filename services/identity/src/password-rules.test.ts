@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { inputChecks } from '@parley/chassis/input-checks';
+import { parseInput } from '@parley/chassis/input';
 import test from 'ava';
+import { z } from 'zod';
 import { folded } from './folded.ts';
-import { checkNewPassword } from './password-rules.ts';
+import { isSameAsEmail, newPassword } from './password-rules.ts';
 
 const list = readFileSync(new URL('./common-passwords/list.txt', import.meta.url), 'utf8');
 const passwords = list.trimEnd().split('\n');
 
+const change = z.object({ password: newPassword });
+
 /** Why this password is refused; undefined where it is not. */
-function refusalOf(password: string, email: string | null = 'ada@example.test'): string | undefined {
-  const check = inputChecks();
-  checkNewPassword(check, 'password', password, email);
+function refusalOf(password: string): string | undefined {
   try {
-    check.finish();
+    parseInput(change, { password }, '');
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -50,11 +51,14 @@ test('repeats and sequences are on the list, with digits of any script', (t) => 
     t.is(refusalOf(password), common, password);
 });
 
-test('a password that is not common has 8 to 128 characters and is not the email, however that is spelled', (t) => {
+test('a password that is not common has 8 to 128 characters', (t) => {
   t.is(refusalOf('correct horse'), undefined);
   t.is(refusalOf('x'.repeat(64) + 'y'.repeat(64)), undefined);
   t.is(refusalOf('xyz 123'), 'password must have at least 8 characters');
   t.is(refusalOf('x'.repeat(65) + 'y'.repeat(64)), 'password must have at most 128 characters');
-  t.is(refusalOf('ａｄａ@Example.test '), 'password must not be the email');
-  t.is(refusalOf('ada@example.test', null), undefined);
+});
+
+test('a password is compared with the email however it is spelled', (t) => {
+  t.true(isSameAsEmail('ａｄａ@Example.test ', 'ada@example.test'));
+  t.false(isSameAsEmail('ada@example.test.', 'ada@example.test'));
 });

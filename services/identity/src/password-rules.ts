@@ -1,4 +1,5 @@
-import { codePoints, type InputChecks } from '@parley/chassis/input-checks';
+import { anyText, rule } from '@parley/chassis/input';
+import { codePoints } from '@parley/chassis/input-checks';
 import { isCommonPassword } from './common-passwords.ts';
 import { folded } from './folded.ts';
 
@@ -6,16 +7,19 @@ const minLength = 8;
 /** More is refused, and never even hashed. */
 export const maxPasswordLength = 128;
 
-/** Notes why `password` cannot become the password of the user with this email. */
-export function checkNewPassword(check: InputChecks, path: string, password: string, email: string | null): void {
-  check.storable(path, password);
-  const length = codePoints(password);
-  if (length < minLength) check.refuse(path, `must have at least ${minLength} characters`);
-  else if (length > maxPasswordLength) check.refuse(path, `must have at most ${maxPasswordLength} characters`);
-  else if (email !== null && asEmail(password) === asEmail(email)) check.refuse(path, 'must not be the email');
-  else if (isCommonPassword(password)) check.refuse(path, 'is one of the most common passwords');
+/** What may become a password, as far as it can be said without its user: see `isSameAsEmail`. */
+export const newPassword = anyText(maxPasswordLength).check(rule(whyNoPassword));
+
+function whyNoPassword(password: string): string | undefined {
+  if (codePoints(password) < minLength) return `must have at least ${minLength} characters`;
+  return isCommonPassword(password) ? 'is one of the most common passwords' : undefined;
 }
 
-function asEmail(text: string): string {
+/** Whether a password is this email, however it is spelled. */
+export function isSameAsEmail(password: string, email: string): boolean {
+  return asCompared(password) === asCompared(email);
+}
+
+function asCompared(text: string): string {
   return folded(text).toLowerCase();
 }

@@ -1,12 +1,16 @@
 import type { SharedDb } from '@parley/chassis/database/types';
 import { unauthenticated } from '@parley/chassis/errors';
-import { inputChecks } from '@parley/chassis/input-checks';
+import { anyText, parseInput } from '@parley/chassis/input';
+import { z } from 'zod';
 import { type AccessToken, issueTokens } from './access-token.ts';
+import type { RefreshAccessTokenInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { refreshTokenSha256, successorOf } from './refresh-token.ts';
 import { refreshTokenStore, type StoredRefreshToken } from './refresh-token-store.ts';
 import { signInStore } from './sign-in-store.ts';
 import { userSuspended } from './signed-in.ts';
+
+const refresh = z.object({ refreshToken: anyText() });
 
 /** For so long a client that raced itself gets the same successor again, unless that has been used meanwhile. */
 const graceS = 10;
@@ -23,14 +27,12 @@ type Outcome =
  */
 export async function refreshSignIn(
   ports: Ports,
-  input: { refreshToken: string },
+  input: RefreshAccessTokenInput,
   gone?: AbortSignal,
 ): Promise<AccessToken> {
-  const check = inputChecks();
-  check.storable('input.refreshToken', input.refreshToken);
-  check.finish();
-  const sha256 = refreshTokenSha256(input.refreshToken);
-  const refreshToken = successorOf(input.refreshToken, await ports.keys.derivationKey('refresh-successor'));
+  const { refreshToken: given } = parseInput(refresh, input);
+  const sha256 = refreshTokenSha256(given);
+  const refreshToken = successorOf(given, await ports.keys.derivationKey('refresh-successor'));
 
   // Of one user's tokens one at a time takes a connection: all of them lock the user's row.
   const user = await ports.database.transactShared((db) => refreshTokenStore(db).findUser(sha256));

@@ -1,21 +1,16 @@
 import type { Caller } from '@parley/chassis/caller';
 import { isUniqueViolation } from '@parley/chassis/database/database-errors';
 import { badRequest, conflict, type DomainError, invalid } from '@parley/chassis/errors';
+import { parseInput } from '@parley/chassis/input';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { foundTenant } from './found-tenant.ts';
+import type { RegisterInput, ValidateSecuredTokenInput } from './generated/schema.ts';
 import { type Asker, askerOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
-import { checkedRegistration, normalIdNo, type RegisterInput, type Registration } from './registration.ts';
+import { normalIdNo, type Registration, registration } from './registration.ts';
 import { type NewUser, userStore } from './user-store.ts';
-
-/** A code or link token that was sent to somebody. */
-export interface SecuredToken {
-  token: string;
-  contact?: string | null;
-  id?: number | null;
-}
 
 /**
  * Makes a user with a tenant of their own, and signs them in: all of it in one transaction, or nothing. Of two who come at
@@ -25,19 +20,19 @@ export async function register(
   ports: Ports,
   caller: Caller,
   input: RegisterInput,
-  token: SecuredToken | null,
+  token: ValidateSecuredTokenInput | null,
   gone?: AbortSignal,
 ): Promise<AccessToken> {
-  const registration = checkedRegistration(input);
+  const person = parseInput(registration, input);
   // Only codes and invitations that were handed out can be right, and Parley hands out none.
   if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
 
   const asker = askerOf(caller, gone);
   using _entered = await ports.passwords.enter(asker);
-  const user = await newUserOf(ports, registration, asker);
+  const user = await newUserOf(ports, person, asker);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await issueTokens(ports, await store(ports, caller, registration, user));
+      return await issueTokens(ports, await store(ports, caller, person, user));
     } catch (error) {
       if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // another user has drawn this code
       throw takenError(error) ?? error;
@@ -61,16 +56,16 @@ async function newUserOf({ keys, passwords }: Ports, input: Registration, asker:
   };
 }
 
-function store(ports: Ports, caller: Caller, registration: Registration, user: UserWithoutCode) {
+function store(ports: Ports, caller: Caller, person: Registration, user: UserWithoutCode) {
   return ports.database.transactShared(async (db) => {
     const referralCode = newReferralCode();
     const userId = await userStore(db).insert({
       ...user,
       referralCode,
-      referrerId: await referrerOf(userStore(db), registration.referralCode),
-      idNoSealed: registration.idNo === null ? null : ports.box.seal(registration.idNo, idNoPlace(referralCode)),
+      referrerId: await referrerOf(userStore(db), person.referralCode),
+      idNoSealed: person.idNo === null ? null : ports.box.seal(person.idNo, idNoPlace(referralCode)),
     });
-    const name = `${registration.fullname}'s Workspace`;
+    const name = `${person.fullname}'s Workspace`;
     const tenant = await foundTenant(
       db,
       { name, plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null },
@@ -81,7 +76,7 @@ function store(ports: Ports, caller: Caller, registration: Registration, user: U
       tenantId: tenant.id,
       limitedReason: null,
       ip: caller.ip ?? null,
-      fcmToken: registration.fcmToken,
+      fcmToken: person.fcmToken,
     });
   });
 }

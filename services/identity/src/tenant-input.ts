@@ -1,30 +1,28 @@
-import { forbidden } from '@parley/chassis/errors';
-import type { InputChecks } from '@parley/chassis/input-checks';
+import { forbidden, invalid } from '@parley/chassis/errors';
+import { flag, oneOf, text } from '@parley/chassis/input';
+import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
 
-/** What create and update take alike. */
-export interface TenantInput {
-  name?: string | null;
-  plan?: TenantPlan | null;
-  region?: string | null;
-  llmProviderOverride?: LlmProvider | null;
-  llmModelOverride?: string | null;
-}
+/** What an update may set of a tenant: left out stays; null clears region and the overrides, and is refused elsewhere. */
+export const tenantChanges = z
+  .object({
+    name: text(255),
+    plan: oneOf<TenantPlan>(),
+    region: text(32).nullable(),
+    isSuspended: flag(),
+    llmProviderOverride: oneOf<LlmProvider>().nullable(),
+    llmModelOverride: text(255).nullable(),
+  })
+  .partial();
 
-const maxName = 255;
-const maxRegion = 32;
-const maxModel = 255;
+/** A tenant that is made; null is as good as left out. */
+export const newTenant = tenantChanges.omit({ isSuspended: true }).required({ name: true });
 
-/** Notes what is wrong with the values that are given. */
-export function checkTenantInput(check: InputChecks, input: TenantInput, { regions }: IdentitySettings): void {
-  check.optionalText('input.name', input.name, { max: maxName });
-  check.optionalText('input.llmModelOverride', input.llmModelOverride, { max: maxModel });
-  if (input.region == null) return;
-  if (!check.text('input.region', input.region, { max: maxRegion })) return;
-  if (regions.length > 0 && !regions.includes(input.region)) {
-    check.refuse('input.region', `must be one of ${regions.join(', ')}`);
-  }
+/** @throws DomainError `invalid` when the operator names regions, and this is none of them. */
+export function checkRegion({ regions }: IdentitySettings, region: string | null | undefined): void {
+  if (region == null || regions.length === 0 || regions.includes(region)) return;
+  throw invalid({ path: 'input.region', message: `must be one of ${regions.join(', ')}` });
 }
 
 /** @throws DomainError `forbidden` with `PLAN_CHANGE_BY_OPERATOR` when a raise is not the owner's to make. */

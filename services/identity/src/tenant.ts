@@ -1,9 +1,11 @@
-/** From the least to the most. */
-export const tenantPlans = ['DEV', 'PRO', 'ENTERPRISE'] as const;
-export type TenantPlan = (typeof tenantPlans)[number];
+import type { LlmProviderType, PrimaryBillingAccountEnum, TenantPlanEnum } from './generated/schema.ts';
 
-export type LlmProvider = 'CLOUD_HOSTED_MODELS' | 'HOSTED_SMALL_MODEL' | 'DIRECT_MODEL_API';
-export type BillingAccount = 'IDP_ONE' | 'PLATFORM';
+export type TenantPlan = TenantPlanEnum;
+export type LlmProvider = LlmProviderType;
+export type BillingAccount = PrimaryBillingAccountEnum;
+
+/** From the least to the most. */
+export const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
 export type MembershipRole = 'OWNER' | 'MEMBER';
 
 /** A workspace. */

@@ -1,4 +1,6 @@
-export type UserStatus = 'ACTIVE' | 'SUSPENDED';
+import type { UserStatusType } from './generated/schema.ts';
+
+export type UserStatus = UserStatusType;
 
 /** The signed-in person, as they see themselves. */
 export interface User {

@@ -71,12 +71,14 @@ test('whatever hashes a password does so for the client’s network and for the 
   const gone = new AbortController().signal;
   const { login, register, changePassword } = resolvers.Mutation;
   const ip = '2001:db8:1:2::9';
-  await register({}, { input: somebody() }, { app, caller: { ...anybody, ip }, gone });
-  await login({}, { input: { email: input.email, password } }, { app, caller: { ...anybody, ip }, gone });
+  const info = {} as never; // none of them looks at it
+  await register({}, { input: somebody() }, { app, caller: { ...anybody, ip }, gone }, info);
+  await login({}, { input: { email: input.email, password } }, { app, caller: { ...anybody, ip }, gone }, info);
   await changePassword(
     {},
     { input: { newPassword: 'another long password' } },
     { app, caller: { ...caller, ip }, gone },
+    info,
   );
 
   const address = '2001:db8:1:2::/64';

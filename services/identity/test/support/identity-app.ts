@@ -11,12 +11,12 @@ import type { AccessToken } from '../../src/access-token.ts';
 import { type App, createApp } from '../../src/app.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
 import { identityDeclaration } from '../../src/declaration.ts';
+import type { RegisterInput } from '../../src/generated/schema.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
 import { loginLock } from '../../src/login-lock.ts';
 import { ownKeys } from '../../src/own-keys.ts';
 import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
-import type { RegisterInput } from '../../src/registration.ts';
 import type { UserCaller } from '../../src/signed-in.ts';
 
 export const secretsKey = randomBytes(32);
