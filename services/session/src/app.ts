@@ -1,6 +1,12 @@
 import type { Asking } from '@parley/chassis/answer-budget';
 import type { Caller } from '@parley/chassis/caller';
 import { endSession } from './end-session.ts';
+import type {
+  QuerySessionsArgs,
+  SendMessageInput,
+  SessionDtoMessagesArgs,
+  StartSessionInput,
+} from './generated/schema.ts';
 import { findEvaluation } from './get-evaluation.ts';
 import { interruptSession } from './interrupt-session.ts';
 import type { Ports } from './ports.ts';
@@ -10,13 +16,11 @@ import {
   getTranscript,
   listMessages,
   listSessions,
-  type MessagesQuery,
-  type SessionsQuery,
   streamTranscript,
 } from './read-sessions.ts';
 import { resolveSessions } from './resolve-sessions.ts';
-import { type SendMessage, sendMessage } from './send-message.ts';
-import { type StartSession, startSession } from './start-session.ts';
+import { sendMessage } from './send-message.ts';
+import { startSession } from './start-session.ts';
 import { type WatchSession, watchSession } from './watch-session.ts';
 
 export type App = ReturnType<typeof createApp>;
@@ -25,14 +29,16 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(ports: Ports) {
   return {
     findSession: (caller: Caller, id: string | number) => findSession(ports, caller, id),
-    listSessions: (caller: Caller, query: SessionsQuery, asking?: Asking) => listSessions(ports, caller, query, asking),
+    listSessions: (caller: Caller, query: QuerySessionsArgs, asking?: Asking) =>
+      listSessions(ports, caller, query, asking),
     countSessions: (caller: Caller) => countSessions(ports, caller),
-    listMessages: (caller: Caller, sessionIds: readonly number[], query: MessagesQuery, asking?: Asking) =>
+    listMessages: (caller: Caller, sessionIds: readonly number[], query: SessionDtoMessagesArgs, asking?: Asking) =>
       listMessages(ports, caller, sessionIds, query, asking),
     findEvaluation: (caller: Caller, sessionId: number, maxTranscriptBytes = 0) =>
       findEvaluation(ports, caller, sessionId, maxTranscriptBytes),
-    startSession: (caller: Caller, input: StartSession) => startSession(ports, caller, input),
-    sendMessage: (caller: Caller, input: SendMessage, gone?: AbortSignal) => sendMessage(ports, caller, input, gone),
+    startSession: (caller: Caller, input: StartSessionInput) => startSession(ports, caller, input),
+    sendMessage: (caller: Caller, input: SendMessageInput, gone?: AbortSignal) =>
+      sendMessage(ports, caller, input, gone),
     interruptSession: (caller: Caller, id: string, gone?: AbortSignal) => interruptSession(ports, caller, id, gone),
     endSession: (caller: Caller, id: string, gone?: AbortSignal) => endSession(ports, caller, id, gone),
     resolveSessions: (caller: Caller, ids: readonly number[]) => resolveSessions(ports, caller, ids),

@@ -1,18 +1,16 @@
 import { type Asking, wholeRows } from '@parley/chassis/answer-budget';
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
-import { checkPage, type Page } from '@parley/chassis/input-checks';
+import { optionalNumber, page, pageArguments, parseInput } from '@parley/chassis/input';
+import { z } from 'zod';
+import type { QuerySessionsArgs, SessionDtoMessagesArgs } from './generated/schema.ts';
 import { messageStore, type SaidLine } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Message, Session } from './session.ts';
 import { parseId } from './session-id.ts';
 import { sessionStore } from './session-store.ts';
 
-export interface SessionsQuery extends Page {
-  agentId?: number | null | undefined;
-}
-
-export type MessagesQuery = Page;
+const sessionsPage = z.object({ ...pageArguments, agentId: optionalNumber() });
 
 export interface Transcript {
   session: Session;
@@ -31,15 +29,14 @@ export async function findSession(ports: Ports, caller: Caller, id: string | num
 export async function listSessions(
   ports: Ports,
   caller: Caller,
-  query: SessionsQuery,
+  query: QuerySessionsArgs,
   { budget, fields }: Asking = wholeRows(),
 ): Promise<Session[]> {
   const { tenantId } = inTenant(caller);
-  const { agentId, after } = query;
-  const page = checkPage(query);
-  if (agentId != null && parseId(agentId) === undefined) return [];
-  if (after != null && parseId(after) === undefined) return []; // nothing is older than what comes before all ids
-  const filter = { ...page, agentId: agentId ?? undefined };
+  const filter = parseInput(sessionsPage, query, '');
+  const { agentId, after } = filter;
+  if (agentId !== undefined && parseId(agentId) === undefined) return [];
+  if (after !== undefined && parseId(after) === undefined) return []; // nothing is older than what comes before all ids
   return budget.inTurn((room) =>
     ports.database.transact(tenantId, (db) => sessionStore(db).list(filter, { room, fields })),
   );
@@ -58,13 +55,13 @@ export async function listMessages(
   ports: Ports,
   caller: Caller,
   sessionIds: readonly number[],
-  query: MessagesQuery,
+  query: SessionDtoMessagesArgs,
   { budget, fields }: Asking = wholeRows(),
 ): Promise<Message[][]> {
   const { tenantId } = inTenant(caller);
-  const page = checkPage(query);
+  const bounds = parseInput(page, query, '');
   const found = await budget.inTurn((room) =>
-    ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], page, { room, fields })),
+    ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], bounds, { room, fields })),
   );
   return sessionIds.map((id) => found.get(id) ?? []);
 }

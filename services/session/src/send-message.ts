@@ -1,8 +1,10 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { DomainError, notFound } from '@parley/chassis/errors';
-import { codePoints, inputChecks } from '@parley/chassis/input-checks';
+import { anyText, parseInput, text } from '@parley/chassis/input';
 import { jobs } from '@parley/chassis/jobs/jobs';
+import { z } from 'zod';
+import type { SendMessageInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { assertActive, type Session } from './session.ts';
 import { parseId } from './session-id.ts';
@@ -11,15 +13,12 @@ import { turnOf } from './session-turn.ts';
 import { type TurnJob, turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-export interface SendMessage {
-  sessionId: number;
-  text: string;
-  clientTurnId?: string | null | undefined;
-  testDraft?: boolean | null | undefined;
-}
-
-const maxTextLength = 10_000;
-const maxClientTurnIdLength = 1_000;
+const newMessage = z.object({
+  sessionId: z.number(),
+  text: text(10_000),
+  clientTurnId: anyText(1_000).nullish(),
+  testDraft: z.boolean().nullish(),
+});
 
 /**
  * Takes a message and answers at once; the reply arrives on `sessionEvents`. One transaction stores the message and its turn,
@@ -29,27 +28,20 @@ const maxClientTurnIdLength = 1_000;
 export async function sendMessage(
   ports: Ports,
   caller: Caller,
-  input: SendMessage,
+  input: SendMessageInput,
   gone?: AbortSignal,
 ): Promise<Session> {
   const { tenantId, requestId } = inTenant(caller);
-  const checks = inputChecks();
-  checks.text('input.text', input.text, { max: maxTextLength });
-  checks.storable('input.clientTurnId', input.clientTurnId);
-  if (codePoints(input.clientTurnId ?? '') > maxClientTurnIdLength) {
-    checks.refuse('input.clientTurnId', `must have at most ${maxClientTurnIdLength} characters`);
-  }
-  checks.finish();
-  const sessionId = parseId(input.sessionId);
-  if (sessionId === undefined) throw notFound('Session', input.sessionId);
+  const given = parseInput(newMessage, input);
+  const sessionId = parseId(given.sessionId);
+  if (sessionId === undefined) throw notFound('Session', given.sessionId);
 
   const accept = async (db: TenantDb) => {
-    const { text } = input;
     const accepted = await turnStore(db).accept({
       sessionId,
-      text,
-      clientTurnId: input.clientTurnId ?? undefined,
-      testDraft: input.testDraft === true,
+      text: given.text,
+      clientTurnId: given.clientTurnId ?? undefined,
+      testDraft: given.testDraft === true,
       historyTokens: ports.settings.historyTokens,
     });
     if (!accepted) {

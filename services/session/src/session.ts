@@ -1,14 +1,11 @@
 import { badRequest } from '@parley/chassis/errors';
 import type { EventId } from '@parley/chassis/event-log/event-id';
+import type { MessageRole, SessionStatus } from './generated/schema.ts';
 
-/** The contract's SessionStatus. */
-export type SessionStatus = 'PENDING' | 'ACTIVE' | 'ENDED' | 'EXPIRED';
+export type { MessageRole, SessionStatus } from './generated/schema.ts';
 
 /** How a session can end. */
 export type EndStatus = Extract<SessionStatus, 'ENDED' | 'EXPIRED'>;
-
-/** The contract's MessageRole. */
-export type MessageRole = 'USER' | 'MODEL';
 
 /** One conversation. */
 export interface Session {

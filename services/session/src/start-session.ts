@@ -1,13 +1,16 @@
 import { type Caller, inTenant } from '@parley/chassis/caller';
 import { badRequest, forbidden, isDomainError, notFound } from '@parley/chassis/errors';
-import { codePoints, inputChecks, whyUnstorable } from '@parley/chassis/input-checks';
+import { anyText, parseInput, rule } from '@parley/chassis/input';
+import { whyUnstorable } from '@parley/chassis/input-checks';
 import { jobs } from '@parley/chassis/jobs/jobs';
 import { tenantTombstones } from '@parley/chassis/tenant-tombstones';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { z } from 'zod';
 import { expiryKind } from './conclude-session.ts';
 import { eventStore } from './event-store.ts';
 import { longestDelayMs } from './expire-session.ts';
+import type { StartSessionInput } from './generated/schema.ts';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
@@ -17,28 +20,27 @@ import { sessionLog } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 import { contextTokens } from './tokens.ts';
 
-export interface StartSession {
-  agentId: number;
-  clientExternalId: string;
-  metadata?: unknown;
-}
+const newSession = z.object({
+  agentId: z.number(),
+  clientExternalId: anyText(1_000),
+  metadata: z.unknown().check(rule(whyNoMetadata)).optional(),
+});
 
 const maxMetadataBytes = 64 * 1024;
-const maxExternalIdLength = 1_000;
 
 /**
  * Begins a conversation with an active agent. One that has a greeting and no workflow says it: no call, no cost.
  * @throws DomainError `forbidden` with `NO_TENANT` when the tenant has just been deleted.
  */
-export async function startSession(ports: Ports, caller: Caller, input: StartSession): Promise<Session> {
+export async function startSession(ports: Ports, caller: Caller, input: StartSessionInput): Promise<Session> {
   const { tenantId } = inTenant(caller);
-  checkInput(input);
-  const agent = await getActiveAgent(ports, caller, input.agentId);
+  const given = parseInput(newSession, input);
+  const agent = await getActiveAgent(ports, caller, given.agentId);
   const greeting = agent.workflowId === undefined ? agent.openingGreeting : '';
 
   return ports.database.transact(tenantId, async (db) => {
     await tenantTombstones(db).lockShared();
-    const begun = await sessionStore(db).insert({ ...input, metadata: input.metadata ?? null });
+    const begun = await sessionStore(db).insert({ ...given, metadata: given.metadata ?? null });
     if (!begun) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
     const log = sessionLog(ports.eventLog, begun, ports.log);
     const [activeId, greetingId] = await log.reserve(greeting === '' ? 1 : 2, begun.lastEventId);
@@ -62,18 +64,11 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
   });
 }
 
-function checkInput({ clientExternalId, metadata }: StartSession): void {
-  const checks = inputChecks();
-  checks.storable('input.clientExternalId', clientExternalId);
-  if (codePoints(clientExternalId) > maxExternalIdLength) {
-    checks.refuse('input.clientExternalId', `must have at most ${maxExternalIdLength} characters`);
-  }
-  const why = whyUnstorable(metadata);
-  if (why) checks.refuse('input.metadata', why);
-  else if (Buffer.byteLength(JSON.stringify(metadata ?? null)) > maxMetadataBytes) {
-    checks.refuse('input.metadata', 'must be at most 64 KB of JSON');
-  }
-  checks.finish();
+function whyNoMetadata(metadata: unknown): string | undefined {
+  const unstorable = whyUnstorable(metadata);
+  if (unstorable) return unstorable;
+  const bytes = Buffer.byteLength(JSON.stringify(metadata ?? null));
+  return bytes > maxMetadataBytes ? 'must be at most 64 KB of JSON' : undefined;
 }
 
 async function getActiveAgent(ports: Ports, caller: Caller, agentId: number): Promise<Agent> {

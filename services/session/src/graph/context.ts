@@ -3,7 +3,7 @@ import type { Caller } from '@parley/chassis/caller';
 import type { GraphContext } from '@parley/chassis/graph/subgraph';
 import DataLoader from 'dataloader';
 import type { App } from '../app.ts';
-import type { MessagesQuery } from '../read-sessions.ts';
+import type { SessionDtoMessagesArgs } from '../generated/schema.ts';
 import type { Message } from '../session.ts';
 
 /** What every resolver of one request finds. */
@@ -14,7 +14,7 @@ export interface Context extends GraphContext {
   /** Aborted when the request is given up before it is answered. */
   gone: AbortSignal;
   /** The messages of many sessions by one query; asked only where they are selected. */
-  messagesOf(sessionId: number, page: MessagesQuery, fields: Asking['fields']): Promise<Message[]>;
+  messagesOf(sessionId: number, page: SessionDtoMessagesArgs, fields: Asking['fields']): Promise<Message[]>;
 }
 
 interface Page {
@@ -27,7 +27,7 @@ export function createContext(app: App, caller: Caller, budget: AnswerBudget, go
   // A document may ask for several pages of messages under aliases: each page is one query for all sessions.
   const pages = new Map<Asking['fields'], Map<string, Page>>();
 
-  function pageOf(query: MessagesQuery, fields: Asking['fields']): Page {
+  function pageOf(query: SessionDtoMessagesArgs, fields: Asking['fields']): Page {
     const ofFields = pages.get(fields) ?? new Map<string, Page>();
     pages.set(fields, ofFields);
     const key = `${query.first ?? ''} ${query.after ?? ''}`;
