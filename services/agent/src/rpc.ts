@@ -1,8 +1,9 @@
 import { inTenant } from '@parley/chassis/caller';
 import { invalid } from '@parley/chassis/errors';
+import { withoutNulls } from '@parley/chassis/input';
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import {
-  type Agent as AgentMessage,
+  Agent as AgentMessage,
   type AgentServiceImplementation,
   type ConversationMessage,
   Role,
@@ -38,22 +39,14 @@ export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
   };
 }
 
-function toMessage(agent: Agent): AgentMessage {
-  const labels = agent.evaluationRecommendationLabels;
-  return {
-    id: agent.id,
-    name: agent.name,
-    personaPrompt: agent.personaPrompt,
-    position: agent.position,
-    subject: agent.subject ?? '',
-    openingGreeting: agent.openingGreeting ?? '',
-    useCase: agent.useCase,
+/** A field that the message has under the same name is in it; null is empty there. */
+function toMessage({ evaluationRecommendationLabels: labels, ...agent }: Agent): AgentMessage {
+  return AgentMessage.fromPartial({
+    ...withoutNulls(agent),
     active: agent.status === 'ACTIVE',
     deleted: agent.deletedAt !== null,
-    ...(agent.workflowId !== null && { workflowId: agent.workflowId }),
-    evaluationPromptTemplate: agent.evaluationPromptTemplate ?? '',
     ...(labels && { evaluationRecommendationLabels: { labels } }),
-  };
+  });
 }
 
 function fromMessage({ role, text }: ConversationMessage): ModelMessage {
