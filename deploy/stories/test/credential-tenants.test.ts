@@ -51,7 +51,7 @@ function apiKeySocket(url: string, key: string) {
 function judgementDue({ database }: TestMesh, sessionId: number): Promise<Date | undefined> {
   return database(evaluationSchema).transactShared(async ({ knex }) => {
     const waiting = knex('jobs').where({ kind: 'evaluation.judge', key: String(sessionId), state: 'queued' });
-    return (await waiting.where('run_at', '>', knex.raw('parley_now()')).first('run_at'))?.run_at;
+    return (await waiting.where('run_at', '>', knex.raw('parley_now()')).first('runAt'))?.runAt;
   });
 }
 
@@ -246,7 +246,7 @@ story('deleteTenant ends key, tokens, sockets and sessions, and nothing of it is
   await sessions(tenantId, async ({ knex }) => {
     t.deepEqual(await knex('turns').whereIn('state', ['QUEUED', 'RUNNING']), []);
     const failed = await knex('turns').where({ state: 'FAILED' }).distinct('failure_code');
-    t.true(failed.every(({ failure_code: code }) => code === 'SESSION_ENDED'));
+    t.true(failed.every(({ failureCode: code }) => code === 'SESSION_ENDED'));
     t.deepEqual(await knex('outbox').where({ topic: 'session-ended', tenant_id: tenantId }), []);
   });
   t.is(await outcome(ada, 'mutation { createTenant(input: { name: "A new start" }) { id } }'), 'ok');

@@ -1,33 +1,80 @@
+import { column, type RowOf, table } from '@parley/chassis/database/table';
 import type { z } from 'zod';
 import type { agentFields } from './agent-input.ts';
-import type { AuditActionEnum } from './generated/schema.ts';
+import type {
+  AgentStatus,
+  AgentUseCase,
+  AuditActionEnum,
+  AvatarBackend,
+  AvatarGenderCode,
+  LlmProviderType,
+  VoiceTier,
+} from './generated/schema.ts';
 
 /** What the owner of an agent sets. */
 export type AgentFields = z.output<typeof agentFields>;
 
-/** A persona that people talk to. */
-export interface Agent extends AgentFields {
-  id: number;
+/** No list has to read what is not asked for: any of it may be long. */
+const long = { long: true };
+const longJson = { long: true, json: true };
+
+/** A persona that people talk to. The SDL says what each field means. */
+export const agents = table('agents', {
+  id: column<number>(),
+  tenantId: column<number>(),
+  name: column<string>(long),
+  personaPrompt: column<string>(long),
+  position: column<string>(long),
+  subject: column<string | null>(long),
+  openingGreeting: column<string | null>(long),
+  useCase: column<AgentUseCase>(long),
+  status: column<AgentStatus>(long),
+  workflowId: column<number | null>(long),
+  voiceTier: column<VoiceTier>(long),
+  ttsVoice: column<string | null>(long),
+  ttsLang: column<string | null>(long),
+  speakingRate: column<number | null>(long),
+  vadThreshold: column<number>(long),
+  avatarGlb: column<string | null>(long),
+  avatarGender: column<AvatarGenderCode | null>(long),
+  lipsyncLang: column<string | null>(long),
+  evaluationPromptTemplate: column<string | null>(long),
+  evaluationRecommendationLabels: column<string[] | null>(longJson),
+  externalSyncUrl: column<string | null>(long),
+  externalSyncSecretRef: column<string | null>(long),
+  externalSyncOwnerId: column<number | null>(long),
+  /** Target field to a JSONPath of the payload. */
+  externalSyncSchemaConfig: column<Record<string, string> | null>(longJson),
+  llmProviderOverride: column<LlmProviderType | null>(long),
+  llmModelOverride: column<string | null>(long),
+  avatarBackend: column<AvatarBackend>(long),
+  avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
+  /** Made by an embed rather than by its owner: not listed and not counted. */
+  hidden: column<boolean>(),
   /** Set once it has been deleted: it starts nothing more, and what it took part in stays readable. */
-  deletedAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+  deletedAt: column<Date | null>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+export type Agent = RowOf<typeof agents>;
 
 /** An agent with at least the fields that were asked for. */
 export type ListedAgent = Pick<Agent, 'id'> & Partial<Agent>;
 
 /** One recorded change. */
-export interface AuditLog {
-  id: number;
-  agentId: number;
-  action: AuditActionEnum;
+export const auditLogs = table('agent_audit_logs', {
+  id: column<number>(),
+  agentId: column<number>(),
+  action: column<AuditActionEnum>(),
   /** Who did it, as at that time. */
-  userId: number | null;
-  username: string | null;
-  changes: Changes;
-  createdAt: Date;
-}
+  userId: column<number | null>(),
+  username: column<string | null>({ long: 'NULL' }),
+  changes: column<Changes>({ json: true, long: "'{}'::jsonb" }),
+  createdAt: column<Date>(),
+});
+
+export type AuditLog = RowOf<typeof auditLogs>;
 
 /** Field to what it was and what it became; changed fields only. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

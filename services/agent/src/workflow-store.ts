@@ -4,7 +4,7 @@ import type { TenantDb } from '@parley/chassis/database/types';
 export function workflowStore({ knex, tenantId }: TenantDb) {
   return {
     async exists(id: number): Promise<boolean> {
-      return (await knex('workflows').where({ tenant_id: tenantId, id }).first('id')) !== undefined;
+      return (await knex('workflows').where({ tenantId, id }).first('id')) !== undefined;
     },
   };
 }

@@ -72,7 +72,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const runner = await startRunner(t, database, () => gate.pass(), { leaseMs });
     await startRunner(t, other, () => undefined, patient);
     const end = (): Promise<number> =>
-      database.transactShared(async ({ knex }) => (await knex('jobs').first('lease_until')).lease_until.getTime());
+      database.transactShared(async ({ knex }) => (await knex('jobs').first('leaseUntil')).leaseUntil.getTime());
 
     await append(database, 'long', 'k', runner);
     const claimedUntil = await end();

@@ -320,7 +320,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const relay = outboxRelay({ database, bus: { publish: async () => undefined }, log: silent, pollMs: 60_000 });
     await relay.start();
     t.teardown(() => relay.stop());
-    const marks = () => database.transactShared(({ knex }) => knex('inbox').pluck<string>('event_id'));
+    const marks = () => database.transactShared(({ knex }) => knex('inbox').pluck<string>('eventId'));
     await eventually('the old ones are gone', async () => (await marks()).length === 3);
     t.deepEqual(
       (await marks()).map(Number).toSorted((a, b) => a - b),

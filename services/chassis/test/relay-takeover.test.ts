@@ -69,8 +69,8 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'a', 0);
     await slow.until(() => slow.calls === 1);
     const claimedUntil = async (): Promise<Date> => {
-      const [row] = await database.transactShared(({ knex }) => knex('outbox').select('claimed_until'));
-      return row.claimed_until;
+      const [row] = await database.transactShared(({ knex }) => knex('outbox').select('claimedUntil'));
+      return row.claimedUntil;
     };
     const firstEnd = await claimedUntil();
 

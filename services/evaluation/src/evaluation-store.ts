@@ -1,19 +1,37 @@
+import { column, columnsOf, type RowOf, table, written } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
 import type { Judgement } from './judgement.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 import type { WrittenTranscript } from './transcript-writer.ts';
 
-export interface Evaluation extends Judgement {
-  id: number;
-  sessionId: number;
+/** Its transcript, which may be long, is read by itself. */
+const evaluations = table('evaluations', {
+  id: column<number>(),
+  sessionId: column<number>(),
+  score: column<number>(),
+  summary: column<string>(),
+  strengths: column<string[]>({ json: true }),
+  weaknesses: column<string[]>({ json: true }),
+  recommendation: column<string>(),
+  transcriptParts: column<number>(),
+  transcriptBytes: column<number | null>(),
+  generatedAt: column<Date>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+const columns = columnsOf(evaluations);
+
+type EvaluationRow = RowOf<typeof evaluations>;
+
+interface Transcript {
   /** A JSON array of lines; empty where it takes more bytes than asked for. */
   transcriptJson: string;
   /** What the transcript takes as JSON; 0 where none was asked for. */
   transcriptBytes: number;
-  generatedAt: Date;
-  createdAt: Date;
-  updatedAt: Date;
 }
+
+export type Evaluation = Omit<EvaluationRow, 'transcriptParts' | 'transcriptBytes'> & Transcript;
 
 export interface NewEvaluation extends Judgement {
   sessionId: number;
@@ -22,58 +40,27 @@ export interface NewEvaluation extends Judgement {
   judgedBy: string;
 }
 
-/** All but the transcript, which may be long. */
-const columns = [
-  'id',
-  'session_id',
-  'score',
-  'summary',
-  'strengths',
-  'weaknesses',
-  'recommendation',
-  'transcript_parts',
-  'transcript_bytes',
-  'generated_at',
-  'created_at',
-  'updated_at',
-] as const;
-
-interface EvaluationRow {
-  id: number;
-  session_id: number;
-  score: number;
-  summary: string;
-  strengths: string[];
-  weaknesses: string[];
-  recommendation: string;
-  transcript_parts: number;
-  transcript_bytes: string | null;
-  generated_at: Date;
-  created_at: Date;
-  updated_at: Date;
-}
-
-type Transcript = Pick<Evaluation, 'transcriptJson' | 'transcriptBytes'>;
-
 /** One tenant's evaluations, exactly one a session. */
 export function evaluationStore(db: TenantDb) {
   const { knex, tenantId } = db;
-  const mine = () => knex<EvaluationRow & { tenant_id: number }>('evaluations').where({ tenant_id: tenantId });
+  const mine = () => knex<EvaluationRow & { tenantId: number }>('evaluations').where({ tenantId });
 
   /** The database measures it first, and gives it out only where it fits. */
-  async function transcriptOf(row: EvaluationRow, maxBytes: number): Promise<Transcript> {
+  async function transcriptOf(
+    { id, sessionId, transcriptParts, transcriptBytes }: EvaluationRow,
+    maxBytes: number,
+  ): Promise<Transcript> {
     if (maxBytes === 0) return { transcriptJson: '', transcriptBytes: 0 };
-    if (row.transcript_parts > 0) {
-      const transcriptBytes = Number(row.transcript_bytes);
+    if (transcriptBytes !== null) {
       const fits = transcriptBytes <= maxBytes;
-      const transcriptJson = fits ? await transcriptPartStore(db).join(row.session_id, row.transcript_parts) : '';
+      const transcriptJson = fits ? await transcriptPartStore(db).join(sessionId, transcriptParts) : '';
       return { transcriptJson, transcriptBytes };
     }
     const { rows } = await knex.raw(
       `select octet_length(json) as bytes, case when octet_length(json) <= cast(:maxBytes as bigint) then json end as json
          from (select cast(transcript as text) as json from evaluations
                 where tenant_id = :tenantId and id = :id offset 0) as whole`,
-      { tenantId, id: row.id, maxBytes },
+      { tenantId, id, maxBytes },
     );
     return { transcriptJson: rows[0]?.json ?? '', transcriptBytes: rows[0]?.bytes ?? 0 };
   }
@@ -81,53 +68,26 @@ export function evaluationStore(db: TenantDb) {
   return {
     /** With its transcript where that takes no more bytes than `maxTranscriptBytes`; 0: it is not read. */
     async findOf(sessionId: number, maxTranscriptBytes: number): Promise<Evaluation | undefined> {
-      const row = await mine()
-        .where({ session_id: sessionId })
-        .first(...columns);
-      return row && { ...fromRow(row), ...(await transcriptOf(row, maxTranscriptBytes)) };
+      const row: EvaluationRow | undefined = await mine().where({ sessionId }).first(knex.raw(columns));
+      if (!row) return undefined;
+      const { transcriptParts: _, ...evaluation } = row;
+      return { ...evaluation, ...(await transcriptOf(row, maxTranscriptBytes)) };
     },
     async exists(sessionId: number): Promise<boolean> {
-      return (await mine().where({ session_id: sessionId }).first('id')) !== undefined;
+      return (await mine().where({ sessionId }).first('id')) !== undefined;
     },
     /** Stores it unless the session has one already. */
-    async insertOnce({
-      sessionId,
-      judgedBy,
-      strengths,
-      weaknesses,
-      transcript,
-      ...judgement
-    }: NewEvaluation): Promise<void> {
+    async insertOnce({ transcript, ...evaluation }: NewEvaluation): Promise<void> {
       await knex('evaluations')
         .insert({
-          tenant_id: tenantId,
-          session_id: sessionId,
-          judged_by: judgedBy,
-          strengths: JSON.stringify(strengths),
-          weaknesses: JSON.stringify(weaknesses),
+          ...written(evaluations, evaluation),
+          tenantId,
           transcript: transcript.json,
-          transcript_parts: transcript.parts,
-          transcript_bytes: transcript.parts > 0 ? transcript.bytes : null,
-          ...judgement,
+          transcriptParts: transcript.parts,
+          transcriptBytes: transcript.parts > 0 ? transcript.bytes : null,
         })
-        .onConflict(['tenant_id', 'session_id'])
+        .onConflict(['tenantId', 'sessionId'])
         .ignore();
     },
-  };
-}
-
-function fromRow(row: EvaluationRow): Omit<Evaluation, keyof Transcript> {
-  const { id, score, summary, strengths, weaknesses, recommendation } = row;
-  return {
-    id,
-    sessionId: row.session_id,
-    score,
-    summary,
-    strengths,
-    weaknesses,
-    recommendation,
-    generatedAt: row.generated_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

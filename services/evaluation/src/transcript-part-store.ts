@@ -2,19 +2,19 @@ import type { TenantDb } from '@parley/chassis/database/types';
 
 /** The parts of one tenant's long transcripts. */
 export function transcriptPartStore({ knex, tenantId }: TenantDb) {
-  const mine = () => knex('transcript_parts').where({ tenant_id: tenantId });
+  const mine = () => knex('transcript_parts').where({ tenantId });
   return {
     /** Stores a part, or the same once more. */
     async put(sessionId: number, part: number, lines: string): Promise<void> {
       await knex('transcript_parts')
-        .insert({ tenant_id: tenantId, session_id: sessionId, part, lines })
-        .onConflict(['tenant_id', 'session_id', 'part'])
+        .insert({ tenantId, sessionId, part, lines })
+        .onConflict(['tenantId', 'sessionId', 'part'])
         .merge(['lines']);
     },
     /** The first so many parts of a session's transcript as one JSON array. */
     async join(sessionId: number, parts: number): Promise<string> {
       const rows: { lines: string }[] = await mine()
-        .where({ session_id: sessionId })
+        .where({ sessionId })
         .where('part', '<', parts)
         .orderBy('part')
         .select('lines');

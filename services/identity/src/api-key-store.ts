@@ -11,8 +11,7 @@ export function apiKeyStore({ knex }: SharedDb) {
     /** The tenant of a live key, while the tenant itself lives. */
     async findOwner(keySha256: Buffer): Promise<ApiKeyOwner | undefined> {
       const { rows } = await knex.raw(
-        `SELECT k.id AS "apiKeyId", k.tenant_id AS "tenantId",
-                t.suspended_by_tenant OR t.suspended_by_operator AS "tenantSuspended"
+        `SELECT k.id AS api_key_id, k.tenant_id, t.suspended_by_tenant OR t.suspended_by_operator AS tenant_suspended
            FROM api_keys k JOIN tenants t ON t.id = k.tenant_id AND t.deleted_at IS NULL
           WHERE k.key_sha256 = ? AND k.revoked_at IS NULL`,
         [keySha256],
@@ -20,15 +19,23 @@ export function apiKeyStore({ knex }: SharedDb) {
       return rows[0];
     },
 
-    async insert(key: { tenantId: number; sha256: Buffer; createdBy: number }): Promise<void> {
-      await knex('api_keys').insert({ tenant_id: key.tenantId, key_sha256: key.sha256, created_by: key.createdBy });
+    async insert({
+      tenantId,
+      sha256,
+      createdBy,
+    }: {
+      tenantId: number;
+      sha256: Buffer;
+      createdBy: number;
+    }): Promise<void> {
+      await knex('api_keys').insert({ tenantId, keySha256: sha256, createdBy });
     },
 
     async revokeAll(tenantId: number): Promise<void> {
       await knex('api_keys')
-        .where({ tenant_id: tenantId })
-        .whereNull('revoked_at')
-        .update({ revoked_at: knex.raw('parley_now()') });
+        .where({ tenantId })
+        .whereNull('revokedAt')
+        .update({ revokedAt: knex.raw('parley_now()') });
     },
   };
 }

@@ -27,20 +27,20 @@ export function refreshTokenStore({ knex }: SharedDb) {
   return {
     async insert({ sha256, signInId, parentSha256, ttlS }: NewRefreshToken): Promise<void> {
       await knex('refresh_tokens').insert({
-        token_sha256: sha256,
-        sign_in_id: signInId,
-        parent_sha256: parentSha256,
-        expires_at: knex.raw(`parley_now() + ? * interval '1 second'`, [ttlS]),
+        tokenSha256: sha256,
+        signInId,
+        parentSha256,
+        expiresAt: knex.raw(`parley_now() + ? * interval '1 second'`, [ttlS]),
       });
     },
 
     /** Whose it is. Undefined when nobody knows it. */
     async findUser(sha256: Buffer): Promise<number | undefined> {
       const row = await knex('refresh_tokens as r')
-        .join('sign_ins as s', 's.id', 'r.sign_in_id')
-        .where({ 'r.token_sha256': sha256 })
-        .first('s.user_id');
-      return row?.user_id;
+        .join('sign_ins as s', 's.id', 'r.signInId')
+        .where({ 'r.tokenSha256': sha256 })
+        .first('s.userId');
+      return row?.userId;
     },
 
     /**
@@ -57,12 +57,12 @@ export function refreshTokenStore({ knex }: SharedDb) {
       );
       if (held.length === 0) return undefined;
       const { rows } = await knex.raw(
-        `SELECT s.id AS "signInId", s.user_id AS "userId", u.status AS "userStatus",
+        `SELECT s.id AS sign_in_id, s.user_id, u.status AS user_status,
                 s.revoked_at IS NOT NULL OR u.deleted_at IS NOT NULL AS dead,
                 r.expires_at <= parley_now() AS expired,
-                extract(epoch FROM parley_now() - r.rotated_at)::float AS "rotatedForS",
-                next.rotated_at IS NOT NULL AND next.token_sha256 IS NOT NULL AS "successorRotated",
-                extract(epoch FROM next.expires_at - parley_now())::float AS "successorEndsInS"
+                extract(epoch FROM parley_now() - r.rotated_at)::float AS rotated_for_s,
+                next.rotated_at IS NOT NULL AND next.token_sha256 IS NOT NULL AS successor_rotated,
+                extract(epoch FROM next.expires_at - parley_now())::float AS successor_ends_in_s
            FROM refresh_tokens r
            JOIN sign_ins s ON s.id = r.sign_in_id
            JOIN users u ON u.id = s.user_id
@@ -75,13 +75,13 @@ export function refreshTokenStore({ knex }: SharedDb) {
 
     async markRotated(sha256: Buffer): Promise<void> {
       await knex('refresh_tokens')
-        .where({ token_sha256: sha256 })
-        .update({ rotated_at: knex.raw('parley_now()') });
+        .where({ tokenSha256: sha256 })
+        .update({ rotatedAt: knex.raw('parley_now()') });
     },
 
     /** An expired token is refused whether it is remembered or not. */
     async deleteExpired(signInId: string): Promise<void> {
-      await knex('refresh_tokens').where({ sign_in_id: signInId }).whereRaw('expires_at <= parley_now()').delete();
+      await knex('refresh_tokens').where({ signInId }).whereRaw('expires_at <= parley_now()').delete();
     },
   };
 }

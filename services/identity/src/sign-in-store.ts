@@ -38,7 +38,7 @@ export interface ListedSignIn extends SignInState {
 }
 
 export function signInStore({ knex }: SharedDb) {
-  const live = () => knex('sign_ins').whereNull('revoked_at');
+  const live = () => knex('sign_ins').whereNull('revokedAt');
   const now = knex.raw('parley_now()');
 
   return {
@@ -64,9 +64,9 @@ export function signInStore({ knex }: SharedDb) {
     /** Those that live. One statement over primary keys: gateways ask this about every sign-in in use once a second. */
     async list(ids: string[]): Promise<ListedSignIn[]> {
       const { rows } = await knex.raw(
-        `SELECT s.id AS "signInId", s.user_id AS "userId", coalesce(u.username, u.fullname) AS "displayName", t.id AS "tenantId",
-                coalesce(t.suspended_by_tenant OR t.suspended_by_operator, false) AS "tenantSuspended",
-                s.limited_reason AS "limitedReason", u.status = 'SUSPENDED' AS "userSuspended"
+        `SELECT s.id AS sign_in_id, s.user_id, coalesce(u.username, u.fullname) AS display_name, t.id AS tenant_id,
+                coalesce(t.suspended_by_tenant OR t.suspended_by_operator, false) AS tenant_suspended,
+                s.limited_reason, u.status = 'SUSPENDED' AS user_suspended
            FROM sign_ins s
            JOIN users u ON u.id = s.user_id AND u.deleted_at IS NULL
            LEFT JOIN memberships m ON m.user_id = s.user_id AND m.tenant_id = s.tenant_id
@@ -94,28 +94,28 @@ export function signInStore({ knex }: SharedDb) {
     /** Undefined when this sign-in of this user has been revoked. */
     async findLive(id: string, userId: number): Promise<LiveSignIn | undefined> {
       return live()
-        .where({ id, user_id: userId })
+        .where({ id, userId })
         .first({
-          tenantId: 'tenant_id',
+          tenantId: 'tenantId',
           ageS: knex.raw('extract(epoch FROM parley_now() - created_at)::float'),
         });
     },
 
     async setTenant(id: string, tenantId: number): Promise<void> {
-      await live().where({ id }).update({ tenant_id: tenantId });
+      await live().where({ id }).update({ tenantId });
     },
 
     /** Leaves everybody who is in this tenant without one. */
     async leaveTenant(tenantId: number): Promise<void> {
-      await knex('sign_ins').where({ tenant_id: tenantId }).update({ tenant_id: null });
+      await knex('sign_ins').where({ tenantId }).update({ tenantId: null });
     },
 
     async revoke(id: string): Promise<void> {
-      await live().where({ id }).update({ revoked_at: now });
+      await live().where({ id }).update({ revokedAt: now });
     },
 
     async revokeOthers(userId: number, keptId: string): Promise<void> {
-      await live().where({ user_id: userId }).whereNot({ id: keptId }).update({ revoked_at: now });
+      await live().where({ userId }).whereNot({ id: keptId }).update({ revokedAt: now });
     },
   };
 }

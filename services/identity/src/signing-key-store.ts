@@ -21,27 +21,26 @@ export function signingKeyStore({ knex }: SharedDb) {
 
     /** The newest key that signs now. */
     async findCurrent(): Promise<StoredSigningKey | undefined> {
-      const row = await knex('signing_keys')
+      return knex('signing_keys')
         .whereRaw('signs_from <= parley_now()')
-        .orderBy('signs_from', 'desc')
-        .first('kid', 'private_jwk_sealed');
-      return row && { kid: row.kid, privateJwkSealed: row.private_jwk_sealed };
+        .orderBy('signsFrom', 'desc')
+        .first('kid', 'privateJwkSealed');
     },
 
     /** Public parts of all keys that a live token may have been signed with, or soon will be. */
     async listPublic(): Promise<JWK[]> {
       return knex('signing_keys')
         .whereRaw('verifies_until IS NULL OR verifies_until > parley_now()')
-        .orderBy('signs_from', 'desc')
-        .pluck('public_jwk');
+        .orderBy('signsFrom', 'desc')
+        .pluck('publicJwk');
     },
 
     async insert(key: NewSigningKey): Promise<void> {
       await knex('signing_keys').insert({
         kid: key.kid,
-        public_jwk: JSON.stringify(key.publicJwk),
-        private_jwk_sealed: key.privateJwkSealed,
-        signs_from: knex.raw(`parley_now() + ? * interval '1 second'`, [key.signsInS]),
+        publicJwk: JSON.stringify(key.publicJwk),
+        privateJwkSealed: key.privateJwkSealed,
+        signsFrom: knex.raw(`parley_now() + ? * interval '1 second'`, [key.signsInS]),
       });
     },
 
@@ -49,15 +48,15 @@ export function signingKeyStore({ knex }: SharedDb) {
     async retireOthers(kid: string, verifiesForS: number): Promise<void> {
       await knex('signing_keys')
         .whereNot({ kid })
-        .whereNull('verifies_until')
-        .update({ verifies_until: knex.raw(`parley_now() + ? * interval '1 second'`, [verifiesForS]) });
+        .whereNull('verifiesUntil')
+        .update({ verifiesUntil: knex.raw(`parley_now() + ? * interval '1 second'`, [verifiesForS]) });
     },
 
     /** The key for one purpose, made from `sealed` where there is none: of many at once, all get the same one. */
     async derivationKey(purpose: string, sealed: Buffer): Promise<Buffer> {
-      await knex('derivation_keys').insert({ purpose, key_sealed: sealed }).onConflict('purpose').ignore();
-      const row = await knex('derivation_keys').where({ purpose }).first('key_sealed');
-      return row.key_sealed;
+      await knex('derivation_keys').insert({ purpose, keySealed: sealed }).onConflict('purpose').ignore();
+      const row = await knex('derivation_keys').where({ purpose }).first('keySealed');
+      return row.keySealed;
     },
   };
 }

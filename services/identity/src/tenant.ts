@@ -1,3 +1,4 @@
+import { column, type RowOf, table } from '@parley/chassis/database/table';
 import type { LlmProviderType, PrimaryBillingAccountEnum, TenantPlanEnum } from './generated/schema.ts';
 
 export type TenantPlan = TenantPlanEnum;
@@ -9,22 +10,24 @@ export const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
 export type MembershipRole = 'OWNER' | 'MEMBER';
 
 /** A workspace. */
-export interface Tenant {
-  id: number;
-  name: string;
-  plan: TenantPlan;
-  region: string | null;
+export const tenants = table('tenants', {
+  id: column<number>(),
+  name: column<string>(),
+  plan: column<TenantPlan>(),
+  region: column<string | null>(),
   /** While either switch is on. */
-  isSuspended: boolean;
+  isSuspended: column<boolean>({ sql: (tenant) => `${tenant}.suspended_by_tenant OR ${tenant}.suspended_by_operator` }),
   /** The operator's switch, which the owner cannot move. */
-  suspendedByOperator: boolean;
-  llmProviderOverride: LlmProvider | null;
-  llmModelOverride: string | null;
-  primaryBillingAccount: BillingAccount;
-  createdAt: Date;
-  updatedAt: Date;
-  deletedAt: Date | null;
-}
+  suspendedByOperator: column<boolean>(),
+  llmProviderOverride: column<LlmProvider | null>(),
+  llmModelOverride: column<string | null>(),
+  primaryBillingAccount: column<BillingAccount>(),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+  deletedAt: column<Date | null>(),
+});
+
+export type Tenant = RowOf<typeof tenants>;
 
 /** Whether going from one plan to the other is a raise. */
 export function isRaise(from: TenantPlan, to: TenantPlan): boolean {

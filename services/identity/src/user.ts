@@ -1,22 +1,32 @@
+import { column, type RowOf, table } from '@parley/chassis/database/table';
 import type { UserStatusType } from './generated/schema.ts';
 
 export type UserStatus = UserStatusType;
 
-/** The signed-in person, as they see themselves. */
-export interface User {
-  id: number;
-  email: string | null;
-  fullname: string;
-  username: string | null;
+/** What is read of a user but for what they sign in with. */
+export const users = table('users', {
+  id: column<number>(),
+  email: column<string | null>(),
+  fullname: column<string>(),
+  username: column<string | null>(),
   /** Dial prefix and national digits, as given. */
-  phoneCode: string | null;
-  phoneNumber: string | null;
-  idNo: string | null;
-  idType: string | null;
-  referralCode: string;
-  status: UserStatus;
+  phoneCode: column<string | null>(),
+  phoneNumber: column<string | null>(),
+  idType: column<string | null>(),
+  /** The number of the identity document. */
+  idNoSealed: column<Buffer | null>(),
+  referralCode: column<string>(),
+  status: column<UserStatus>(),
   /** Whether a second factor is bound. */
-  twoFactorEnabled: boolean;
-  createdAt: Date;
-  updatedAt: Date;
+  twoFactorEnabled: column<boolean>({ sql: (user) => `${user}.two_factor_secret_sealed IS NOT NULL` }),
+  createdAt: column<Date>(),
+  updatedAt: column<Date>(),
+});
+
+/** A user as the database has them. */
+export type StoredUser = RowOf<typeof users>;
+
+/** The signed-in person, as they see themselves. */
+export interface User extends Omit<StoredUser, 'idNoSealed'> {
+  idNo: string | null;
 }

@@ -32,7 +32,7 @@ test('the key set shows public parts only, and the database holds the private on
 
   t.deepEqual(Object.keys(keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
   const [row] = await database.transactShared(({ knex }) => knex('signing_keys'));
-  t.false(row.private_jwk_sealed.includes('"d"'));
+  t.false(row.privateJwkSealed.includes('"d"'));
 });
 
 test('after a rotation old tokens verify until they end, and new ones carry the new key', async (t) => {

@@ -216,7 +216,7 @@ test('a referral code of another user is stored as referrer, an unknown one refu
   const referred = await signUp(app, { referralCode: ` ${referralCode.toLowerCase()}` });
 
   const [row] = await database.transactShared(({ knex }) => knex('users').where({ id: referred.caller.userId }));
-  t.is(row.referrer_id, caller.userId);
+  t.is(row.referrerId, caller.userId);
   const error = await t.throwsAsync(app.register(anybody, somebody({ referralCode: '22222222' }), null));
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.referralCode' }] });
 });

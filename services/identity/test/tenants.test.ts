@@ -170,7 +170,7 @@ test('deleteTenant ends the key and leaves every member without a tenant until t
   t.true((await app.getTenant(mesh, tenantId)).deletedAt instanceof Date);
 
   const events = await database.transactShared(({ knex }) => knex('outbox'));
-  t.like(events, [{ topic: 'tenant-deleted', type: 'tenant.deleted.v1', key: String(tenantId), tenant_id: tenantId }]);
+  t.like(events, [{ topic: 'tenant-deleted', type: 'tenant.deleted.v1', key: String(tenantId), tenantId }]);
   const { deletedAt } = await app.getTenant(mesh, tenantId);
   t.deepEqual(TenantDeleted.decode(events[0].data), { tenantId, deletedAt: deletedAt ?? undefined });
 

@@ -44,8 +44,7 @@ export async function concludeSession(
     const eventId = nextId();
     const failure = turnFailure('SESSION_ENDED');
     const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);
-    const { turnIndex, clientTurnId } = turn;
-    events.push(failedEvent({ eventId, sessionId: session.id, occurredAt }, { turnIndex, clientTurnId }, failure));
+    events.push(failedEvent({ eventId, sessionId: session.id, occurredAt }, turn, failure));
   }
   const eventId = nextId();
   const occurredAt = await eventStore(db).insert(session.id, eventId, { status });
@@ -54,7 +53,8 @@ export async function concludeSession(
   const ended = await sessionStore(db).end(session.id, status);
 
   if (ended.judged) {
-    const { agentId, endedAt } = ended;
+    const { agentId } = ended;
+    const endedAt = ended.endedAt ?? undefined;
     const data = SessionEnded.encode({ sessionId: ended.id, agentId, status, endedAt }).finish();
     await outbox(db).append({ topic: 'session-ended', type: 'session.ended.v1', key, data });
   }

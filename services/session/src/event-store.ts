@@ -1,18 +1,20 @@
+import { columnsOf } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
-import { type EventId, eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
+import { type EventId, eventIdParts } from '@parley/chassis/event-log/event-id';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
-import { messageFromRow } from './message-store.ts';
-import type { SessionStatus } from './session.ts';
+import { type Message, messages, type SessionStatus } from './session.ts';
 import { failedEvent, replyEvent, statusEvent } from './session-event.ts';
 import type { TurnFailureCode } from './turn-failure.ts';
+
+const messageColumns = columnsOf(messages, 'message');
 
 /** The events that last, as they are given to readers. */
 export function eventStore({ knex, tenantId }: TenantDb) {
   async function select(condition: string, values: Record<string, number>): Promise<SessionEvent[]> {
     const { rows }: { rows: EventRow[] } = await knex.raw(
-      `SELECT event.event_ms, event.event_n, event.occurred_at, event.session_id, event.status, to_json(message) AS message,
-              message.cost_usd, message.created_at, message.updated_at,
-              turn.turn_index, turn.client_turn_id, turn.interrupted, turn.failure_code, turn.failure_message
+      `SELECT ${messageColumns},
+              event.event_ms || '-' || event.event_n AS event_id, event.occurred_at, event.session_id AS event_session_id, event.status,
+              turn.turn_index AS answered_index, turn.client_turn_id, turn.interrupted, turn.failure_code, turn.failure_message
          FROM events AS event
          LEFT JOIN messages AS message ON message.tenant_id = event.tenant_id AND message.id = event.message_id
          LEFT JOIN turns AS turn ON turn.tenant_id = event.tenant_id AND turn.id = event.turn_id
@@ -51,41 +53,31 @@ export function eventStore({ knex, tenantId }: TenantDb) {
          VALUES (:tenantId, :sessionId, :ms, :n, :messageId, :status) RETURNING occurred_at`,
         { ...eventIdParts(eventId), tenantId, sessionId, messageId: of.messageId ?? null, status: of.status ?? null },
       );
-      return rows[0].occurred_at;
+      return rows[0].occurredAt;
     },
   };
 }
 
-interface EventRow {
-  event_ms: string;
-  event_n: string;
-  occurred_at: Date;
-  session_id: number;
+/** An event, what it says of its turn, and its message. */
+type EventRow = (Message | { id: null }) & {
+  eventId: EventId;
+  occurredAt: Date;
+  eventSessionId: number;
   status: SessionStatus | null;
-  message: Parameters<typeof messageFromRow>[0] | null;
-  cost_usd: string;
-  created_at: Date;
-  updated_at: Date;
-  turn_index: number | null;
-  client_turn_id: string | null;
+  answeredIndex: number | null;
+  clientTurnId: string | null;
   interrupted: boolean | null;
-  failure_code: TurnFailureCode | null;
-  failure_message: string | null;
-}
+  failureCode: TurnFailureCode | null;
+  failureMessage: string | null;
+};
 
 function eventFromRow(row: EventRow): SessionEvent {
-  const about = {
-    eventId: formatEventId({ ms: Number(row.event_ms), n: Number(row.event_n) }),
-    sessionId: row.session_id,
-    occurredAt: row.occurred_at,
-  };
-  const turn = { turnIndex: row.turn_index ?? 0, clientTurnId: row.client_turn_id ?? undefined };
-  if (row.message) {
-    const { cost_usd, created_at, updated_at } = row; // as the driver reads them, not as JSON writes them
-    const message = messageFromRow({ ...row.message, cost_usd, created_at, updated_at });
-    return replyEvent(about, turn, message, row.interrupted === true);
-  }
-  if (row.failure_code) return failedEvent(about, turn, { code: row.failure_code, message: row.failure_message ?? '' });
-  if (row.status) return statusEvent(about, row.status);
-  throw new Error(`event ${about.eventId} of session ${about.sessionId} says nothing`);
+  const { eventId, occurredAt, eventSessionId, status, answeredIndex, clientTurnId, ...rest } = row;
+  const { interrupted, failureCode, failureMessage, ...message } = rest;
+  const about = { eventId, sessionId: eventSessionId, occurredAt };
+  const turn = { turnIndex: answeredIndex ?? 0, clientTurnId };
+  if (message.id !== null) return replyEvent(about, turn, message, interrupted === true);
+  if (failureCode) return failedEvent(about, turn, { code: failureCode, message: failureMessage ?? '' });
+  if (status) return statusEvent(about, status);
+  throw new Error(`event ${eventId} of session ${eventSessionId} says nothing`);
 }

@@ -124,7 +124,7 @@ interface Ending {
 /** Within a transaction that has locked the session. */
 async function endTurn(ports: Ports, db: TenantDb, ending: Ending): Promise<void> {
   const { session, turn, log, outcome } = ending;
-  const cut = ending.cut || session.endingAs !== undefined;
+  const cut = ending.cut || session.endingAs !== null;
   const events: SessionEvent[] = [];
   if (outcome.kind === 'failure' && !cut) {
     events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: ending.eventId }));
@@ -136,7 +136,7 @@ async function endTurn(ports: Ports, db: TenantDb, ending: Ending): Promise<void
     const eventId = await usableId(log, session, ending.eventId);
     const message = await turnStore(db).storeReply(session.id, turn, reply, eventId);
     const about = { eventId, sessionId: session.id, occurredAt: message.createdAt };
-    events.push(replyEvent(about, turnOf(turn), message, reply.interrupted));
+    events.push(replyEvent(about, turn, message, reply.interrupted));
   }
   db.afterCommit(() => void log.publish(events));
   if (session.endingAs) {
@@ -159,7 +159,7 @@ async function failTurn(
 ): Promise<SessionEvent> {
   const eventId = await usableId(log, session, reserved);
   const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);
-  return failedEvent({ eventId, sessionId: session.id, occurredAt }, turnOf(turn), failure);
+  return failedEvent({ eventId, sessionId: session.id, occurredAt }, turn, failure);
 }
 
 /** An id that was reserved before the session's row was locked may have been overtaken. */
@@ -172,8 +172,4 @@ async function usableId(log: SessionLog, session: Session, reserved: EventId | u
 
 function isGivenUp({ reason }: AbortSignal): boolean {
   return reason instanceof LeaseLost || reason instanceof JobHandover;
-}
-
-function turnOf({ turnIndex, clientTurnId }: OpenTurn) {
-  return { turnIndex, clientTurnId };
 }

@@ -1,21 +1,8 @@
 import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
-import { columnsWithin, type LongColumn, listWithin } from '@parley/chassis/database/list-within';
+import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
+import { columnsOf } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
-import type { Message, MessageRole } from './session.ts';
-
-export interface MessageRow {
-  id: number;
-  session_id: number;
-  role: MessageRole;
-  text: string;
-  turn_index: number;
-  tokens_in: number;
-  tokens_out: number;
-  cost_usd: string;
-  structured_content: unknown;
-  created_at: Date;
-  updated_at: Date;
-}
+import { type Message, messages } from './session.ts';
 
 /** No part of a transcript has more: what is read to find where a part ends is bounded too. */
 const messagesAtOnce = 2_000;
@@ -30,23 +17,6 @@ interface MessagePage {
   after?: number | undefined;
 }
 
-const columns = [
-  'id',
-  'session_id',
-  'role',
-  'turn_index',
-  'tokens_in',
-  'tokens_out',
-  'cost_usd',
-  'created_at',
-  'updated_at',
-] as const satisfies (keyof MessageRow)[];
-
-const longColumns: LongColumn[] = [
-  { field: 'text', column: 'text', instead: "''" },
-  { field: 'structuredContent', column: 'structured_content' },
-];
-
 export function messageStore({ knex, tenantId }: TenantDb) {
   return {
     /**
@@ -60,15 +30,15 @@ export function messageStore({ knex, tenantId }: TenantDb) {
     ): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
-           SELECT ${columnsWithin(columns, longColumns, fields)} FROM messages
+           SELECT ${columnsWithin(messages, fields)} FROM messages
             WHERE messages.session_id = session_id.session_id AND tenant_id = :tenantId
               AND (cast(:after AS integer) IS NULL OR id > cast(:after AS integer))
             ORDER BY turn_index LIMIT cast(:first AS integer)) AS page`,
         { tenantId, sessionIds, first: first ?? null, after: after ?? null },
       );
-      const rows = await listWithin<MessageRow>({ knex }, room, knex.select('page.*').from(page));
+      const rows = await listWithin<Message>({ knex }, room, knex.select('page.*').from(page));
       const found = new Map(sessionIds.map((id): [number, Message[]] => [id, []]));
-      for (const row of rows) found.get(row.session_id)?.push(messageFromRow(row));
+      for (const message of rows) found.get(message.sessionId)?.push(message);
       return found;
     },
 
@@ -77,7 +47,7 @@ export function messageStore({ knex, tenantId }: TenantDb) {
      * there is one. A part of one index range, however long the session is.
      */
     async listAfter(sessionId: number, turnIndex: number, bytes: number): Promise<SaidLine[]> {
-      const { rows }: { rows: Pick<MessageRow, 'role' | 'text' | 'turn_index' | 'created_at'>[] } = await knex.raw(
+      const { rows } = await knex.raw(
         `SELECT role, text, turn_index, created_at FROM (
            SELECT role, text, turn_index, created_at,
                   sum(octet_length(text) + :lineBytes) OVER (ORDER BY turn_index ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
@@ -90,12 +60,7 @@ export function messageStore({ knex, tenantId }: TenantDb) {
          ) AS page WHERE coalesce(bytes_before, 0) < :bytes ORDER BY turn_index`,
         { tenantId, sessionId, turnIndex, bytes, lineBytes: 100, most: messagesAtOnce },
       );
-      return rows.map(({ role, text, turn_index, created_at }) => ({
-        role,
-        text,
-        turnIndex: turn_index,
-        createdAt: created_at,
-      }));
+      return rows;
     },
 
     /** The estimated size of a session's exchanges up to and with this one, in tokens. */
@@ -115,26 +80,10 @@ export function messageStore({ knex, tenantId }: TenantDb) {
            UPDATE sessions SET next_turn_index = 1 WHERE tenant_id = :tenantId AND id = :sessionId RETURNING tenant_id, id
          )
          INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, token_estimate)
-         SELECT tenant_id, id, 'MODEL', :text, 0, 0, :tokenEstimate FROM session RETURNING *`,
+         SELECT tenant_id, id, 'MODEL', :text, 0, 0, :tokenEstimate FROM session RETURNING ${columnsOf(messages)}`,
         { tenantId, sessionId, text, tokenEstimate },
       );
-      return messageFromRow(rows[0]);
+      return rows[0];
     },
-  };
-}
-
-export function messageFromRow(row: MessageRow): Message {
-  return {
-    id: row.id,
-    sessionId: row.session_id,
-    role: row.role,
-    text: row.text,
-    turnIndex: row.turn_index,
-    tokensIn: row.tokens_in,
-    tokensOut: row.tokens_out,
-    costUsd: Number(row.cost_usd),
-    structuredContent: row.structured_content ?? null,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

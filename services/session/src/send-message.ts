@@ -40,7 +40,7 @@ export async function sendMessage(
     const accepted = await turnStore(db).accept({
       sessionId,
       text: given.text,
-      clientTurnId: given.clientTurnId ?? undefined,
+      clientTurnId: given.clientTurnId ?? null,
       testDraft: given.testDraft === true,
       historyTokens: ports.settings.historyTokens,
     });

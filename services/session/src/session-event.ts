@@ -14,19 +14,26 @@ export interface AboutEvent {
 /** Which turn an event belongs to. */
 export interface TurnOfEvent {
   turnIndex: number;
-  clientTurnId: string | undefined;
+  clientTurnId: string | null;
+}
+
+function ofTurn({ turnIndex, clientTurnId }: TurnOfEvent) {
+  return { turnIndex, clientTurnId: clientTurnId ?? undefined };
 }
 
 export function chunkEvent(about: AboutEvent, turn: TurnOfEvent, attempt: number, text: string): SessionEvent {
-  return { ...about, kind: { $case: 'aiResponseChunk', value: { ...turn, attempt, text } } };
+  return { ...about, kind: { $case: 'aiResponseChunk', value: { ...ofTurn(turn), attempt, text } } };
 }
 
 export function replyEvent(about: AboutEvent, turn: TurnOfEvent, message: Message, interrupted: boolean): SessionEvent {
-  return { ...about, kind: { $case: 'aiResponse', value: { ...turn, interrupted, message: messageOf(message) } } };
+  return {
+    ...about,
+    kind: { $case: 'aiResponse', value: { ...ofTurn(turn), interrupted, message: messageOf(message) } },
+  };
 }
 
 export function failedEvent(about: AboutEvent, turn: TurnOfEvent, { code, message }: TurnFailure): SessionEvent {
-  return { ...about, kind: { $case: 'turnFailed', value: { ...turn, code, message } } };
+  return { ...about, kind: { $case: 'turnFailed', value: { ...ofTurn(turn), code, message } } };
 }
 
 export function statusEvent(about: AboutEvent, status: SessionStatus): SessionEvent {

@@ -11,11 +11,11 @@ type Item = LogItem<SessionEvent, TurnAttempt>;
 const about = (eventId: string) => ({ eventId, sessionId: 1, occurredAt: new Date(0) });
 const chunk = (eventId: string, turnIndex = 0, attempt = 1): Item => ({
   kind: 'event',
-  event: chunkEvent(about(eventId), { turnIndex, clientTurnId: undefined }, attempt, eventId),
+  event: chunkEvent(about(eventId), { turnIndex, clientTurnId: null }, attempt, eventId),
 });
 const end = (eventId: string, turnIndex = 0): Item => ({
   kind: 'event',
-  event: failedEvent(about(eventId), { turnIndex, clientTurnId: undefined }, turnFailure('INTERNAL')),
+  event: failedEvent(about(eventId), { turnIndex, clientTurnId: null }, turnFailure('INTERNAL')),
 });
 const reserved = (id: string, turnIndex = 0, attempt = 1): Item => ({
   kind: 'reserved',

@@ -1,29 +1,12 @@
 import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
-import { columnsWithin, type LongColumn, listWithin } from '@parley/chassis/database/list-within';
+import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
+import { columnsOf } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
 import { notFound } from '@parley/chassis/errors';
-import { eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
-import type { EndStatus, Session, SessionStatus } from './session.ts';
+import { eventIdParts } from '@parley/chassis/event-log/event-id';
+import { type EndStatus, type Session, type SessionStatus, sessions } from './session.ts';
 
-export interface SessionRow {
-  id: number;
-  tenant_id: number;
-  agent_id: number;
-  status: SessionStatus;
-  ending_as: EndStatus | null;
-  judged: boolean;
-  client_external_id: string;
-  metadata: unknown;
-  interrupt_count: number;
-  total_tokens_in_context: number;
-  last_event_ms: string;
-  last_event_n: string;
-  started_at: Date | null;
-  ended_at: Date | null;
-  last_event_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
-}
+const columns = columnsOf(sessions);
 
 export interface NewSession {
   agentId: number;
@@ -39,35 +22,15 @@ export interface SessionFilter {
   after?: number | undefined;
 }
 
-const columns = [
-  'id',
-  'tenant_id',
-  'agent_id',
-  'status',
-  'ending_as',
-  'judged',
-  'interrupt_count',
-  'total_tokens_in_context',
-  'last_event_ms',
-  'last_event_n',
-  'started_at',
-  'ended_at',
-  'last_event_at',
-  'created_at',
-  'updated_at',
-] as const satisfies (keyof SessionRow)[];
-
-const longColumns: LongColumn[] = [
-  { field: 'clientExternalId', column: 'client_external_id', instead: "''" },
-  { field: 'metadata', column: 'metadata' },
-];
-
 export function sessionStore({ knex, tenantId }: TenantDb) {
-  const mine = () => knex<SessionRow>('sessions').where({ tenant_id: tenantId });
+  const mine = () => knex<Session>('sessions').where({ tenantId });
 
-  async function find(id: number): Promise<Session | undefined> {
-    const row = await mine().where({ id }).first();
-    return row && fromRow(row);
+  async function find(id: number, lock: 'FOR UPDATE' | '' = ''): Promise<Session | undefined> {
+    const { rows } = await knex.raw(
+      `SELECT ${columns} FROM sessions WHERE tenant_id = :tenantId AND id = :id ${lock}`,
+      { tenantId, id },
+    );
+    return rows[0];
   }
 
   return {
@@ -81,9 +44,9 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
 
     /** The session, which nobody else changes until this transaction ends. @throws DomainError `notFound`. */
     async lock(id: number): Promise<Session> {
-      const row = await mine().where({ id }).forUpdate().first();
-      if (!row) throw notFound('Session', id);
-      return fromRow(row);
+      const session = await find(id, 'FOR UPDATE');
+      if (!session) throw notFound('Session', id);
+      return session;
     },
 
     /**
@@ -95,12 +58,12 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
       { room, fields }: { room: AnswerRoom; fields: AskedFields },
     ): Promise<Session[]> {
       const query = mine()
-        .select(knex.raw(columnsWithin(columns, longColumns, fields)))
+        .select(knex.raw(columnsWithin(sessions, fields)))
         .orderBy('id', 'desc');
-      if (agentId !== undefined) query.where({ agent_id: agentId });
+      if (agentId !== undefined) query.where({ agentId });
       if (after !== undefined) query.where('id', '<', after);
       if (first !== undefined) query.limit(first);
-      return (await listWithin<SessionRow>({ knex }, room, query)).map(fromRow);
+      return listWithin<Session>({ knex }, room, query);
     },
 
     /** How these sessions stand; those that are not there are left out. */
@@ -127,11 +90,8 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
     },
 
     async count(): Promise<number> {
-      const { rows } = await knex.raw(
-        'SELECT cast(count(*) AS integer) AS count FROM sessions WHERE tenant_id = :tenantId',
-        { tenantId },
-      );
-      return rows[0].count;
+      const row = await mine().count<{ count: number }[]>({ count: '*' }).first();
+      return row?.count ?? 0;
     },
 
     /** An ACTIVE one, begun now; undefined when the tenant has been deleted, which whoever calls this holds. */
@@ -140,10 +100,11 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
         `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata, started_at, last_event_at)
          SELECT :tenantId, :agentId, 'ACTIVE', :clientExternalId, cast(:metadata AS jsonb), moment, moment
            FROM parley_now() AS moment
-          WHERE NOT EXISTS (SELECT FROM deleted_tenants WHERE tenant_id = :tenantId) RETURNING *`,
+          WHERE NOT EXISTS (SELECT FROM deleted_tenants WHERE tenant_id = :tenantId)
+         RETURNING ${columns}`,
         { tenantId, agentId, clientExternalId, metadata: metadata == null ? null : JSON.stringify(metadata) },
       );
-      return rows[0] && fromRow(rows[0]);
+      return rows[0];
     },
 
     /** Counts an interrupt, which is an event of the session's life. */
@@ -167,10 +128,11 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
     async end(id: number, status: EndStatus): Promise<Session> {
       const { rows } = await knex.raw(
         `UPDATE sessions SET status = :status, ending_as = NULL, ended_at = parley_now(), last_event_at = parley_now(),
-                updated_at = parley_now() WHERE tenant_id = :tenantId AND id = :id RETURNING *`,
+                updated_at = parley_now() WHERE tenant_id = :tenantId AND id = :id
+         RETURNING ${columns}`,
         { tenantId, id, status },
       );
-      return fromRow(rows[0]);
+      return rows[0];
     },
 
     /**
@@ -201,26 +163,5 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
         { tenantId, id, ms, n },
       );
     },
-  };
-}
-
-export function fromRow(row: SessionRow): Session {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    agentId: row.agent_id,
-    status: row.status,
-    endingAs: row.ending_as ?? undefined,
-    judged: row.judged,
-    clientExternalId: row.client_external_id,
-    metadata: row.metadata ?? null,
-    interruptCount: row.interrupt_count,
-    totalTokensInContext: row.total_tokens_in_context,
-    lastEventId: formatEventId({ ms: Number(row.last_event_ms), n: Number(row.last_event_n) }),
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at ?? undefined,
-    lastEventAt: row.last_event_at ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

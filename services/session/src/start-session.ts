@@ -52,9 +52,7 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
       const message = await messageStore(db).insertGreeting(begun.id, greeting, contextTokens(greeting));
       const about = { eventId: greetingId, sessionId: begun.id };
       const said = await eventStore(db).insert(begun.id, greetingId, { messageId: message.id });
-      events.push(
-        replyEvent({ ...about, occurredAt: said }, { turnIndex: 0, clientTurnId: undefined }, message, false),
-      );
+      events.push(replyEvent({ ...about, occurredAt: said }, { turnIndex: 0, clientTurnId: null }, message, false));
     }
     await sessionStore(db).noteEvent(begun.id, greetingId ?? activeId);
     const delayMs = Math.min(ports.settings.idleMs, ports.settings.maxAgeMs, longestDelayMs);

@@ -1,10 +1,12 @@
+import { columnsOf } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
-import { eventIdParts, formatEventId } from '@parley/chassis/event-log/event-id';
-import { type MessageRow, messageFromRow } from './message-store.ts';
-import type { Message, MessageRole, Session } from './session.ts';
-import { type SessionRow, fromRow as sessionFromRow } from './session-store.ts';
+import { eventIdParts } from '@parley/chassis/event-log/event-id';
+import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
 import { contextTokens } from './tokens.ts';
 import type { TurnFailure } from './turn-failure.ts';
+
+const sessionColumns = columnsOf(sessions, 'session');
+const messageColumns = columnsOf(messages, 'message');
 
 /** No model is sent more messages than this, however short they are. */
 const historyMessages = 200;
@@ -12,7 +14,7 @@ const historyMessages = 200;
 export interface NewTurn {
   sessionId: number;
   text: string;
-  clientTurnId: string | undefined;
+  clientTurnId: string | null;
   testDraft: boolean;
   /** The size of the history that is read with it, at most. */
   historyTokens: number;
@@ -31,7 +33,7 @@ export interface AcceptedTurn {
 export interface OpenTurn {
   id: number;
   turnIndex: number;
-  clientTurnId: string | undefined;
+  clientTurnId: string | null;
 }
 
 /** What whoever holds a turn needs in order to have it answered. */
@@ -75,7 +77,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       historyTokens,
     }: NewTurn): Promise<AcceptedTurn | undefined> {
       const tokens = contextTokens(text);
-      const { rows }: { rows: (SessionRow & AcceptedRow)[] } = await knex.raw(
+      const { rows }: { rows: (Session & AcceptedRow)[] } = await knex.raw(
         `WITH session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, last_event_at = parley_now(), updated_at = parley_now()
             WHERE id = :sessionId AND tenant_id = :tenantId AND status = 'ACTIVE' AND ending_as IS NULL RETURNING *
@@ -94,7 +96,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
                   CASE WHEN is_first THEN 'RUNNING' ELSE 'QUEUED' END, CASE WHEN is_first THEN 1 ELSE 0 END
              FROM session, place RETURNING id, turn_index
          )
-         SELECT session.*, turn.id AS turn_id, turn.turn_index, place.is_first,
+         SELECT ${sessionColumns}, turn.id AS turn_id, turn.turn_index, place.is_first,
                 history.messages AS history, history.tokens AS history_tokens
            FROM session CROSS JOIN place CROSS JOIN turn CROSS JOIN LATERAL (
              ${historySql({
@@ -103,25 +105,27 @@ export function turnStore({ knex, tenantId }: TenantDb) {
                fitting: 'total + cast(:tokens AS integer) <= cast(:historyTokens AS integer)',
              })}
            ) AS history`,
-        { tenantId, sessionId, text, clientTurnId: clientTurnId ?? null, testDraft, tokens, historyTokens },
+        { tenantId, sessionId, text, clientTurnId, testDraft, tokens, historyTokens },
       );
       const [row] = rows;
       if (!row) return undefined;
-      const session = sessionFromRow(row);
-      const turn = { id: row.turn_id, turnIndex: row.turn_index, clientTurnId };
+      const { turnId, turnIndex, isFirst, history, historyTokens: tokensBefore, ...session } = row;
+      const { agentId, lastEventId } = session;
       return {
         session,
-        turnId: turn.id,
-        turnIndex: turn.turnIndex,
-        prepared: row.is_first
+        turnId,
+        turnIndex,
+        prepared: isFirst
           ? {
-              ...turn,
+              id: turnId,
+              turnIndex,
+              clientTurnId,
               sessionId,
-              agentId: session.agentId,
+              agentId,
               testDraft,
-              lastEventId: session.lastEventId,
-              history: [...(row.history ?? []), { role: 'USER', text }],
-              historyTokens: (row.history_tokens ?? 0) + tokens,
+              lastEventId,
+              history: [...(history ?? []), { role: 'USER', text }],
+              historyTokens: (tokensBefore ?? 0) + tokens,
             }
           : undefined,
       };
@@ -138,7 +142,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            UPDATE turns SET state = 'RUNNING', attempt = :attempt
             WHERE id = :turnId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') RETURNING *
          )
-         SELECT turn.*, session.agent_id, session.last_event_ms, session.last_event_n, history.messages, history.tokens
+         SELECT turn.id, turn.turn_index, turn.client_turn_id, turn.session_id, turn.test_draft, session.agent_id,
+                ${lastEventIdSql('session')} AS last_event_id, history.messages AS history, history.tokens AS history_tokens
            FROM turn JOIN sessions AS session ON session.tenant_id = turn.tenant_id AND session.id = turn.session_id
            CROSS JOIN LATERAL (
              ${historySql({
@@ -149,31 +154,21 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            ) AS history`,
         { tenantId, turnId, attempt, historyTokens },
       );
-      const row = rows[0];
-      return (
-        row && {
-          ...openTurnFromRow(row),
-          sessionId: row.session_id,
-          agentId: row.agent_id,
-          testDraft: row.test_draft,
-          lastEventId: formatEventId({ ms: Number(row.last_event_ms), n: Number(row.last_event_n) }),
-          history: row.messages,
-          historyTokens: row.tokens,
-        }
-      );
+      return rows[0];
     },
 
     /** A turn and its session as they are now, both kept from changing; `open` while the turn has no end. */
     async lock(turnId: number): Promise<{ session: Session; interrupted: boolean; open: boolean } | undefined> {
       const { rows } = await knex.raw(
-        `SELECT session.*, turn.state AS turn_state, turn.interrupted FROM sessions AS session
+        `SELECT ${sessionColumns}, turn.interrupted, turn.state IN ('QUEUED', 'RUNNING') AS open
+           FROM sessions AS session
            JOIN turns AS turn ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
           WHERE turn.id = :turnId AND turn.tenant_id = :tenantId AND session.tenant_id = :tenantId FOR UPDATE`,
         { tenantId, turnId },
       );
-      const row = rows[0];
-      const open = row?.turn_state === 'QUEUED' || row?.turn_state === 'RUNNING';
-      return row && { session: sessionFromRow(row), interrupted: row.interrupted, open };
+      if (!rows[0]) return undefined;
+      const { interrupted, open, ...session } = rows[0];
+      return { session, interrupted, open };
     },
 
     /** Turns without an end, in order. The first of them is the one that runs, if one does. */
@@ -183,7 +178,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
           WHERE session_id = :sessionId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') ORDER BY turn_index`,
         { tenantId, sessionId },
       );
-      return rows.map(openTurnFromRow);
+      return rows;
     },
 
     /** Notes on the session's first open turn that somebody wants no more of it. False where that is noted already. */
@@ -207,7 +202,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       reply: Reply,
       eventId: string,
     ): Promise<Message> {
-      const { rows }: { rows: MessageRow[] } = await knex.raw(
+      const { rows }: { rows: Message[] } = await knex.raw(
         `WITH message AS (
            INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
                                  token_estimate)
@@ -225,7 +220,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
                   last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
             WHERE id = :sessionId AND tenant_id = :tenantId
          )
-         SELECT * FROM message`,
+         SELECT ${messageColumns} FROM message`,
         {
           ...eventIdParts(eventId),
           tenantId,
@@ -241,9 +236,9 @@ export function turnStore({ knex, tenantId }: TenantDb) {
           interrupted: reply.interrupted,
         },
       );
-      const [row] = rows;
-      if (!row) throw new Error(`session ${sessionId} is gone while turn ${turn.id} runs`);
-      return messageFromRow(row);
+      const [message] = rows;
+      if (!message) throw new Error(`session ${sessionId} is gone while turn ${turn.id} runs`);
+      return message;
     },
 
     /** Ends a turn without a reply, with its event, and answers when. */
@@ -260,17 +255,17 @@ export function turnStore({ knex, tenantId }: TenantDb) {
          SELECT tenant_id, session_id, :ms, :n, id, finished_at FROM turn RETURNING occurred_at`,
         { ...eventIdParts(eventId), tenantId, sessionId, turnId, code: failure.code, message: failure.message },
       );
-      return rows[0].occurred_at;
+      return rows[0].occurredAt;
     },
   };
 }
 
 interface AcceptedRow {
-  turn_id: number;
-  turn_index: number;
-  is_first: boolean;
+  turnId: number;
+  turnIndex: number;
+  isFirst: boolean;
   history: PreparedTurn['history'] | null;
-  history_tokens: number | null;
+  historyTokens: number | null;
 }
 
 /**
@@ -291,8 +286,4 @@ function historySql({ messages, limit, fitting }: { messages: string; limit: num
                 ) AS newest
             ) AS bounded
            WHERE messages_so_far <= ${limit} AND (${fitting})`;
-}
-
-function openTurnFromRow(row: { id: number; turn_index: number; client_turn_id: string | null }): OpenTurn {
-  return { id: row.id, turnIndex: row.turn_index, clientTurnId: row.client_turn_id ?? undefined };
 }

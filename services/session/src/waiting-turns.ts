@@ -4,10 +4,9 @@ import { turnKind } from './turn-job.ts';
 /** How many turns wait in all sessions of all tenants. */
 export function countWaitingTurns(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {
-    const { rows } = await knex.raw(
-      `SELECT cast(count(*) AS integer) AS count FROM jobs WHERE kind = :turnKind AND state = 'queued'`,
-      { turnKind },
-    );
+    const { rows } = await knex.raw(`SELECT count(*) AS count FROM jobs WHERE kind = :turnKind AND state = 'queued'`, {
+      turnKind,
+    });
     return rows[0].count;
   });
 }

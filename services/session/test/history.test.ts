@@ -102,7 +102,7 @@ test('what is read as a message is taken is what whoever claims its turn later w
 test('a message behind another leaves its history to be read later', async (t) => {
   const database = await inTurn(() => testSchema(t, sessionSchema));
   const { sessionId, turnId } = await longSession(database, 3);
-  const taken = { sessionId, text: 'And?', clientTurnId: undefined, testDraft: false, historyTokens: 1_000 };
+  const taken = { sessionId, text: 'And?', clientTurnId: null, testDraft: false, historyTokens: 1_000 };
   const accept = () => database.transact(1, (db) => turnStore(db).accept(taken));
   const behind = await accept();
   t.is(behind?.prepared, undefined);
@@ -119,7 +119,7 @@ test('a message that waits for others to be stored knows nothing of the history,
   const database = await inTurn(() => testSchema(t, sessionSchema));
   const { sessionId, turnId } = await longSession(database, 3);
   await database.transact(1, ({ knex }) => knex('turns').where({ id: turnId }).update({ state: 'DONE' }));
-  const taken = { sessionId, text: 'And?', clientTurnId: undefined, testDraft: false, historyTokens: 1_000 };
+  const taken = { sessionId, text: 'And?', clientTurnId: null, testDraft: false, historyTokens: 1_000 };
   const reply = { text: 'Re', tokensIn: 1, tokensOut: 1, costUsdE8: 0n, contextTokens: 1, interrupted: false };
   let processId = 0;
   // An embedded database runs one transaction at a time: there the other one has not begun.

@@ -63,10 +63,6 @@ export async function readRows(database: Databases, only?: readonly number[]): P
   return { tenants, agents, sessions, messages, turns, evaluations, jobs, outbox, inbox: tasks.inbox };
 }
 
-/** The rows of one table, with their names in camelCase. */
 async function select<Name extends keyof Rows>({ knex }: Transaction, name: Name): Promise<Rows[Name]> {
-  const { rows }: { rows: object[] } = await knex.raw(statements[name]);
-  const camelCase = (column: string) => column.replace(/_(\w)/gu, (_, letter: string) => letter.toUpperCase());
-  const renamed = rows.map((row) => Object.entries(row).map(([column, value]) => [camelCase(column), value] as const));
-  return renamed.map((entries) => Object.fromEntries(entries)) as Rows[Name];
+  return (await knex.raw(statements[name])).rows;
 }

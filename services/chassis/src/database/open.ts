@@ -56,7 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
   const { lockTimeoutMs, acquireTimeoutMs } = options;
-  const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, log });
+  const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, mapsNames: true, log });
   const registry: Registry = { runners: new Map(), topics: new Set() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import knexFactory, { type Knex } from 'knex';
 import type { Logger } from '../log.ts';
 import { isQueryTimeout } from './database-errors.ts';
+import { columnOf, fieldOf } from './names.ts';
 import { OpeningClient } from './opening-client.ts';
 
 export interface PoolOptions {
@@ -13,15 +14,26 @@ export interface PoolOptions {
   lockTimeoutMs?: number | undefined;
   /** How long to wait for a free connection, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
+  /**
+   * Statements and rows of a service: knex writes the names it is given in camelCase as snake_case, rows have theirs in camelCase,
+   * and a bigint is a number. The inside of JSON stays as it is. Default: names and values as the database has them.
+   */
+  mapsNames?: boolean | undefined;
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
 }
 
 /** What of a `pg` client is used past knex. */
 interface RawConnection {
   __knexUid: string;
-  connection: { stream: Duplex };
+  connection: {
+    stream: Duplex;
+    prependListener(event: 'rowDescription', listener: (message: { fields: { name: string }[] }) => void): void;
+  };
   once(event: 'end', listener: () => void): void;
+  setTypeParser(oid: number, parse: (text: string) => unknown): void;
 }
+
+const bigintOid = 20;
 
 const connectTimeoutMs = 5_000;
 const idleTimeoutMs = 60_000;
@@ -36,6 +48,7 @@ export function openPool({
   statementTimeoutMs,
   lockTimeoutMs = 5_000,
   acquireTimeoutMs = 5_000,
+  mapsNames = false,
   log,
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
@@ -58,6 +71,7 @@ export function openPool({
       keepAlive: true,
     },
     acquireConnectionTimeout: acquireTimeoutMs,
+    ...(mapsNames && { wrapIdentifier: (name: string, wrap: (name: string) => string) => wrap(columnOf(name)) }),
     pool: {
       min: 0,
       max: poolSize,
@@ -65,6 +79,7 @@ export function openPool({
       afterCreate(connection: RawConnection, done: (error: Error | null, connection: RawConnection) => void) {
         connections.set(connection.__knexUid, connection);
         connection.once('end', () => connections.delete(connection.__knexUid));
+        if (mapsNames) mapRows(connection);
         done(null, connection);
       },
     },
@@ -81,4 +96,21 @@ export function openPool({
     if (isQueryTimeout(error)) connections.get(query.__knexUid)?.connection.stream.destroy();
   });
   return pool;
+}
+
+/**
+ * Rows are made with the names that the server describes them with. Changed there it is done once a statement, whoever reads its
+ * rows (`pluck` too, which knex's `postProcessResponse` comes after), and costs nothing for each row.
+ */
+function mapRows(connection: RawConnection): void {
+  connection.connection.prependListener('rowDescription', ({ fields }) => {
+    for (const field of fields) field.name = fieldOf(field.name);
+  });
+  connection.setTypeParser(bigintOid, exactNumber);
+}
+
+function exactNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number)) throw new RangeError(`${text} is too large for a number; read it as text`);
+  return number;
 }

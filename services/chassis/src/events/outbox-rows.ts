@@ -25,18 +25,8 @@ export interface OutboxExchange {
   limit: number;
 }
 
-interface OutboxRow {
-  position: string;
-  id: string;
-  tenant_id: number;
-  topic: string;
-  type: string;
-  key: string;
-  data: Buffer;
-  traceparent: string | null;
-  created_at: Date;
-  attempts: number;
-}
+type OutboxRow = Pick<ClaimedEvent, 'position' | 'attempts'> &
+  Omit<Envelope, 'source' | 'traceparent'> & { traceparent: string | null };
 
 /** One short transaction: settles what was published or failed, and takes what comes next, in order. */
 export async function exchange(database: Database, request: OutboxExchange): Promise<ClaimedEvent[]> {
@@ -109,26 +99,14 @@ async function claim(
          WHERE NOT EXISTS (SELECT FROM outbox AS held WHERE held.topic = waiting.topic AND held.key = waiting.key
                                                         AND held.claimed_until > (SELECT now FROM moment))
          ORDER BY waiting.position LIMIT ?)
-     RETURNING outbox.*`,
+     RETURNING position, attempts, id, topic, type, key, tenant_id, created_at AS time, data, traceparent`,
     [relayId, claimMs, limit],
   );
-  return rows.map((row) => claimed(row, source)).sort((a, b) => a.position - b.position);
-}
-
-function claimed(row: OutboxRow, source: string): ClaimedEvent {
-  return {
-    position: Number(row.position),
-    attempts: row.attempts,
-    envelope: {
-      id: row.id,
-      topic: row.topic,
-      type: row.type,
-      source,
-      key: row.key,
-      tenantId: row.tenant_id,
-      time: row.created_at,
-      data: row.data,
-      ...(row.traceparent !== null && { traceparent: row.traceparent }),
-    },
-  };
+  return rows
+    .map(({ position, attempts, traceparent, ...envelope }) => ({
+      position,
+      attempts,
+      envelope: { ...envelope, source, ...(traceparent !== null && { traceparent }) },
+    }))
+    .sort((a, b) => a.position - b.position);
 }

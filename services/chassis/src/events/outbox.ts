@@ -38,7 +38,7 @@ export function outbox(db: Transaction & { tenantId?: number }) {
             topic,
             type,
             key,
-            tenant_id: checkedTenantId(tenantId),
+            tenantId: checkedTenantId(tenantId),
             data: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
             traceparent: carrier.traceparent ?? null,
           };

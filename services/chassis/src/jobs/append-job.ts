@@ -6,13 +6,13 @@ import { jobSearchStore } from './job-search-store.ts';
 export interface JobRow {
   kind: string;
   key: string;
-  tenantId: number | undefined;
+  tenantId: number | null;
   /** JSON text. */
   payload: string;
   /** When it may run; undefined: at once. */
   runAt: Date | undefined;
   delayMs: number;
-  traceparent: string | undefined;
+  traceparent: string | null;
 }
 
 /** For whom the job may be claimed in the same statement, and how many may run for one tenant. */
@@ -34,8 +34,8 @@ interface Outcome {
   verdict: 'claim' | 'queue' | 'near';
   ahead: number;
   busy: boolean;
-  id: string | null;
-  lease_token: string | null;
+  id: number | null;
+  token: string | null;
 }
 
 const maxRaces = 5;
@@ -56,12 +56,12 @@ export async function appendJob(
   job: JobRow,
   claim: ClaimAtAppend | undefined,
 ): Promise<AppendedRow> {
-  const limit = job.tenantId === undefined ? undefined : claim?.perTenantLimit;
+  const limit = job.tenantId === null ? undefined : claim?.perTenantLimit;
   let wants = claim !== undefined;
   let exact = false;
 
   async function takeLimitAlone(): Promise<void> {
-    exact = job.tenantId !== undefined && (await jobSearchStore(knex, job.kind).tryLockTenant(job.tenantId));
+    exact = job.tenantId !== null && (await jobSearchStore(knex, job.kind).tryLockTenant(job.tenantId));
     wants = exact;
   }
 
@@ -76,8 +76,8 @@ export async function appendJob(
     });
     if (outcome.id !== null) {
       return {
-        id: Number(outcome.id),
-        token: outcome.lease_token ?? undefined,
+        id: outcome.id,
+        token: outcome.token ?? undefined,
         ahead: outcome.ahead,
         behindRunning: outcome.busy,
       };
@@ -133,15 +133,15 @@ async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promis
        on conflict do nothing
        returning id, lease_token
      )
-     select verdict, cast(ahead as integer) as ahead, busy, added.id, added.lease_token from decision left join added on true`,
+     select verdict, ahead, busy, added.id, added.lease_token as token from decision left join added on true`,
     {
       kind: job.kind,
       key: job.key,
-      tenantId: job.tenantId ?? null,
+      tenantId: job.tenantId,
       payload: job.payload,
       runAt: job.runAt ?? null,
       delayMs: job.delayMs,
-      traceparent: job.traceparent ?? null,
+      traceparent: job.traceparent,
       wants: terms.wants,
       ceiling: terms.ceiling,
       exact: terms.exact,

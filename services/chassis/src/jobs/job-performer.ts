@@ -78,7 +78,7 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
 
   async function completeAlone(lease: HeldLease): Promise<void> {
     await persist(lease, () =>
-      lease.job.tenantId === undefined
+      lease.job.tenantId === null
         ? database.transactShared((db) => complete(db, lease))
         : database.transact(lease.job.tenantId, (db) => complete(db, lease)),
     );

@@ -7,7 +7,7 @@ export interface ClaimedJob extends Job {
   token: string;
   cancelRequested: boolean;
   /** W3C trace context of who appended it. */
-  traceparent: string | undefined;
+  traceparent: string | null;
 }
 
 /** What identifies a lease in the database. */
@@ -18,31 +18,20 @@ export interface Claim {
   leaseMs: number;
 }
 
-export interface ClaimedRow {
-  id: string;
-  kind: string;
-  key: string;
-  tenant_id: number | null;
-  payload: unknown;
-  attempt: number;
-  lease_token: string;
-  cancel_requested: boolean;
-  traceparent: string | null;
-}
-
-const columns = [
+/** A row as a claimed job. */
+export const claimedColumns = [
   'id',
   'kind',
   'key',
   'tenant_id',
-  'payload',
+  'payload as data',
   'attempt',
-  'lease_token',
+  'lease_token as token',
   'cancel_requested',
   'traceparent',
-];
-/** What `fromRow` reads. */
-export const claimedColumns = columns.map((column) => `jobs.${column}`).join(', ');
+]
+  .map((column) => `jobs.${column}`)
+  .join(', ');
 
 /** Sets a lease of its own on each row. */
 export const leaseAssignments = `lease_owner = :owner, lease_token = gen_random_uuid(),
@@ -53,20 +42,6 @@ export const limitMargin = 32;
 
 /** The first half of the advisory lock's key; the tenant's id is the other. */
 export const limitLock = `hashtext(current_schema() || '.jobs.' || :kind)`;
-
-export function fromRow(row: ClaimedRow): ClaimedJob {
-  return {
-    id: Number(row.id),
-    kind: row.kind,
-    key: row.key,
-    tenantId: row.tenant_id ?? undefined,
-    data: row.payload,
-    attempt: row.attempt,
-    token: row.lease_token,
-    cancelRequested: row.cancel_requested,
-    traceparent: row.traceparent ?? undefined,
-  };
-}
 
 /** Sends statements with named values. */
 export function rowsBy(knex: Knex.Transaction) {

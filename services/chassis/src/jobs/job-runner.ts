@@ -34,7 +34,7 @@ export function jobRunner<Data, Prepared = undefined, Asked = undefined>(
 ): JobRunner {
   const { database, handler, prepare, askExhausted, onExhausted } = options;
   const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => {
-    if (tenantId === undefined) throw new Error(`job ${id} of kind ${kind} was appended without a tenant`);
+    if (tenantId === null) throw new Error(`job ${id} of kind ${kind} was appended without a tenant`);
     return { id, kind, key, tenantId, data: data as Data, attempt };
   };
   return runnerOf(options, {
@@ -55,6 +55,6 @@ export function jobRunner<Data, Prepared = undefined, Asked = undefined>(
   });
 }
 
-function isOfTenant(db: Transaction, tenantId: number | undefined): db is TenantDb {
-  return tenantId !== undefined && 'tenantId' in db && db.tenantId === tenantId;
+function isOfTenant(db: Transaction, tenantId: number | null): db is TenantDb {
+  return tenantId !== null && 'tenantId' in db && db.tenantId === tenantId;
 }

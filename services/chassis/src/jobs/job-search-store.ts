@@ -1,14 +1,5 @@
 import type { Knex } from 'knex';
-import {
-  type Claim,
-  type ClaimedJob,
-  type ClaimedRow,
-  claimedColumns,
-  fromRow,
-  leaseAssignments,
-  limitLock,
-  rowsBy,
-} from './job-rows.ts';
+import { type Claim, type ClaimedJob, claimedColumns, leaseAssignments, limitLock, rowsBy } from './job-rows.ts';
 
 /** The greatest id that a tenant can have. */
 const maxTenantId = 2_147_483_647;
@@ -164,25 +155,25 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   return {
     /** What there is to do, at the cost of three index look-ups. Times in ms from now. */
     async look() {
-      const [row] = await rows<{ expired: boolean; oldest_due: number | null; next_due: number | null }>(
+      const [row] = await rows<{ expired: boolean; oldestDueMs: number | null; nextDueMs: number | null }>(
         `select
            exists (select 1 from jobs where kind = :kind and state = 'running' and lease_until < parley_now()) as expired,
            cast(extract(epoch from (select min(run_at) from jobs
-             where kind = :kind and state = 'queued' and run_at <= parley_now()) - parley_now()) * 1000 as float8) as oldest_due,
+             where kind = :kind and state = 'queued' and run_at <= parley_now()) - parley_now()) * 1000 as float8) as oldest_due_ms,
            cast(extract(epoch from (select min(run_at) from jobs
-             where kind = :kind and state = 'queued' and run_at > parley_now()) - parley_now()) * 1000 as float8) as next_due`,
+             where kind = :kind and state = 'queued' and run_at > parley_now()) - parley_now()) * 1000 as float8) as next_due_ms`,
         { kind },
       );
       return {
         expired: row?.expired === true,
-        oldestDueMs: row?.oldest_due ?? undefined,
-        nextDueMs: row?.next_due ?? undefined,
+        oldestDueMs: row?.oldestDueMs ?? undefined,
+        nextDueMs: row?.nextDueMs ?? undefined,
       };
     },
 
     /** Takes over jobs whose lease has run out and that may be tried again. */
     async takeOver(claim: Claim, maxAttempts: number, count: number): Promise<ClaimedJob[]> {
-      const claimed = await rows<ClaimedRow>(
+      return rows<ClaimedJob>(
         `with lost as (
            select id from jobs
            where kind = :kind and state = 'running' and lease_until < parley_now() and attempt < :maxAttempts
@@ -191,18 +182,16 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
          update jobs set attempt = attempt + 1, ${leaseAssignments} from lost where jobs.id = lost.id returning ${claimedColumns}`,
         { kind, maxAttempts, count, ...claim },
       );
-      return claimed.map(fromRow);
     },
 
     /** Jobs whose lease has run out once too often. */
     async findExhausted(maxAttempts: number): Promise<ClaimedJob[]> {
-      const found = await rows<ClaimedRow>(
+      return rows<ClaimedJob>(
         `select ${claimedColumns} from jobs
          where kind = :kind and state = 'running' and lease_until < parley_now() and attempt >= :maxAttempts
          order by id limit 20`,
         { kind, maxAttempts },
       );
-      return found.map(fromRow);
     },
 
     /**
@@ -220,8 +209,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       return listed.length < count ? [...listed, ...(await tenantsBetween(0, after, count - listed.length))] : listed;
 
       async function tenantsBetween(from: number, upTo: number, most: number): Promise<number[]> {
-        const tenants = await rows<{ tenant_id: number }>(tenantsOfManySql, { kind, limit, from, upTo, most });
-        return tenants.map(({ tenant_id }) => tenant_id);
+        const tenants = await rows<{ tenantId: number }>(tenantsOfManySql, { kind, limit, from, upTo, most });
+        return tenants.map(({ tenantId }) => tenantId);
       }
     },
 
@@ -281,7 +270,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
    * holds it FOR KEY SHARE, is no reason to pass that over; it would wake nobody when it commits.
    */
   async function claimHeads(heads: string, values: Record<string, Knex.RawBinding>): Promise<ClaimedJob[]> {
-    const claimed = await rows<ClaimedRow>(
+    const claimed = await rows<ClaimedJob>(
       `with heads as materialized (${heads}), free as (
          select id from jobs where id in (select id from heads) and state = 'queued' for no key update skip locked
        )
@@ -289,7 +278,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
        returning ${claimedColumns}`,
       { kind, ...values },
     );
-    return claimed.map(fromRow).toSorted((a, b) => a.id - b.id);
+    return claimed.toSorted((a, b) => a.id - b.id);
   }
 }
 

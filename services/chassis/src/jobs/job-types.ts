@@ -6,8 +6,8 @@ export interface Job<Data = unknown> {
   kind: string;
   /** Jobs of one kind and key run one at a time, in the order in which they were appended. */
   key: string;
-  /** The tenant it was appended for; undefined for what belongs to none. */
-  tenantId: number | undefined;
+  /** The tenant it was appended for; null for what belongs to none. */
+  tenantId: number | null;
   /** What `append` was given, after a trip through JSON. */
   data: Data;
   /** 1 at the first claim, higher after each retry, take-over or handover. */

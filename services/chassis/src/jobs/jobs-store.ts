@@ -1,9 +1,8 @@
 import type { Knex } from 'knex';
 import {
   type Claim,
-  type ClaimedRow,
+  type ClaimedJob,
   claimedColumns,
-  fromRow,
   type LeaseKey,
   leaseAssignments,
   limitMargin,
@@ -39,12 +38,8 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
      * Claims the first waiting job of the key of a job that has just ended, which leaves the tenant's count as it was.
      * `waiting`: others may be runnable now. Never waits for a lock: who holds the row removes or claims it.
      */
-    async claimNext(
-      { key, tenantId = null }: { key: string; tenantId: number | undefined | null },
-      claim: Claim,
-      limit: number | undefined,
-    ) {
-      const [row] = await rows<Partial<ClaimedRow> & { waiting: boolean }>(
+    async claimNext({ key, tenantId }: Pick<ClaimedJob, 'key' | 'tenantId'>, claim: Claim, limit: number | undefined) {
+      const [row] = await rows<(ClaimedJob | { id: null }) & { waiting: boolean }>(
         `with head as (
            select id from jobs
            where id = (select id from jobs where kind = :kind and key = :key and state = 'queued' order by id limit 1)
@@ -62,7 +57,9 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
          from (values (1)) as one left join claimed on true`,
         { kind, key, tenantId, nearly: limit === undefined ? null : Math.max(limit - limitMargin, 0), ...claim },
       );
-      return { next: isClaimed(row) ? fromRow(row) : undefined, waiting: row?.waiting === true };
+      if (!row) return { next: undefined, waiting: false };
+      const { waiting, ...next } = row;
+      return { next: next.id === null ? undefined : next, waiting };
     },
 
     /** Puts leases back into the queue, to be run after `delayMs`. Their attempts stay counted. */
@@ -79,24 +76,25 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
      * now; the others are lost. Both name the ones to be cancelled.
      */
     async renew(leases: LeaseKey[], leaseMs: number) {
-      type Row = { lease_token: string; cancel_requested: boolean };
+      type Row = Pick<ClaimedJob, 'token' | 'cancelRequested'>;
       const renewed = await rows<Row>(
         `with mine as (select id from jobs where ${byLease} for no key update skip locked)
          update jobs set lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'
-         from mine where jobs.id = mine.id returning lease_token, cancel_requested`,
+         from mine where jobs.id = mine.id returning lease_token as token, cancel_requested`,
         { ...keysOf(leases), leaseMs },
       );
-      const missing = leases.filter(({ token }) => !renewed.some(({ lease_token }) => lease_token === token));
+      const missing = leases.filter((lease) => !renewed.some(({ token }) => lease.token === token));
       const kept =
         missing.length === 0
           ? []
-          : await rows<Row>(`select lease_token, cancel_requested from jobs where ${byLease}`, keysOf(missing));
+          : await rows<Row>(
+              `select lease_token as token, cancel_requested from jobs where ${byLease}`,
+              keysOf(missing),
+            );
       return {
-        renewed: new Set(renewed.map(({ lease_token }) => lease_token)),
-        kept: new Set(kept.map(({ lease_token }) => lease_token)),
-        cancelled: [...renewed, ...kept]
-          .filter(({ cancel_requested }) => cancel_requested)
-          .map(({ lease_token }) => lease_token),
+        renewed: new Set(renewed.map(({ token }) => token)),
+        kept: new Set(kept.map(({ token }) => token)),
+        cancelled: [...renewed, ...kept].filter(({ cancelRequested }) => cancelRequested).map(({ token }) => token),
       };
     },
 
@@ -108,8 +106,4 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       );
     },
   };
-}
-
-function isClaimed(row: Partial<ClaimedRow> | undefined): row is ClaimedRow {
-  return row?.id !== undefined && row.id !== null;
 }

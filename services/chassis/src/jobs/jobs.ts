@@ -48,8 +48,8 @@ export function jobs(db: TenantDb | SharedDb) {
     throw new Error(`Nobody runs jobs of the kind ${kind}; the kinds registered with this service: ${known}`);
   }
 
-  function afterCancel(rows: { kind: string; state: string; lease_token: string | null }[]): boolean {
-    for (const { kind, state, lease_token: token } of rows) {
+  function afterCancel(rows: { kind: string; state: string; token: string | null }[]): boolean {
+    for (const { kind, state, token } of rows) {
       if (state === 'queued') db.wake(wakeOf(kind));
       if (token === null) continue;
       db.afterCommit(() => db.registry.runners.get(kind)?.cancelled(token));
@@ -61,11 +61,11 @@ export function jobs(db: TenantDb | SharedDb) {
     /** @throws Error where no runner of the kind is registered with the service. */
     async append<Data>({ kind, key, data, runAt, delayMs = 0, ...rest }: NewJob<Data>): Promise<AppendedJob> {
       const runner = runnerOf(kind);
-      const tenantId = ownTenantId ?? rest.tenantId;
+      const tenantId = ownTenantId ?? rest.tenantId ?? null;
       const payload = JSON.stringify(data ?? null);
       const carrier: { traceparent?: string } = {};
       propagation.inject(context.active(), carrier);
-      const { traceparent } = carrier;
+      const { traceparent = null } = carrier;
 
       const claimedAtMs = performance.now();
       const slot = delayMs > 0 || runAt !== undefined ? undefined : runner.reserve(db.knex);
@@ -115,7 +115,7 @@ export function jobs(db: TenantDb | SharedDb) {
           : `kind = :kind and key = :key and (state = 'running' or ${waitsAgain})`;
       const { rows } = await db.knex.raw(
         `update jobs set cancel_requested = true, run_at = case when ${waitsAgain} then parley_now() else run_at end
-          where ${condition} ${ofTenant} returning kind, state, lease_token`,
+          where ${condition} ${ofTenant} returning kind, state, lease_token as token`,
         { ...which, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
       );
       return afterCancel(rows);
@@ -130,12 +130,12 @@ export function jobs(db: TenantDb | SharedDb) {
       key: string,
       { notBegun = false }: { notBegun?: boolean } = {},
     ): Promise<{ id: number; data: unknown }[]> {
-      const { rows }: { rows: { id: string; payload: unknown }[] } = await db.knex.raw(
+      const { rows }: { rows: { id: number; data: unknown }[] } = await db.knex.raw(
         `delete from jobs where kind = :kind and key = :key and state = 'queued' ${notBegun ? 'and attempt = 0' : ''} ${ofTenant}
-         returning id, payload`,
+         returning id, payload as data`,
         { kind, key, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
       );
-      return rows.map(({ id, payload }) => ({ id: Number(id), data: payload })).toSorted((a, b) => a.id - b.id);
+      return rows.toSorted((a, b) => a.id - b.id);
     },
 
     /**
@@ -155,10 +155,10 @@ export function jobs(db: TenantDb | SharedDb) {
     /** How many jobs of a key are waiting. */
     async countQueued(kind: string, key: string): Promise<number> {
       const { rows } = await db.knex.raw(
-        `select cast(count(*) as integer) as count from jobs where kind = :kind and key = :key and state = 'queued' ${ofTenant}`,
+        `select count(*) as count from jobs where kind = :kind and key = :key and state = 'queued' ${ofTenant}`,
         { kind, key, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
       );
-      return Number(rows[0].count);
+      return rows[0].count;
     },
   };
 }

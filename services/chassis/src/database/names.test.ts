@@ -1,0 +1,24 @@
+import test from 'ava';
+import { columnOf, fieldOf } from './names.ts';
+
+test('a field and its column lead to each other', (t) => {
+  const pairs: [string, string][] = [
+    ['id', 'id'],
+    ['personaPrompt', 'persona_prompt'],
+    ['lastEventMs', 'last_event_ms'],
+    ['phoneE164', 'phone_e164'],
+    ['keySha256', 'key_sha256'],
+    ['madeIn_30Days', 'made_in_30_days'], // no capital stands for a digit
+  ];
+  for (const [field, column] of pairs) {
+    t.is(columnOf(field), column);
+    t.is(fieldOf(column), field);
+  }
+});
+
+test('a name that is a column already is left alone, and so is a field', (t) => {
+  t.is(columnOf('tenant_id'), 'tenant_id');
+  t.is(columnOf('*'), '*');
+  t.is(fieldOf('tenantId'), 'tenantId');
+  t.is(fieldOf('QUERY PLAN'), 'QUERY PLAN');
+});

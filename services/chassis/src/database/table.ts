@@ -1,0 +1,60 @@
+import { columnOf } from './names.ts';
+
+/** What is to be known of a column beside its type. */
+export interface ColumnOptions {
+  /** Holds JSON: `written` turns its values into text. Without it the driver sends an array as one of SQL. Default false. */
+  json?: boolean;
+  /** How it is read where that is no column of the table, from the table's name or alias in the statement. It cannot be written. */
+  sql?: (table: string) => string;
+  /** May be long: a list reads it only where it is asked for, else this SQL in its place, or with `true` nothing. Default false. */
+  long?: boolean | string;
+}
+
+declare const readAs: unique symbol;
+
+/** A column whose values are read as `Value`. */
+export type Column<Value> = ColumnOptions & { readonly [readAs]: Value };
+
+export interface Table<Row extends object> {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, ColumnOptions>>;
+  readonly [readAs]: Row;
+}
+
+/** A row of a declared table, e.g. `RowOf<typeof agents>`. */
+export type RowOf<Declared extends { readonly [readAs]: object }> = Declared[typeof readAs];
+
+export function column<Value>(options: ColumnOptions = {}): Column<Value> {
+  return options as Column<Value>;
+}
+
+/**
+ * Declares a table once: its name, and the fields that its rows are read with. The database has each in snake_case; what no row
+ * shows, a migration alone names.
+ */
+export function table<Columns extends Record<string, Column<unknown>>>(
+  name: string,
+  columns: Columns,
+): Table<{ -readonly [Name in keyof Columns]: Columns[Name][typeof readAs] }> {
+  return { name, columns } as unknown as Table<never>;
+}
+
+/** A whole row as SQL, for SELECT and RETURNING. @param of the table's alias in the statement. Default: its name. */
+export function columnsOf<Row extends object>({ name, columns }: Table<Row>, of = name): string {
+  return Object.entries(columns)
+    .map(([field, options]) => readColumn(of, field, options))
+    .join(', ');
+}
+
+/** One column as SQL that gives it its name. */
+export function readColumn(of: string, field: string, { sql }: ColumnOptions): string {
+  const column = columnOf(field);
+  return sql ? `${sql(of)} AS ${column}` : `${of}.${column}`;
+}
+
+/** Values for an INSERT or UPDATE of the table; undefined stays undefined, which knex leaves out. */
+export function written<Row extends object, Values extends object>({ columns }: Table<Row>, values: Values): Values {
+  const isJson = ([field, value]: [string, unknown]) => columns[field]?.json && value !== undefined && value !== null;
+  const json = Object.entries(values).filter(isJson);
+  return { ...values, ...Object.fromEntries(json.map(([field, value]) => [field, JSON.stringify(value)])) };
+}
