@@ -64,6 +64,24 @@ test('a service that forgets to declare something is refused before anything sta
   t.notThrows(() => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping, rpc }));
 });
 
+test('a unit that is not among the calls of a service cannot be called', (t) => {
+  const called = service(notes, {
+    calls: { evaluation: EvaluationServiceDefinition },
+    dependencies: ({ calls }) => ({
+      evaluation: () => calls.evaluation.getEvaluation,
+      // @ts-expect-error it is not among them
+      session: () => calls.session.getTranscript,
+    }),
+    onTenantEnd: keeping,
+  });
+  t.deepEqual(called.calls, ['evaluation']);
+  service(notes, {
+    // @ts-expect-error there are none
+    dependencies: ({ calls }) => ({ session: () => calls.session.getTranscript }),
+    onTenantEnd: keeping,
+  });
+});
+
 /** A service that ends a deleted tenant's notes by the use cases of a test. */
 function endingNotes(end: { close(db: TenantDb): Promise<boolean>; finish(tenantId: number): Promise<void> }) {
   const schema = {
