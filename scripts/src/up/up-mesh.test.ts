@@ -48,7 +48,7 @@ const isAlive = (pid: number) => proc(pid, 'cmdline') !== '';
 /** How many subscriptions this replica has served to their end, by its own count. */
 async function streamsServedBy(opsUrl = ''): Promise<number> {
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
-  const count = /^parley_rpc_duration_seconds_count\{[^}]*FollowSession[^}]*\} (\d+)$/gmu;
+  const count = /^parley_rpc_duration_seconds_count\{[^}]*SubscriptionService\/Follow[^}]*\} (\d+)$/gmu;
   return [...metrics.matchAll(count)].reduce((sum, [, served]) => sum + Number(served), 0);
 }
 

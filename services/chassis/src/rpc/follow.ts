@@ -9,7 +9,7 @@ const endTimeoutMs = 5_000;
  * Reads a stream that has no end of its own until `signal` aborts or the reading ends. It is left by ending its requests: a
  * cancelled call resets its HTTP/2 stream, and a server closes a connection, with every other stream on it, on which too many
  * are reset (Node and nghttp2: 1,000 at once, or 33 a second for long). Whoever leaves does not wait for the server.
- * @param open calls a method that takes and answers a stream, such as `FollowSession`.
+ * @param open calls a method that takes and answers a stream, such as `Follow` of `SubscriptionService`.
  */
 export async function* follow<Request, Response>(
   open: (requests: AsyncIterable<Request>, options: { signal: AbortSignal }) => AsyncIterable<Response>,
