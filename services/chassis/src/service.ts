@@ -49,7 +49,7 @@ export interface ServiceDefinition<
   parts?(deps: Deps, provided: Provided<Config, NoInfer<Calls>>): Part[];
   /** What it does slowly. A job finds its runner by its kind, and is refused where there is none. */
   jobs?: ((deps: Deps, config: Config) => JobDeclaration)[];
-  /** What it does at events of other services, by type. It does what marks the event as handled in one transaction with its effect. */
+  /** What it does at events of other services, by type. A handler commits the inbox mark together with its effect. */
   consumes?: { [Type in keyof Payloads]: Consumed<Payloads[Type], Deps> };
   /** What it does when a tenant is deleted. Required where it keeps rows of tenants. */
   onTenantEnd?: OnTenantEnd<Deps, Config>;

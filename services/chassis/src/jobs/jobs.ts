@@ -151,14 +151,5 @@ export function jobs(db: TenantDb | SharedDb) {
       if (rows.length > 0) db.wake(wakeOf(kind));
       return rows.length;
     },
-
-    /** How many jobs of a key are waiting. */
-    async countQueued(kind: string, key: string): Promise<number> {
-      const { rows } = await db.knex.raw(
-        `select count(*) as count from jobs where kind = :kind and key = :key and state = 'queued' ${ofTenant}`,
-        { kind, key, ...(ownTenantId !== undefined && { tenantId: ownTenantId }) },
-      );
-      return rows[0].count;
-    },
   };
 }
