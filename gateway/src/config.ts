@@ -2,182 +2,171 @@ import { type Environment, readSettings } from '@parley/chassis/config';
 import type { FairQueueLimits } from '@parley/chassis/fair-queue';
 import { keyRing } from '@parley/chassis/key-ring';
 import { flag, list, port, positiveInt } from '@parley/chassis/setting-types';
-import { setting, type ValuesOf } from '@parley/chassis/settings';
+import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
 import { portSettings, publicUrlSetting } from '@parley/chassis/shared-settings';
-import type { UnitSettings } from '@parley/chassis/unit-settings';
 import type { SubgraphParty } from './graph/subgraph-party.ts';
 import { readNetwork } from './limits/client-address.ts';
 
 export const gatewaySettings = {
-  unit: 'gateway',
-  database: false,
-  calls: ['identity', 'session'],
-  subgraphs: ['identity', 'agent', 'session'],
-  own: {
-    port: setting(
-      'GATEWAY_PORT',
-      port.default(4000),
-      'Where clients reach GraphQL over HTTP and WebSocket; 0 takes any free port.',
+  port: setting(
+    'GATEWAY_PORT',
+    port.default(4000),
+    'Where clients reach GraphQL over HTTP and WebSocket; 0 takes any free port.',
+  ),
+  ...portSettings('gateway', ['ops']),
+  publicUrl: publicUrlSetting,
+  avatarTokenKeys: setting(
+    'AVATAR_TOKEN_KEYS',
+    keyRing,
+    'The ring of keys that session tokens are verified with, as `k1:base64,…`; the same for session.',
+    { secret: true },
+  ),
+  corsOrigins: setting(
+    'CORS_ORIGINS',
+    list.default(['*']),
+    'Origins that browsers may call from, separated by commas; `*` for any.',
+    { productionDefault: [] },
+  ),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
+    'Proxies whose `X-Forwarded-For` is believed, as addresses or CIDRs.',
+    { without: 'none' },
+  ),
+  introspection: setting('INTROSPECTION', flag.default(true), 'Whether clients may read the schema.', {
+    productionDefault: false,
+  }),
+  maxTokens: setting('GATEWAY_MAX_TOKENS', positiveInt.default(2_000), 'Tokens of a document.'),
+  maxDepth: setting('GATEWAY_MAX_DEPTH', positiveInt.default(7), 'Levels of fields in an operation.'),
+  maxComplexity: setting(
+    'GATEWAY_MAX_COMPLEXITY',
+    positiveInt.default(50),
+    'Fields of one operation, fragments spread out, introspection apart.',
+  ),
+  maxSelections: setting(
+    'GATEWAY_MAX_SELECTIONS',
+    positiveInt.default(300),
+    'Selections of an operation, introspection, fragments and spreads included.',
+  ),
+  maxBodyBytes: setting('GATEWAY_MAX_BODY_BYTES', positiveInt.default(1_048_576), "Bytes of a request's body."),
+  maxLongBodyBytes: setting(
+    'GATEWAY_MAX_LONG_BODY_BYTES',
+    positiveInt.default(8_388_608),
+    'The same for operations with `@longBody`: long texts, audio, images.',
+  ),
+  maxBodiesBytes: setting(
+    'GATEWAY_MAX_BODIES_BYTES',
+    positiveInt.default(268_435_456),
+    'Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have half of that for themselves.',
+  ),
+  requestTimeoutMs: setting(
+    'GATEWAY_REQUEST_TIMEOUT_MS',
+    positiveInt.default(30_000),
+    'How long a client may take to send a request.',
+  ),
+  subgraphTimeoutMs: setting(
+    'GATEWAY_SUBGRAPH_TIMEOUT_MS',
+    positiveInt.default(30_000),
+    'How long a subgraph may take in all for its part of an answer, its turn to be asked included; then `UNAVAILABLE`.',
+  ),
+  /** Calls to one subgraph. */
+  calls: {
+    underWay: setting(
+      'GATEWAY_SUBGRAPH_CALLS',
+      positiveInt.default(64),
+      'Calls to one subgraph that are under way at once; subscriptions that begin likewise.',
     ),
-    ...portSettings('gateway', ['ops']),
-    publicUrl: publicUrlSetting,
-    avatarTokenKeys: setting(
-      'AVATAR_TOKEN_KEYS',
-      keyRing,
-      'The ring of keys that session tokens are verified with, as `k1:base64,…`; the same for session.',
-      { secret: true },
+    perClient: setting(
+      'GATEWAY_SUBGRAPH_CALLS_PER_CLIENT',
+      positiveInt.default(8),
+      'The same of one client: an IPv4 address or an IPv6 /64.',
     ),
-    corsOrigins: setting(
-      'CORS_ORIGINS',
-      list.default(['*']),
-      'Origins that browsers may call from, separated by commas; `*` for any.',
-      { productionDefault: [] },
+    perTenant: setting(
+      'GATEWAY_SUBGRAPH_CALLS_PER_TENANT',
+      positiveInt.default(16),
+      'The same of one tenant, of a user in none, of all attempts to sign in together, and of all else that is public. A burst of one tenant is over sooner with more; others wait behind as many.',
     ),
-    trustedProxies: setting(
-      'TRUSTED_PROXIES',
-      list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
-      'Proxies whose `X-Forwarded-For` is believed, as addresses or CIDRs.',
-      { without: 'none' },
+    waitingPerClient: setting(
+      'GATEWAY_SUBGRAPH_WAITING_PER_CLIENT',
+      positiveInt.default(500),
+      'Calls of one client to one subgraph that may wait; one more is `TOO_MANY_REQUESTS`.',
     ),
-    introspection: setting('INTROSPECTION', flag.default(true), 'Whether clients may read the schema.', {
-      productionDefault: false,
-    }),
-    maxTokens: setting('GATEWAY_MAX_TOKENS', positiveInt.default(2_000), 'Tokens of a document.'),
-    maxDepth: setting('GATEWAY_MAX_DEPTH', positiveInt.default(7), 'Levels of fields in an operation.'),
-    maxComplexity: setting(
-      'GATEWAY_MAX_COMPLEXITY',
-      positiveInt.default(50),
-      'Fields of one operation, fragments spread out, introspection apart.',
-    ),
-    maxSelections: setting(
-      'GATEWAY_MAX_SELECTIONS',
-      positiveInt.default(300),
-      'Selections of an operation, introspection, fragments and spreads included.',
-    ),
-    maxBodyBytes: setting('GATEWAY_MAX_BODY_BYTES', positiveInt.default(1_048_576), "Bytes of a request's body."),
-    maxLongBodyBytes: setting(
-      'GATEWAY_MAX_LONG_BODY_BYTES',
-      positiveInt.default(8_388_608),
-      'The same for operations with `@longBody`: long texts, audio, images.',
-    ),
-    maxBodiesBytes: setting(
-      'GATEWAY_MAX_BODIES_BYTES',
-      positiveInt.default(268_435_456),
-      'Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have half of that for themselves.',
-    ),
-    requestTimeoutMs: setting(
-      'GATEWAY_REQUEST_TIMEOUT_MS',
-      positiveInt.default(30_000),
-      'How long a client may take to send a request.',
-    ),
-    subgraphTimeoutMs: setting(
-      'GATEWAY_SUBGRAPH_TIMEOUT_MS',
-      positiveInt.default(30_000),
-      'How long a subgraph may take in all for its part of an answer, its turn to be asked included; then `UNAVAILABLE`.',
-    ),
-    /** Calls to one subgraph. */
-    calls: {
-      underWay: setting(
-        'GATEWAY_SUBGRAPH_CALLS',
-        positiveInt.default(64),
-        'Calls to one subgraph that are under way at once; subscriptions that begin likewise.',
-      ),
-      perClient: setting(
-        'GATEWAY_SUBGRAPH_CALLS_PER_CLIENT',
-        positiveInt.default(8),
-        'The same of one client: an IPv4 address or an IPv6 /64.',
-      ),
-      perTenant: setting(
-        'GATEWAY_SUBGRAPH_CALLS_PER_TENANT',
-        positiveInt.default(16),
-        'The same of one tenant, of a user in none, of all attempts to sign in together, and of all else that is public. A burst of one tenant is over sooner with more; others wait behind as many.',
-      ),
-      waitingPerClient: setting(
-        'GATEWAY_SUBGRAPH_WAITING_PER_CLIENT',
-        positiveInt.default(500),
-        'Calls of one client to one subgraph that may wait; one more is `TOO_MANY_REQUESTS`.',
-      ),
-      waitingPerTenant: setting(
-        'GATEWAY_SUBGRAPH_WAITING_PER_TENANT',
-        positiveInt.default(2_000),
-        'The same of one tenant, of a user in none, and of all who are not signed in together.',
-      ),
-    },
-    maxAnswerBytes: setting(
-      'GATEWAY_MAX_ANSWER_BYTES',
-      positiveInt.default(33_554_432),
-      'Bytes of an answer, and of all that was read for it; more is `ANSWER_TOO_LARGE`.',
-    ),
-    maxAnswersBytes: setting(
-      'GATEWAY_MAX_ANSWERS_BYTES',
-      positiveInt.default(268_435_456),
-      'Bytes of all answers together that are written and not read yet; one client has a quarter.',
-    ),
-    answerStallMs: setting(
-      'GATEWAY_ANSWER_STALL_MS',
-      positiveInt.default(60_000),
-      'How long a written answer may wait for a client that reads nothing of it; then the connection is cut.',
-    ),
-    maxConnections: setting(
-      'GATEWAY_MAX_CONNECTIONS',
-      positiveInt.default(15_000),
-      'Connections of one process, those of sockets included.',
-    ),
-    maxConnectionsPerClient: setting(
-      'GATEWAY_CONNECTIONS_PER_CLIENT',
+    waitingPerTenant: setting(
+      'GATEWAY_SUBGRAPH_WAITING_PER_TENANT',
       positiveInt.default(2_000),
-      'The same of one client, trusted proxies apart, and its requests under way.',
+      'The same of one tenant, of a user in none, and of all who are not signed in together.',
     ),
-    maxSockets: setting(
-      'GATEWAY_MAX_SOCKETS',
-      positiveInt.default(10_000),
-      'Sockets of one process; one more is answered 503.',
-    ),
-    maxSocketsPerClient: setting(
-      'GATEWAY_SOCKETS_PER_CLIENT',
-      positiveInt.default(1_000),
-      'The same of one client: an IPv4 address or an IPv6 /64; one more is answered 429.',
-    ),
-    /** Of each socket. */
-    socket: {
-      maxSubscriptions: setting(
-        'GATEWAY_SOCKET_SUBSCRIPTIONS',
-        positiveInt.default(50),
-        'Subscriptions of one socket.',
-      ),
-      maxFrameBytes: setting(
-        'GATEWAY_SOCKET_FRAME_BYTES',
-        positiveInt.default(262_144),
-        'Bytes of one frame from a client.',
-      ),
-      maxMessagesPerSecond: setting(
-        'GATEWAY_SOCKET_MESSAGES_PER_SECOND',
-        positiveInt.default(200),
-        'Frames that a client may send in a second.',
-      ),
-      maxUnsentBytes: setting(
-        'GATEWAY_SOCKET_UNSENT_BYTES',
-        positiveInt.default(1_048_576),
-        'Bytes that may wait for a slow client.',
-      ),
-      initTimeoutMs: setting(
-        'GATEWAY_SOCKET_INIT_TIMEOUT_MS',
-        positiveInt.default(3_000),
-        'How long a client may take to introduce itself with `connection_init`.',
-      ),
-      pingMs: setting(
-        'GATEWAY_SOCKET_PING_MS',
-        positiveInt.default(12_000),
-        'How often sockets are pinged, and how long the answer may take.',
-      ),
-      maxAgeMs: setting(
-        'GATEWAY_SOCKET_MAX_AGE_MS',
-        positiveInt.default(86_400_000),
-        'How long a socket may stay open, whatever credential it has.',
-      ),
-    },
   },
-} satisfies UnitSettings;
+  maxAnswerBytes: setting(
+    'GATEWAY_MAX_ANSWER_BYTES',
+    positiveInt.default(33_554_432),
+    'Bytes of an answer, and of all that was read for it; more is `ANSWER_TOO_LARGE`.',
+  ),
+  maxAnswersBytes: setting(
+    'GATEWAY_MAX_ANSWERS_BYTES',
+    positiveInt.default(268_435_456),
+    'Bytes of all answers together that are written and not read yet; one client has a quarter.',
+  ),
+  answerStallMs: setting(
+    'GATEWAY_ANSWER_STALL_MS',
+    positiveInt.default(60_000),
+    'How long a written answer may wait for a client that reads nothing of it; then the connection is cut.',
+  ),
+  maxConnections: setting(
+    'GATEWAY_MAX_CONNECTIONS',
+    positiveInt.default(15_000),
+    'Connections of one process, those of sockets included.',
+  ),
+  maxConnectionsPerClient: setting(
+    'GATEWAY_CONNECTIONS_PER_CLIENT',
+    positiveInt.default(2_000),
+    'The same of one client, trusted proxies apart, and its requests under way.',
+  ),
+  maxSockets: setting(
+    'GATEWAY_MAX_SOCKETS',
+    positiveInt.default(10_000),
+    'Sockets of one process; one more is answered 503.',
+  ),
+  maxSocketsPerClient: setting(
+    'GATEWAY_SOCKETS_PER_CLIENT',
+    positiveInt.default(1_000),
+    'The same of one client: an IPv4 address or an IPv6 /64; one more is answered 429.',
+  ),
+  /** Of each socket. */
+  socket: {
+    maxSubscriptions: setting('GATEWAY_SOCKET_SUBSCRIPTIONS', positiveInt.default(50), 'Subscriptions of one socket.'),
+    maxFrameBytes: setting(
+      'GATEWAY_SOCKET_FRAME_BYTES',
+      positiveInt.default(262_144),
+      'Bytes of one frame from a client.',
+    ),
+    maxMessagesPerSecond: setting(
+      'GATEWAY_SOCKET_MESSAGES_PER_SECOND',
+      positiveInt.default(200),
+      'Frames that a client may send in a second.',
+    ),
+    maxUnsentBytes: setting(
+      'GATEWAY_SOCKET_UNSENT_BYTES',
+      positiveInt.default(1_048_576),
+      'Bytes that may wait for a slow client.',
+    ),
+    initTimeoutMs: setting(
+      'GATEWAY_SOCKET_INIT_TIMEOUT_MS',
+      positiveInt.default(3_000),
+      'How long a client may take to introduce itself with `connection_init`.',
+    ),
+    pingMs: setting(
+      'GATEWAY_SOCKET_PING_MS',
+      positiveInt.default(12_000),
+      'How often sockets are pinged, and how long the answer may take.',
+    ),
+    maxAgeMs: setting(
+      'GATEWAY_SOCKET_MAX_AGE_MS',
+      positiveInt.default(86_400_000),
+      'How long a socket may stay open, whatever credential it has.',
+    ),
+  },
+} satisfies Settings;
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
@@ -186,7 +175,7 @@ const startsPerSocket = 5;
 
 /** @throws SettingsError naming all that is wrong. */
 export function readGatewayConfig(env: Environment) {
-  const { calls, ...read } = readSettings(env, gatewaySettings.own);
+  const { calls, ...read } = readSettings(env, gatewaySettings);
   return {
     ...read,
     /** Whether a browser that opens the endpoint finds an explorer there. */
@@ -209,7 +198,7 @@ export function readGatewayConfig(env: Environment) {
   };
 }
 
-function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.own.calls>): FairQueueLimits<SubgraphParty> {
+function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.calls>): FairQueueLimits<SubgraphParty> {
   const tenant = { underWay: calls.perTenant, waiting: calls.waitingPerTenant };
   return {
     underWay: calls.underWay,

@@ -1,5 +1,5 @@
-import { settingsOfProcess } from '@parley/chassis/unit-settings';
-import { allSettings, settingsOfUnits } from '@parley/local/settings';
+import { allSettings, settingsOfUnit } from '@parley/local/settings';
+import { unitNames, units } from '@parley/local/units';
 import { readOptions } from './read-options.ts';
 import { listing } from './settings/listing.ts';
 
@@ -13,11 +13,11 @@ const usage = `Lists settings: name, type, default and meaning. It reads none of
 
 const { json, positionals } = readOptions(usage, { json: { type: 'boolean' } }, 1);
 const [name] = positionals;
-const unit = settingsOfUnits.find((each) => each.unit === name);
+const unit = units.find((each) => each.name === name);
 if (name !== undefined && !unit) {
-  process.stderr.write(`There is no unit ${name}, but ${settingsOfUnits.map((each) => each.unit).join(', ')}\n`);
+  process.stderr.write(`There is no unit ${name}, but ${unitNames.join(', ')}\n`);
   process.exitCode = 2;
 } else {
-  const settings = unit ? { ...settingsOfProcess(unit) } : allSettings();
+  const settings = unit ? { ...settingsOfUnit(unit) } : allSettings();
   process.stdout.write(json ? `${JSON.stringify(settings, null, 2)}\n` : listing(settings));
 }

@@ -1,4 +1,3 @@
-import { agentSettings } from '@parley/agent/config';
 import { port } from '@parley/chassis/setting-types';
 import { type ListedSetting, listSettings, setting } from '@parley/chassis/settings';
 import {
@@ -7,15 +6,13 @@ import {
   processSettings,
   secretsKeysSetting,
 } from '@parley/chassis/shared-settings';
-import { settingsOfProcess, type UnitSettings } from '@parley/chassis/unit-settings';
-import { evaluationSettings } from '@parley/evaluation/config';
+import { settingsOfProcess } from '@parley/chassis/unit-settings';
 import { gatewaySettings } from '@parley/gateway/config';
-import { identitySettings } from '@parley/identity/config';
-import { sessionSettings } from '@parley/session/config';
 import { commandSettings } from './command-settings.ts';
+import { type ListedUnit, units } from './units.ts';
 
 /** Where clients reach the mesh. */
-export const publicPortSetting = gatewaySettings.own.port;
+export const publicPortSetting = gatewaySettings.port;
 
 /** What all units in one process read beside the settings of each. */
 export const oneProcessSettings = {
@@ -28,14 +25,12 @@ export const oneProcessSettings = {
   ),
 };
 
-/** The declared settings of each unit. */
-export const settingsOfUnits: UnitSettings[] = [
-  identitySettings,
-  agentSettings,
-  evaluationSettings,
-  sessionSettings,
-  gatewaySettings,
-];
+const subgraphs = units.filter(({ serves }) => serves.some((door) => door === 'graph')).map(({ name }) => name);
+
+/** What a unit reads as a process of its own. Nothing is started or read for it. */
+export function settingsOfUnit(unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'schema' | 'calls'>) {
+  return settingsOfProcess(unit, unit.serves.includes('public') ? subgraphs : []);
+}
 
 /** What no unit has for itself: read by every process, by all units in one process, or by commands. */
 export function sharedSettings(): ListedSetting[] {
@@ -46,7 +41,7 @@ export function sharedSettings(): ListedSetting[] {
     database: databaseSettings('<service>').shared,
     ...others,
   });
-  const unitProcess = settingsOfUnits.flatMap((unit) => settingsOfProcess(unit).shared);
+  const unitProcess = units.flatMap((unit) => settingsOfUnit(unit).shared);
   const names = new Set(shared.map(({ name }) => name));
   return [...shared, ...unitProcess.filter(({ name }) => !names.has(name) && names.add(name))];
 }
@@ -55,6 +50,6 @@ export function sharedSettings(): ListedSetting[] {
  * All settings, by the unit that reads them: `shared` are those that several read or none alone, `commands` those of scripts. Nothing is started or read for it.
  */
 export function allSettings(): Record<string, ListedSetting[]> {
-  const ofUnits = settingsOfUnits.map((unit) => [unit.unit, settingsOfProcess(unit).own]);
+  const ofUnits = units.map((unit) => [unit.name, settingsOfUnit(unit).own]);
   return { shared: sharedSettings(), ...Object.fromEntries(ofUnits), commands: listSettings(commandSettings) };
 }

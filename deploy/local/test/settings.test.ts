@@ -1,45 +1,22 @@
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'ava';
+import { allSettings } from '../src/settings.ts';
 
-import { schemas } from '../src/schemas.ts';
-import { allSettings, settingsOfUnits } from '../src/settings.ts';
-import { unitNames } from '../src/units.ts';
-
-const root = join(import.meta.dirname, '../../..');
-const folderOf = (unit: string) => (unit === 'gateway' ? unit : `services/${unit}`);
-const imported = /import \{(?<names>[^}]*)\} from '@parley\/protos\/parley\/(?<unit>\w+)\/v1\/\w+'/gu;
-
-/** The units whose gRPC services a unit has as values, its own apart: it calls them. */
-function calledBy(unit: string): string[] {
-  const files = globSync(`${folderOf(unit)}/src/**/*.ts`, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
-  const called = files.flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(imported)].flatMap(({ groups }) =>
-      /(?<!type )\b\w+ServiceDefinition\b/u.test(groups?.names ?? '') ? [groups?.unit ?? ''] : [],
-    ),
+test('each unit is listed with the addresses of its neighbours, and of its database where it has one', (t) => {
+  const addresses = Object.entries(allSettings()).flatMap(([unit, settings]) =>
+    settings.flatMap(({ name }) => (/_(RPC|GRAPH|DATABASE)_URL$/u.test(name) ? [`${unit}: ${name}`] : [])),
   );
-  return [...new Set(called)].filter((other) => other !== unit && unitNames.includes(other)).sort();
-}
-
-test('each unit declares the neighbours that it calls, and whether it keeps a schema', (t) => {
-  t.deepEqual(settingsOfUnits.map(({ unit }) => unit).sort(), unitNames.toSorted());
-  for (const { unit, calls, database } of settingsOfUnits) {
-    t.deepEqual(calls.toSorted(), calledBy(unit), unit);
-    t.is(
-      database,
-      schemas.some(({ name }) => name === unit),
-      unit,
-    );
+  for (const expected of [
+    'gateway: SESSION_GRAPH_URL',
+    'gateway: IDENTITY_RPC_URL',
+    'session: AGENT_RPC_URL',
+    'session: SESSION_DATABASE_URL',
+  ]) {
+    t.true(addresses.includes(expected), expected);
   }
-});
-
-test('the gateway declares every subgraph of the supergraph', (t) => {
-  const supergraph = readFileSync(join(root, 'gateway/supergraph.graphql'), 'utf8');
-  const names = [...supergraph.matchAll(/@join__graph\(name: "(?<name>\w+)"/gu)].map(
-    ({ groups }) => groups?.name ?? '',
+  t.deepEqual(
+    addresses.filter((each) => /^gateway: .*DATABASE|^(?!gateway).*GRAPH|^gateway: EVALUATION_GRAPH/u.test(each)),
+    [],
   );
-  const gateway = settingsOfUnits.find(({ unit }) => unit === 'gateway');
-  t.deepEqual(gateway?.subgraphs.toSorted(), names.sort());
 });
 
 test('all settings of all units are listed, each once for a unit, and secrets without a default', (t) => {

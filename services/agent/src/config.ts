@@ -1,54 +1,47 @@
 import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Environment, readSettings } from '@parley/chassis/config';
 import { httpUrl, positiveInt } from '@parley/chassis/setting-types';
-import { setting, type ValuesOf } from '@parley/chassis/settings';
+import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
 import { portSettings } from '@parley/chassis/shared-settings';
-import type { UnitSettings } from '@parley/chassis/unit-settings';
 import { type ModelSettings, modelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {
-  unit: 'agent',
-  database: true,
-  calls: ['identity'],
-  subgraphs: [],
-  own: {
-    models: modelSettings,
-    /** What `agentConfigOptions` points people to. */
-    documentation: {
-      ttsVoiceCatalogUrl: setting(
-        'AGENT_TTS_VOICE_CATALOG_URL',
-        httpUrl.default('https://github.com/espeak-ng/espeak-ng/blob/master/docs/languages.md'),
-        '`ttsVoiceCatalogUrl` of `agentConfigOptions`.',
-        { without: "eSpeak NG's languages" },
-      ),
-      sttLanguageCatalogUrl: setting(
-        'AGENT_STT_LANGUAGE_CATALOG_URL',
-        httpUrl.default('https://github.com/openai/whisper#available-models-and-languages'),
-        '`sttLanguageCatalogUrl`.',
-        { without: "Whisper's languages" },
-      ),
-      lipsyncModuleDocsUrl: setting(
-        'AGENT_LIPSYNC_DOCS_URL',
-        httpUrl.default('https://github.com/met4citizen/TalkingHead'),
-        '`lipsyncModuleDocsUrl`.',
-        { without: "TalkingHead's documentation" },
-      ),
-    },
-    maxAnswerBytes: setting(
-      'AGENT_MAX_ANSWER_BYTES',
-      positiveInt.default(defaultMaxAnswerBytes),
-      'Bytes of one answer of the subgraph; more is `ANSWER_TOO_LARGE`.',
+  models: modelSettings,
+  /** What `agentConfigOptions` points people to. */
+  documentation: {
+    ttsVoiceCatalogUrl: setting(
+      'AGENT_TTS_VOICE_CATALOG_URL',
+      httpUrl.default('https://github.com/espeak-ng/espeak-ng/blob/master/docs/languages.md'),
+      '`ttsVoiceCatalogUrl` of `agentConfigOptions`.',
+      { without: "eSpeak NG's languages" },
     ),
-    ...portSettings('agent', ['rpc', 'graph', 'ops']),
+    sttLanguageCatalogUrl: setting(
+      'AGENT_STT_LANGUAGE_CATALOG_URL',
+      httpUrl.default('https://github.com/openai/whisper#available-models-and-languages'),
+      '`sttLanguageCatalogUrl`.',
+      { without: "Whisper's languages" },
+    ),
+    lipsyncModuleDocsUrl: setting(
+      'AGENT_LIPSYNC_DOCS_URL',
+      httpUrl.default('https://github.com/met4citizen/TalkingHead'),
+      '`lipsyncModuleDocsUrl`.',
+      { without: "TalkingHead's documentation" },
+    ),
   },
-} satisfies UnitSettings;
+  maxAnswerBytes: setting(
+    'AGENT_MAX_ANSWER_BYTES',
+    positiveInt.default(defaultMaxAnswerBytes),
+    'Bytes of one answer of the subgraph; more is `ANSWER_TOO_LARGE`.',
+  ),
+  ...portSettings('agent', ['rpc', 'graph', 'ops']),
+} satisfies Settings;
 
-export interface AgentConfig extends Omit<ValuesOf<typeof agentSettings.own>, 'models'> {
+export interface AgentConfig extends Omit<ValuesOf<typeof agentSettings>, 'models'> {
   models: ModelSettings;
 }
 
 /** @throws SettingsError naming all that is wrong. */
 export function readAgentConfig(env: Environment): AgentConfig {
-  const { models, ...others } = readSettings(env, agentSettings.own);
+  const { models, ...others } = readSettings(env, agentSettings);
   return { ...others, models: { ...models, offlineWordPaceMs: 15 } };
 }

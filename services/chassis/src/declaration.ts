@@ -1,6 +1,7 @@
 import type { Environment } from './config.ts';
 import type { SchemaDeclaration } from './database/types.ts';
 import type { TopicDeclaration } from './events/topics.ts';
+import type { Settings } from './settings.ts';
 import type { Door } from './surroundings.ts';
 
 /** What of a unit's settings the builder reads. */
@@ -22,8 +23,12 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
   name: Name;
   /** How others reach it. Every unit has a port for operators beside these. */
   serves: readonly Exclude<Door, 'ops'>[];
-  /** @throws SettingsError naming all that is missing or wrong. */
+  /** What it alone reads from the environment. */
+  settings: Settings;
+  /** Reads that. @throws SettingsError naming all that is missing or wrong. */
   readConfig(env: Environment): Config;
+  /** The units that it calls by gRPC. */
+  calls?: readonly string[];
   /** Its tables and migrations; left out where it keeps nothing. */
   schema?: SchemaDeclaration;
   /** The topics of its events; what it appends to the outbox is refused for any other. */

@@ -235,8 +235,14 @@ export function service<
 
 /** Why a declaration and a definition do not fit together; undefined where they do. */
 function problemOf(
-  { serves, schema }: UnitDeclaration,
-  given: { rpc?: unknown; graph?: { subscriptions?: unknown }; onTenantEnd?: object; needsDatabase: boolean },
+  { serves, schema, calls = [] }: UnitDeclaration,
+  given: {
+    calls?: object;
+    rpc?: unknown;
+    graph?: { subscriptions?: unknown };
+    onTenantEnd?: object;
+    needsDatabase: boolean;
+  },
 ): string | undefined {
   for (const door of ['rpc', 'graph'] as const) {
     if (serves.includes(door) !== (given[door] !== undefined)) {
@@ -244,6 +250,13 @@ function problemOf(
         ? `it defines ${door}, so declare that it serves ${door}`
         : `it serves ${door} and defines none`;
     }
+  }
+  const called = Object.keys(given.calls ?? {});
+  const wrong = [...calls, ...called].find((name) => !calls.includes(name) || !called.includes(name));
+  if (wrong !== undefined) {
+    return called.includes(wrong)
+      ? `it calls ${wrong}, so declare that`
+      : `it declares that it calls ${wrong}, and does not`;
   }
   if (given.graph?.subscriptions && !given.rpc) return 'gateways follow subscriptions by gRPC, so define rpc';
   if (given.needsDatabase && !schema) return 'jobs and consumed events are stored, so declare a schema';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { readSettings, SettingsError } from './config.ts';
 import { processSettings, unitProcessSettings } from './shared-settings.ts';
-import { settingsOfProcess, type UnitSettings } from './unit-settings.ts';
+import { settingsOfProcess } from './unit-settings.ts';
 
 const meshKey = { MESH_KEY: randomBytes(32).toString('base64') };
 const bucket = {
@@ -30,11 +30,12 @@ test('without an endpoint there is no bucket, and in production that is an error
 });
 
 test('the list of a process has everything that it reads, and nothing that it does not', (t) => {
-  const unit: UnitSettings = { unit: 'kitchen', own: {}, database: true, calls: ['cellar'], subgraphs: ['garden'] };
+  const unit = { name: 'kitchen', settings: {}, calls: ['cellar'] };
+  const schema = { name: 'kitchen', migrations: [], tables: {} };
   const names = ({ own, shared }: ReturnType<typeof settingsOfProcess>) =>
     [own, shared].map((all) => all.map(({ name }) => name));
 
-  const [own = [], shared = []] = names(settingsOfProcess(unit));
+  const [own = [], shared = []] = names(settingsOfProcess({ ...unit, schema }, ['garden']));
   t.deepEqual(own, ['CELLAR_RPC_URL', 'GARDEN_GRAPH_URL', 'KITCHEN_DATABASE_URL', 'KITCHEN_MIGRATIONS_DATABASE_URL']);
   const read = new Set<string>();
   const env = new Proxy<Record<string, string>>(meshKey, {
@@ -43,7 +44,7 @@ test('the list of a process has everything that it reads, and nothing that it do
   readSettings(env, unitProcessSettings);
   t.deepEqual(shared.toSorted(), [...read, 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'].toSorted());
 
-  const [, without = []] = names(settingsOfProcess({ ...unit, database: false }));
+  const [, without = []] = names(settingsOfProcess(unit, ['garden']));
   t.deepEqual(
     shared.filter((name) => !without.includes(name)),
     ['DATABASE_POOL_SIZE', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'],

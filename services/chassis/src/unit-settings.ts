@@ -1,37 +1,30 @@
 import { z } from 'zod';
+import type { UnitDeclaration } from './declaration.ts';
 import { type ListedSetting, listSettings, type Settings, setting } from './settings.ts';
 import { databaseSettings, unitProcessSettings } from './shared-settings.ts';
 
-/** What one unit reads from the environment. */
-export interface UnitSettings<Own extends Settings = Settings> {
-  unit: string;
-  /** Of the unit alone; `readSettings` takes it. */
-  own: Own;
-  /** Whether it keeps a schema in the database. */
-  database: boolean;
-  /** The units that it calls by gRPC. */
-  calls: string[];
-  /** The units whose subgraphs it asks. */
-  subgraphs: string[];
-}
-
 /**
  * All settings that the unit reads as a process of its own; nothing is started or read for it.
+ * @param subgraphs the units whose subgraphs it asks.
  * @returns those that only it reads, its neighbours' addresses included, and those of every process.
  */
-export function settingsOfProcess({ unit, own, database, calls, subgraphs }: UnitSettings): {
-  own: ListedSetting[];
-  shared: ListedSetting[];
-} {
+export function settingsOfProcess(
+  { name, settings, schema, calls = [] }: Pick<UnitDeclaration, 'name' | 'settings' | 'schema' | 'calls'>,
+  subgraphs: readonly string[] = [],
+): { own: ListedSetting[]; shared: ListedSetting[] } {
   const { databasePoolSize, ...others } = unitProcessSettings;
-  const urls = databaseSettings(unit);
+  const urls = databaseSettings(name);
   return {
-    own: listSettings({ own, addresses: addressSettings(calls, subgraphs), ...(database && { database: urls.own }) }),
-    shared: listSettings({ ...others, ...(database && { databasePoolSize, database: urls.shared }) }),
+    own: listSettings({
+      settings,
+      addresses: addressSettings(calls, subgraphs),
+      ...(schema && { database: urls.own }),
+    }),
+    shared: listSettings({ ...others, ...(schema && { databasePoolSize, database: urls.shared }) }),
   };
 }
 
-function addressSettings(calls: string[], subgraphs: string[]): Settings {
+function addressSettings(calls: readonly string[], subgraphs: readonly string[]): Settings {
   const names = { RPC: calls, GRAPH: subgraphs };
   const each = Object.entries(names).flatMap(([kind, units]) =>
     units.map((unit) => {

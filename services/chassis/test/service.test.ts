@@ -19,7 +19,7 @@ import { notesSchema } from './support/notes-schema.ts';
 
 const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
 const readConfig = () => ({ opsPort: 0 });
-const notes = declareUnit({ name: 'notes', serves: [], readConfig, schema: notesSchema });
+const notes = declareUnit({ name: 'notes', serves: [], settings: {}, readConfig, schema: notesSchema });
 const keeping = { nothingBecause: 'notes may stay' };
 const rpc = {
   definition: EvaluationServiceDefinition,
@@ -46,34 +46,43 @@ test('a service that forgets to declare something is refused before anything sta
     () => service(notes, { dependencies: nothing, onTenantEnd: keeping, rpc }),
     'notes: it defines rpc, so declare that it serves rpc',
   );
-  const bare = declareUnit({ name: 'bare', serves: [], readConfig });
+  const bare = declareUnit({ name: 'bare', serves: [], settings: {}, readConfig });
   const work = () => job({ kind: 'bare.work', concurrency: 1, perTenantLimit: 1, handler: async () => {} });
   refused(
     () => service(bare, { dependencies: nothing, jobs: [work] }),
     'bare: jobs and consumed events are stored, so declare a schema',
   );
   refused(
-    () => declareUnit({ name: 'other', serves: [], readConfig, schema: notesSchema }),
+    () => declareUnit({ name: 'other', serves: [], settings: {}, readConfig, schema: notesSchema }),
     'other declares the schema notes; name it other',
+  );
+  const calls = { evaluation: EvaluationServiceDefinition };
+  refused(() => service(bare, { dependencies: nothing, calls }), 'bare: it calls evaluation, so declare that');
+  refused(
+    () => service({ ...bare, calls: ['evaluation'] }, { dependencies: nothing }),
+    'bare: it declares that it calls evaluation, and does not',
   );
   const topic = { name: 'bare-worked', partitions: 2, retentionMs: 1_000 };
   refused(
-    () => declareUnit({ name: 'bare', serves: [], readConfig, publishes: [topic] }),
+    () => declareUnit({ name: 'bare', serves: [], settings: {}, readConfig, publishes: [topic] }),
     'bare publishes events and declares no schema for the outbox',
   );
   t.notThrows(() => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping, rpc }));
 });
 
 test('a unit that is not among the calls of a service cannot be called', (t) => {
-  const called = service(notes, {
-    calls: { evaluation: EvaluationServiceDefinition },
-    dependencies: ({ calls }) => ({
-      evaluation: () => calls.evaluation.getEvaluation,
-      // @ts-expect-error it is not among them
-      session: () => calls.session.getTranscript,
-    }),
-    onTenantEnd: keeping,
-  });
+  const called = service(
+    { ...notes, calls: ['evaluation'] },
+    {
+      calls: { evaluation: EvaluationServiceDefinition },
+      dependencies: ({ calls }) => ({
+        evaluation: () => calls.evaluation.getEvaluation,
+        // @ts-expect-error it is not among them
+        session: () => calls.session.getTranscript,
+      }),
+      onTenantEnd: keeping,
+    },
+  );
   t.deepEqual(called.calls, ['evaluation']);
   service(notes, {
     // @ts-expect-error there are none

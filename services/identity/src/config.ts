@@ -1,94 +1,87 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, readSettings } from '@parley/chassis/config';
 import { list, positiveInt } from '@parley/chassis/setting-types';
-import { setting, type ValuesOf } from '@parley/chassis/settings';
+import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
 import { portSettings, publicUrlSetting, secretsKeysSetting } from '@parley/chassis/shared-settings';
-import type { UnitSettings } from '@parley/chassis/unit-settings';
 import { z } from 'zod';
 
 export const identitySettings = {
-  unit: 'identity',
-  database: true,
-  calls: [],
-  subgraphs: [],
-  own: {
-    secretsKeys: secretsKeysSetting,
-    /** Bounds of password hashing. */
-    hashes: {
-      atOnce: setting(
-        'IDENTITY_HASHES_AT_ONCE',
-        positiveInt.default(Math.max(1, Math.min(4, availableParallelism() - 1))),
-        'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority.',
-        { without: 'cores − 1, 1 to 4' },
-      ),
-      waiting: setting(
-        'IDENTITY_HASH_QUEUE',
-        positiveInt.default(100),
-        'How many more may wait. Beyond it whoever has most of them waiting is refused (`TOO_MANY_REQUESTS`), else sign-ins are `UNAVAILABLE`.',
-      ),
-      perUser: setting(
-        'IDENTITY_HASHES_PER_USER',
-        positiveInt.default(4),
-        'Requests of one signed-in user under way that need a password hashed, of one sign-in half as many; more are `TOO_MANY_REQUESTS`.',
-      ),
-      perAddress: setting(
-        'IDENTITY_HASHES_PER_ADDRESS',
-        positiveInt.default(40),
-        'The same of one client address (IPv6: a /64), signed in or not. Addresses are served in turn.',
-      ),
-    },
-    /** What the use cases need to know. */
-    settings: {
-      publicUrl: publicUrlSetting,
-      accessTokenTtlS: setting(
-        'IDENTITY_ACCESS_TOKEN_TTL_S',
-        positiveInt.default(15 * 60),
-        'Seconds that an access token is good for.',
-      ),
-      refreshTokenTtlS: setting(
-        'IDENTITY_REFRESH_TOKEN_TTL_S',
-        positiveInt.default(30 * 24 * 60 * 60),
-        'Seconds that a refresh token is good for; each exchange starts anew.',
-      ),
-      registration: setting(
-        'REGISTRATION',
-        z.enum(['open', 'otp', 'invite'], 'is none of open, otp and invite').default('open'),
-        'Who may register: anybody, or whoever holds a code (`otp`) or an invitation (`invite`), which closes it while none are handed out.',
-      ),
-      regions: setting('REGIONS', list.default([]), 'Regions that a tenant may name, separated by commas.', {
-        without: 'any code up to 32 characters',
-      }),
-      planChanges: setting(
-        'PLAN_CHANGES',
-        z.enum(['self', 'operator'], 'is neither self nor operator').default('self'),
-        "Who may raise a tenant's plan: its owner (`self`) or nobody but the operator. Lowering is free.",
-        { productionDefault: 'operator' },
-      ),
-      reauthMaxAgeS: setting(
-        'REAUTH_MAX_AGE',
-        positiveInt.optional().transform((seconds) => seconds ?? null),
-        'Seconds that a sign-in may be old that changes a password, makes an API key or deletes a tenant; an older one is `FORBIDDEN`, `REAUTHENTICATE`.',
-        { without: 'any age' },
-      ),
-      maxOwnedTenants: setting(
-        'IDENTITY_MAX_OWNED_TENANTS',
-        positiveInt.default(5),
-        'Live tenants that a user owns at most.',
-      ),
-      maxTenantsMadeIn30Days: setting(
-        'IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS',
-        positiveInt.default(10),
-        'Tenants that a user makes in 30 days at most, deleted ones too.',
-      ),
-    },
-    ...portSettings('identity', ['rpc', 'graph', 'ops']),
+  secretsKeys: secretsKeysSetting,
+  /** Bounds of password hashing. */
+  hashes: {
+    atOnce: setting(
+      'IDENTITY_HASHES_AT_ONCE',
+      positiveInt.default(Math.max(1, Math.min(4, availableParallelism() - 1))),
+      'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority.',
+      { without: 'cores − 1, 1 to 4' },
+    ),
+    waiting: setting(
+      'IDENTITY_HASH_QUEUE',
+      positiveInt.default(100),
+      'How many more may wait. Beyond it whoever has most of them waiting is refused (`TOO_MANY_REQUESTS`), else sign-ins are `UNAVAILABLE`.',
+    ),
+    perUser: setting(
+      'IDENTITY_HASHES_PER_USER',
+      positiveInt.default(4),
+      'Requests of one signed-in user under way that need a password hashed, of one sign-in half as many; more are `TOO_MANY_REQUESTS`.',
+    ),
+    perAddress: setting(
+      'IDENTITY_HASHES_PER_ADDRESS',
+      positiveInt.default(40),
+      'The same of one client address (IPv6: a /64), signed in or not. Addresses are served in turn.',
+    ),
   },
-} satisfies UnitSettings;
+  /** What the use cases need to know. */
+  settings: {
+    publicUrl: publicUrlSetting,
+    accessTokenTtlS: setting(
+      'IDENTITY_ACCESS_TOKEN_TTL_S',
+      positiveInt.default(15 * 60),
+      'Seconds that an access token is good for.',
+    ),
+    refreshTokenTtlS: setting(
+      'IDENTITY_REFRESH_TOKEN_TTL_S',
+      positiveInt.default(30 * 24 * 60 * 60),
+      'Seconds that a refresh token is good for; each exchange starts anew.',
+    ),
+    registration: setting(
+      'REGISTRATION',
+      z.enum(['open', 'otp', 'invite'], 'is none of open, otp and invite').default('open'),
+      'Who may register: anybody, or whoever holds a code (`otp`) or an invitation (`invite`), which closes it while none are handed out.',
+    ),
+    regions: setting('REGIONS', list.default([]), 'Regions that a tenant may name, separated by commas.', {
+      without: 'any code up to 32 characters',
+    }),
+    planChanges: setting(
+      'PLAN_CHANGES',
+      z.enum(['self', 'operator'], 'is neither self nor operator').default('self'),
+      "Who may raise a tenant's plan: its owner (`self`) or nobody but the operator. Lowering is free.",
+      { productionDefault: 'operator' },
+    ),
+    reauthMaxAgeS: setting(
+      'REAUTH_MAX_AGE',
+      positiveInt.optional().transform((seconds) => seconds ?? null),
+      'Seconds that a sign-in may be old that changes a password, makes an API key or deletes a tenant; an older one is `FORBIDDEN`, `REAUTHENTICATE`.',
+      { without: 'any age' },
+    ),
+    maxOwnedTenants: setting(
+      'IDENTITY_MAX_OWNED_TENANTS',
+      positiveInt.default(5),
+      'Live tenants that a user owns at most.',
+    ),
+    maxTenantsMadeIn30Days: setting(
+      'IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS',
+      positiveInt.default(10),
+      'Tenants that a user makes in 30 days at most, deleted ones too.',
+    ),
+  },
+  ...portSettings('identity', ['rpc', 'graph', 'ops']),
+} satisfies Settings;
 
-export type IdentityConfig = ValuesOf<typeof identitySettings.own>;
+export type IdentityConfig = ValuesOf<typeof identitySettings>;
 export type IdentitySettings = IdentityConfig['settings'];
 
 /** @throws SettingsError naming all that is wrong. */
 export function readIdentityConfig(env: Environment): IdentityConfig {
-  return readSettings(env, identitySettings.own);
+  return readSettings(env, identitySettings);
 }

@@ -1,12 +1,13 @@
 import { declareUnit } from '@parley/chassis/declaration';
 import { usualRetentionMs } from '@parley/chassis/events/topics';
-import { readIdentityConfig } from './config.ts';
+import { identitySettings, readIdentityConfig } from './config.ts';
 import { identitySchema } from './identity-schema.ts';
 
 /** What identity is to those who run it. */
 export const identityDeclaration = declareUnit({
   name: 'identity',
   serves: ['rpc', 'graph'],
+  settings: identitySettings,
   readConfig: readIdentityConfig,
   schema: identitySchema,
   publishes: [

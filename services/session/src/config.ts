@@ -1,75 +1,68 @@
 import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
 import { type Environment, readSettings } from '@parley/chassis/config';
 import { positiveInt } from '@parley/chassis/setting-types';
-import { setting, type ValuesOf } from '@parley/chassis/settings';
+import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
 import { portSettings, turnsAtOnceSetting } from '@parley/chassis/shared-settings';
-import type { UnitSettings } from '@parley/chassis/unit-settings';
 
 const hourMs = 60 * 60_000;
 
 export const sessionSettings = {
-  unit: 'session',
-  database: true,
-  calls: ['agent', 'evaluation'],
-  subgraphs: [],
-  own: {
-    /** What the use cases need to know. */
-    settings: {
-      historyTokens: setting(
-        'SESSION_HISTORY_TOKENS',
-        positiveInt.default(6_000),
-        'How much of a conversation a model is sent, in estimated tokens; at most 200 messages.',
-      ),
-      turnTimeoutMs: setting(
-        'SESSION_TURN_TIMEOUT_MS',
-        positiveInt.default(120_000),
-        "How long one attempt at a reply may take from the model's request on (`TURN_TIMEOUT`), and how long it may wait for that request.",
-      ),
-      queuedPerSession: setting(
-        'SESSION_QUEUED_PER_SESSION',
-        positiveInt.default(100),
-        'Messages that may wait in one session (`TOO_MANY_REQUESTS`).',
-      ),
-      leaseMs: setting(
-        'SESSION_LEASE_MS',
-        positiveInt.default(30_000),
-        'How long a process may be silent before another takes its turns, the search for them included.',
-      ),
-      idleMs: setting(
-        'SESSION_IDLE_HOURS',
-        positiveInt.default(24).transform((hours) => hours * hourMs),
-        'An ACTIVE session without an event for so long expires.',
-      ),
-      maxAgeMs: setting(
-        'SESSION_MAX_DAYS',
-        positiveInt.default(30).transform((days) => days * 24 * hourMs),
-        'A session of this age expires, whatever happens in it.',
-      ),
-    },
-    turnsPerTenant: setting(
-      'SESSION_TURNS_PER_TENANT',
-      positiveInt.default(50),
-      'Turns that run at once for one tenant, over all replicas.',
+  /** What the use cases need to know. */
+  settings: {
+    historyTokens: setting(
+      'SESSION_HISTORY_TOKENS',
+      positiveInt.default(6_000),
+      'How much of a conversation a model is sent, in estimated tokens; at most 200 messages.',
     ),
-    turnsAtOnce: turnsAtOnceSetting,
-    stopGraceMs: setting(
-      'SESSION_STOP_GRACE_MS',
-      positiveInt.default(5_000),
-      'How long running turns may go on when a process stops, before they are handed over.',
+    turnTimeoutMs: setting(
+      'SESSION_TURN_TIMEOUT_MS',
+      positiveInt.default(120_000),
+      "How long one attempt at a reply may take from the model's request on (`TURN_TIMEOUT`), and how long it may wait for that request.",
     ),
-    maxAnswerBytes: setting(
-      'SESSION_MAX_ANSWER_BYTES',
-      positiveInt.default(defaultMaxAnswerBytes),
-      'Bytes of one answer of the subgraph (`ANSWER_TOO_LARGE`).',
+    queuedPerSession: setting(
+      'SESSION_QUEUED_PER_SESSION',
+      positiveInt.default(100),
+      'Messages that may wait in one session (`TOO_MANY_REQUESTS`).',
     ),
-    ...portSettings('session', ['rpc', 'graph', 'ops']),
+    leaseMs: setting(
+      'SESSION_LEASE_MS',
+      positiveInt.default(30_000),
+      'How long a process may be silent before another takes its turns, the search for them included.',
+    ),
+    idleMs: setting(
+      'SESSION_IDLE_HOURS',
+      positiveInt.default(24).transform((hours) => hours * hourMs),
+      'An ACTIVE session without an event for so long expires.',
+    ),
+    maxAgeMs: setting(
+      'SESSION_MAX_DAYS',
+      positiveInt.default(30).transform((days) => days * 24 * hourMs),
+      'A session of this age expires, whatever happens in it.',
+    ),
   },
-} satisfies UnitSettings;
+  turnsPerTenant: setting(
+    'SESSION_TURNS_PER_TENANT',
+    positiveInt.default(50),
+    'Turns that run at once for one tenant, over all replicas.',
+  ),
+  turnsAtOnce: turnsAtOnceSetting,
+  stopGraceMs: setting(
+    'SESSION_STOP_GRACE_MS',
+    positiveInt.default(5_000),
+    'How long running turns may go on when a process stops, before they are handed over.',
+  ),
+  maxAnswerBytes: setting(
+    'SESSION_MAX_ANSWER_BYTES',
+    positiveInt.default(defaultMaxAnswerBytes),
+    'Bytes of one answer of the subgraph (`ANSWER_TOO_LARGE`).',
+  ),
+  ...portSettings('session', ['rpc', 'graph', 'ops']),
+} satisfies Settings;
 
-export type SessionConfig = ValuesOf<typeof sessionSettings.own>;
+export type SessionConfig = ValuesOf<typeof sessionSettings>;
 export type SessionSettings = SessionConfig['settings'];
 
 /** @throws SettingsError naming all that is wrong. */
 export function readSessionConfig(env: Environment): SessionConfig {
-  return readSettings(env, sessionSettings.own);
+  return readSettings(env, sessionSettings);
 }

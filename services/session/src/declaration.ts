@@ -1,13 +1,15 @@
 import { declareUnit } from '@parley/chassis/declaration';
 import { usualRetentionMs } from '@parley/chassis/events/topics';
-import { readSessionConfig } from './config.ts';
+import { readSessionConfig, sessionSettings } from './config.ts';
 import { sessionSchema } from './session-schema.ts';
 
 /** What session is to those who run it. */
 export const sessionDeclaration = declareUnit({
   name: 'session',
   serves: ['rpc', 'graph'],
+  settings: sessionSettings,
   readConfig: readSessionConfig,
+  calls: ['agent', 'evaluation'],
   schema: sessionSchema,
   publishes: [
     // `session.ended.v1`, keyed by the session.
