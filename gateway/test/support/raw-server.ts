@@ -4,7 +4,8 @@ import type { ExecutionContext } from 'ava';
 
 /** A bare HTTP server, for neighbours that misbehave; answers its URL. */
 export async function rawServer(t: ExecutionContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  // Longer than a test takes on a busy machine: Node's own 5 s would close connections that a test counts on.
+  const server = createServer({ keepAliveTimeout: 120_000 }, listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(async () => {
     server.closeAllConnections();
