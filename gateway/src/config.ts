@@ -4,7 +4,7 @@ import { keyRing } from '@parley/chassis/key-ring';
 import { flag, list, port, positiveInt } from '@parley/chassis/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
 import { portSettings, publicUrlSetting } from '@parley/chassis/shared-settings';
-import type { SubgraphParty } from './graph/subgraph-party.ts';
+import type { SubgraphShare } from './graph/subgraph-share.ts';
 import { readNetwork } from './limits/client-address.ts';
 
 export const gatewaySettings = {
@@ -198,7 +198,7 @@ export function readGatewayConfig(env: Environment) {
   };
 }
 
-function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.calls>): FairQueueLimits<SubgraphParty> {
+function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.calls>): FairQueueLimits<SubgraphShare> {
   const tenant = { underWay: calls.perTenant, waiting: calls.waitingPerTenant };
   return {
     underWay: calls.underWay,

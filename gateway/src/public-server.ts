@@ -20,7 +20,7 @@ import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
 import { createAuthenticate, createOwnerOf, type Origin } from './credentials/authenticate.ts';
 import { credentialCalls } from './credentials/credential-calls.ts';
-import { createStanding } from './credentials/standing.ts';
+import { createCredentialStatus } from './credentials/credential-status.ts';
 import { createDocuments } from './graph/documents.ts';
 import type { GatewayContext } from './graph/gateway-context.ts';
 import { maskError } from './graph/mask-error.ts';
@@ -31,7 +31,7 @@ import { boundConnections } from './http/connections.ts';
 import { refuseUnreadable } from './http/raw-refusals.ts';
 import { requestIdFrom } from './http/request-id.ts';
 import { requestTurns } from './http/request-turns.ts';
-import { type Arrival, clientAddress, trustedProxy } from './limits/client-address.ts';
+import { clientAddress, type RequestSource, trustedProxy } from './limits/client-address.ts';
 import { createThrottle } from './limits/throttle.ts';
 import { openSockets } from './socket/open-sockets.ts';
 import { replayTurns } from './socket/replay-turns.ts';
@@ -42,7 +42,7 @@ import { subscriptionStarts } from './socket/subscription-starts.ts';
 import { attachSubscriptions, type SubscriptionSource } from './socket/subscriptions.ts';
 
 /** What a new socket has asked at once, at most: about a session, its tenant and an API key. */
-const questionsPerSocket = 3;
+const lookupsPerSocket = 3;
 
 /** How long requests under way may take when the server stops, in ms. */
 const drainTimeoutMs = 10_000;
@@ -75,7 +75,7 @@ export function publicServer(options: PublicServerOptions): Part {
   );
   const calls = credentialCalls({
     limits: subgraphCalls,
-    newSocketsWaiting: config.maxSocketsPerClient * questionsPerSocket,
+    newSocketsWaiting: config.maxSocketsPerClient * lookupsPerSocket,
   });
   metrics.gauge(
     'parley_credential_checks_waiting',
@@ -118,9 +118,9 @@ export function publicServer(options: PublicServerOptions): Part {
     const { rules } = made;
     const tokens = accessTokens(identity, config.publicUrl);
     const sessionTokens = createSessionTokens(config.avatarTokenKeys);
-    const standing = createStanding({ identity, session, calls });
-    const credentials = { rules, accessTokens: tokens, sessionTokens, standing, identity, calls };
-    const authenticate = createAuthenticate(credentials);
+    const credentialStatus = createCredentialStatus({ identity, session, calls });
+    const credentialDeps = { rules, accessTokens: tokens, sessionTokens, credentialStatus, identity, calls };
+    const authenticate = createAuthenticate(credentialDeps);
 
     const clientIp = clientAddress(config.trustedProxies);
     const throttle = createThrottle({ rules, keyValue, onDegraded: () => degraded.add(), log });
@@ -141,7 +141,7 @@ export function publicServer(options: PublicServerOptions): Part {
         operationRules({
           rules,
           authenticate,
-          standing,
+          credentialStatus,
           throttle,
           documents,
           maxBodyBytes,
@@ -169,9 +169,15 @@ export function publicServer(options: PublicServerOptions): Part {
     refuseUnreadable(http);
     boundConnections(http, config, trustedProxy(config.trustedProxies));
     const { drain } = httpDrain(http);
-    const { maxAgeMs, initTimeoutMs: bareAgeMs } = config.socket;
-    const held = openSockets({ ownerOf: createOwnerOf(credentials), standing, maxAgeMs, bareAgeMs, log });
-    closers.push(async () => held.stop());
+    const { maxAgeMs, initTimeoutMs: anonymousMaxAgeMs } = config.socket;
+    const registry = openSockets({
+      ownerOf: createOwnerOf(credentialDeps),
+      credentialStatus,
+      maxAgeMs,
+      anonymousMaxAgeMs,
+      log,
+    });
+    closers.push(async () => registry.stop());
     const sockets = socketServer({
       http,
       schema: () => made.apiSchema(),
@@ -179,15 +185,15 @@ export function publicServer(options: PublicServerOptions): Part {
       documents,
       authenticate,
       throttle,
-      open: held,
+      open: registry,
       replays,
       turns,
       originOf: originOf(clientIp),
       log,
     });
     const onChanged = (changed: CredentialsChanged | undefined) => {
-      standing.forget(changed);
-      held.recheck(changed);
+      credentialStatus.invalidate(changed);
+      registry.recheck(changed);
     };
     // Without announcements what is remembered ends by itself after a second, and open sockets are looked at twice in one.
     const unsubscribe = await onAnnouncement(keyValue, credentialsChanged, onChanged, log);
@@ -239,7 +245,7 @@ export function publicServer(options: PublicServerOptions): Part {
 }
 
 /** Where a socket comes from, the same each time it is asked for. */
-function originOf(clientIp: (request: Arrival) => string) {
+function originOf(clientIp: (request: RequestSource) => string) {
   const origins = new WeakMap<IncomingMessage, Origin>();
   return (request: IncomingMessage): Origin => {
     const known = origins.get(request);

@@ -39,7 +39,7 @@ function setup(
       return apiKey();
     },
   };
-  const ports = {
+  const deps = {
     rules,
     accessTokens: {
       jwks: async () => ({ keys: [] }),
@@ -49,9 +49,9 @@ function setup(
       },
     },
     sessionTokens,
-    standing: {
-      forget: () => undefined,
-      renew: () => undefined,
+    credentialStatus: {
+      invalidate: () => undefined,
+      refresh: () => undefined,
       signIn: async () => ({
         userId: 1,
         displayName: 'Ada',
@@ -66,7 +66,7 @@ function setup(
     identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
     calls,
   };
-  return { authenticate: createAuthenticate(ports), ownerOf: createOwnerOf(ports), asked };
+  return { authenticate: createAuthenticate(deps), ownerOf: createOwnerOf(deps), asked };
 }
 
 const live = () => ({ apiKeyId: 5, tenantId: 3, tenantSuspended: false });
@@ -174,7 +174,7 @@ test('however many calls of its client wait, a socket is looked at, and what has
   const first = calls.inTurn(origin, gate.pass);
   const key = { apiKey: 'sk_1' };
   t.like(await t.throwsAsync(authenticate(fields('key'), key, origin)), { kind: 'tooManyRequests' });
-  t.like(await ownerOf(key, origin, look), { caller: { apiKeyId: 5 }, over: false });
+  t.like(await ownerOf(key, origin, look), { caller: { apiKeyId: 5 }, ended: false });
   const begun = authenticate(fields('key'), key, origin, true);
   t.is(calls.waiting, 1);
   gate.open();

@@ -9,8 +9,8 @@ import { type FieldRule, type FieldRules, ruleOf } from '../graph/field-rules.ts
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { CredentialCalls } from './credential-calls.ts';
-import type { Presented } from './presented.ts';
-import { noSession, type SessionKey, type Standing, type StandingAsker } from './standing.ts';
+import { type CredentialStatus, noSession, type SessionKey, type StatusRequester } from './credential-status.ts';
+import type { Credentials } from './credentials.ts';
 
 export interface Origin {
   ip: string;
@@ -25,32 +25,34 @@ export interface Authenticate {
    * @param begun a part of the operation has run: it is not refused for how many calls of its client wait.
    * @throws DomainError `unauthenticated` or `forbidden`; as `CredentialCalls`.
    */
-  (fields: RootField[], presented: Presented, origin: Origin, begun?: boolean): Promise<Caller>;
+  (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
 
-export interface CredentialPorts {
+export interface CredentialDeps {
   rules: FieldRules;
   accessTokens: AccessTokens;
   sessionTokens: Pick<SessionTokens, 'verify'>;
-  standing: Standing;
+  credentialStatus: CredentialStatus;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
   calls: CredentialCalls;
 }
 
-export function createAuthenticate(ports: CredentialPorts): Authenticate {
-  return async (fields, presented, origin, begun = false) => {
-    const closed = fields.flatMap((field) => {
-      const rule = ruleOf(ports.rules, field);
+export function createAuthenticate(deps: CredentialDeps): Authenticate {
+  return async (fields, credentials, origin, begun = false) => {
+    const protectedRules = fields.flatMap((field) => {
+      const rule = ruleOf(deps.rules, field);
       if (!rule) throw unauthenticated(); // not in the supergraph: validation has refused it before
       return rule.by.length > 0 ? [rule] : [];
     });
-    if (closed.length === 0) return { kind: 'anonymous', tenantId: null, ...origin };
+    if (protectedRules.length === 0) return { kind: 'anonymous', tenantId: null, ...origin };
 
-    const [kind] = kindsShown(presented).filter((shown) => closed.every(({ by }) => by.includes(shown)));
+    const [kind] = credentialKinds(credentials).filter((candidate) =>
+      protectedRules.every(({ by }) => by.includes(candidate)),
+    );
     if (kind === undefined) throw unauthenticated();
-    const shown = { presented, origin, asker: { ...origin, begun } };
-    if (kind === 'JWT') return userCaller(ports, shown, closed);
-    return kind === 'API_KEY' ? apiKeyCaller(ports, shown) : sessionCaller(ports, shown);
+    const request = { credentials, origin, requester: { ...origin, begun } };
+    if (kind === 'JWT') return userCaller(deps, request, protectedRules);
+    return kind === 'API_KEY' ? apiKeyCaller(deps, request) : sessionCaller(deps, request);
   };
 }
 
@@ -58,7 +60,7 @@ export function createAuthenticate(ports: CredentialPorts): Authenticate {
 export interface SocketOwner {
   caller: Caller;
   /** Its session has ended: the socket may end as well, once what is still on its way has arrived. */
-  over: boolean;
+  ended: boolean;
 }
 
 export interface OwnerOfOptions {
@@ -74,54 +76,54 @@ export interface OwnerOfOptions {
  * @throws DomainError as `Authenticate`; what the signal aborted with.
  */
 export type OwnerOf = (
-  presented: Presented,
+  credentials: Credentials,
   origin: Origin,
   options: OwnerOfOptions,
 ) => Promise<SocketOwner | undefined>;
 
-export function createOwnerOf(ports: CredentialPorts): OwnerOf {
+export function createOwnerOf(deps: CredentialDeps): OwnerOf {
   /** Nothing that is open to limited sign-ins or suspended tenants. */
   const any: FieldRule[] = [{ by: [] }];
 
-  async function ownerBy(kind: CredentialKind, shown: Shown): Promise<SocketOwner> {
-    if (kind === 'JWT') return { caller: await userCaller(ports, shown, any), over: false };
-    if (kind === 'API_KEY') return { caller: await apiKeyCaller(ports, shown), over: false };
-    const caller = await sessionCaller(ports, shown);
-    const status = await ports.standing.session(caller, shown.asker);
-    return { caller, over: status !== 'ACTIVE' };
+  async function ownerBy(kind: CredentialKind, request: CredentialRequest): Promise<SocketOwner> {
+    if (kind === 'JWT') return { caller: await userCaller(deps, request, any), ended: false };
+    if (kind === 'API_KEY') return { caller: await apiKeyCaller(deps, request), ended: false };
+    const caller = await sessionCaller(deps, request);
+    const status = await deps.credentialStatus.session(caller, request.requester);
+    return { caller, ended: status !== 'ACTIVE' };
   }
 
-  return async (presented, origin, options) => {
-    const shown = { presented, origin, asker: { ...origin, ...options } };
-    const [first, ...others] = await Promise.all(kindsShown(presented).map((kind) => ownerBy(kind, shown)));
-    return first && { ...first, over: [first, ...others].some(({ over }) => over) };
+  return async (credentials, origin, options) => {
+    const request = { credentials, origin, requester: { ...origin, ...options } };
+    const [first, ...others] = await Promise.all(credentialKinds(credentials).map((kind) => ownerBy(kind, request)));
+    return first && { ...first, ended: [first, ...others].some(({ ended }) => ended) };
   };
 }
 
 /** What is shown, and by whom. */
-interface Shown {
-  presented: Presented;
+interface CredentialRequest {
+  credentials: Credentials;
   origin: Origin;
-  asker: StandingAsker;
+  requester: StatusRequester;
 }
 
-function kindsShown({ bearer, apiKey }: Presented): CredentialKind[] {
+function credentialKinds({ bearer, apiKey }: Credentials): CredentialKind[] {
   const kinds: CredentialKind[] = [];
   if (bearer) kinds.push(bearer.startsWith(sessionTokenPrefix) ? 'SESSION_TOKEN' : 'JWT');
   if (apiKey) kinds.push('API_KEY');
   return kinds;
 }
 
-async function userCaller(ports: CredentialPorts, shown: Shown, asked: FieldRule[]): Promise<Caller> {
-  const { presented, origin } = shown;
-  presented.verified ??= await ports.accessTokens.verify(presented.bearer ?? '');
-  const { signInId } = presented.verified;
-  const signIn = await ports.standing.signIn(signInId, shown.asker);
+async function userCaller(deps: CredentialDeps, request: CredentialRequest, rules: FieldRule[]): Promise<Caller> {
+  const { credentials, origin } = request;
+  credentials.verified ??= await deps.accessTokens.verify(credentials.bearer ?? '');
+  const { signInId } = credentials.verified;
+  const signIn = await deps.credentialStatus.signIn(signInId, request.requester);
   if (signIn.userSuspended) throw forbidden('This account is suspended', 'USER_SUSPENDED');
-  if (signIn.limitedReason && !asked.every(({ whileLimited }) => whileLimited)) {
+  if (signIn.limitedReason && !rules.every(({ whileLimited }) => whileLimited)) {
     throw forbidden('This sign-in is not complete yet', signIn.limitedReason);
   }
-  if (signIn.tenantSuspended && !asked.every(({ whileSuspended }) => whileSuspended)) throw tenantSuspended();
+  if (signIn.tenantSuspended && !rules.every(({ whileSuspended }) => whileSuspended)) throw tenantSuspended();
   return {
     kind: 'user',
     userId: signIn.userId,
@@ -136,34 +138,34 @@ async function userCaller(ports: CredentialPorts, shown: Shown, asked: FieldRule
  * A token of a session that has ended still says whose it is: what may be done with an ended session is for the operation to
  * say. One of a session that is not there, or whose tenant is gone, is worth nothing.
  */
-async function sessionCaller(ports: CredentialPorts, shown: Shown): Promise<Caller & SessionKey> {
-  const { presented, origin } = shown;
-  const claims = presented.session ?? ports.sessionTokens.verify(presented.bearer, 'session');
+async function sessionCaller(deps: CredentialDeps, request: CredentialRequest): Promise<Caller & SessionKey> {
+  const { credentials, origin } = request;
+  const claims = credentials.session ?? deps.sessionTokens.verify(credentials.bearer, 'session');
   const { tenantId, sessionId } = claims;
-  if (presented.session && !(Date.now() < claims.expiresAt.getTime())) throw noSession();
-  presented.session = claims;
+  if (credentials.session && !(Date.now() < claims.expiresAt.getTime())) throw noSession();
+  credentials.session = claims;
   const [tenant] = await Promise.all([
-    ports.standing.tenant(tenantId, shown.asker),
-    ports.standing.session({ tenantId, sessionId }, shown.asker),
+    deps.credentialStatus.tenant(tenantId, request.requester),
+    deps.credentialStatus.session({ tenantId, sessionId }, request.requester),
   ]);
   if (tenant.deleted) throw noSession();
   if (tenant.suspended) throw tenantSuspended();
   return { kind: 'session', tenantId, sessionId, ...origin };
 }
 
-async function apiKeyCaller(ports: CredentialPorts, shown: Shown): Promise<Caller> {
-  const { presented, origin } = shown;
+async function apiKeyCaller(deps: CredentialDeps, request: CredentialRequest): Promise<Caller> {
+  const { credentials, origin } = request;
   const caller = serviceCaller('gateway', null, origin.requestId);
   const keySha256 = createHash('sha256')
-    .update(presented.apiKey ?? '')
+    .update(credentials.apiKey ?? '')
     .digest();
   try {
     const {
       apiKeyId,
       tenantId,
       tenantSuspended: suspended,
-    } = await ports.calls.inTurn(shown.asker, () =>
-      ports.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] }),
+    } = await deps.calls.inTurn(request.requester, () =>
+      deps.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] }),
     );
     if (suspended) throw tenantSuspended();
     return { kind: 'apiKey', apiKeyId, tenantId, ...origin };

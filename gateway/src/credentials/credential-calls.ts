@@ -3,7 +3,7 @@ import { type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
 /** Who shows a credential. Nobody has said yet whether it is any good, so calls for it count for where it comes from. */
-export interface Asker {
+export interface Requester {
   ip: string;
   /** What it is asked for. Default: a request. */
   purpose?: CredentialPurpose;
@@ -24,9 +24,9 @@ export interface CredentialCalls {
   /**
    * Makes a call when it is its client's turn.
    * @throws DomainError `tooManyRequests` when as many of the client wait as may, `unavailable` when its turn does not come; what
-   * the asker's signal aborted with.
+   * the requester's signal aborted with.
    */
-  inTurn<T>(asker: Asker, call: () => Promise<T>): Promise<T>;
+  inTurn<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
   /** Those that wait for their turn. */
   readonly waiting: number;
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { buildSchema, type GraphQLError, type OperationDefinitionNode } from 'graphql';
+import { installCustomScalars } from './custom-scalars.ts';
 import { createDocuments } from './documents.ts';
-import { checkOwnScalars } from './own-scalars.ts';
 
 const schema = buildSchema(`
   scalar DateTime
@@ -10,7 +10,7 @@ const schema = buildSchema(`
   input Part { name: String!, size: Int = 3, parts: [Part!] }
   type Query { find(at: DateTime, any: JSON, keys: JSONObject, parts: [[Part]], ids: [ID!]): Int }
 `);
-checkOwnScalars(schema);
+installCustomScalars(schema);
 const limits = { maxTokens: 1_000, maxDepth: 7, maxComplexity: 50, maxSelections: 300 };
 const documents = createDocuments({ schema: () => schema, introspection: true, ...limits });
 

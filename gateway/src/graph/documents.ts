@@ -12,9 +12,9 @@ import {
 import { LRUCache } from 'lru-cache';
 import { type DocumentLimits, refuseCostly } from '../limits/document-cost.ts';
 import { type RefusedValue, refusedLiterals } from '../limits/input-values.ts';
+import { sanitizedRules } from './sanitized-rules.ts';
 import { singleRootField } from './single-root-field.ts';
-import { toldOnce } from './told-once.ts';
-import { wrongVariables } from './wrong-variables.ts';
+import { variableErrors } from './variable-errors.ts';
 
 /** A document that may run, as far as its text tells. */
 export interface ReadDocument {
@@ -68,7 +68,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 
-  function told(error: GraphQLError, code: string): GraphQLError {
+  function clientError(error: GraphQLError, code: string): GraphQLError {
     const message = introspection ? error.message : error.message.replace(/ ?Did you mean.+$/s, '');
     return new GraphQLError(message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message, {
       nodes: error.nodes ?? null,
@@ -82,10 +82,10 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     try {
       return parse(text, { maxTokens });
     } catch (error) {
-      if (error instanceof GraphQLError) return told(withoutValue(error), 'GRAPHQL_PARSE_FAILED');
+      if (error instanceof GraphQLError) return clientError(redact(error), 'GRAPHQL_PARSE_FAILED');
       // Nesting that the lexer's limit should have ended, had that not been set so high.
       if (error instanceof RangeError) {
-        return told(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED');
+        return clientError(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED');
       }
       throw error;
     }
@@ -93,7 +93,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
 
   function problemsOf(document: DocumentNode): readonly GraphQLError[] {
     try {
-      return validate(schema(), document, toldOnce(rules), { maxErrors });
+      return validate(schema(), document, sanitizedRules(rules), { maxErrors });
     } catch (error) {
       // Rules look at parts of a document that other rules would have refused.
       if (error instanceof GraphQLError) return [error];
@@ -110,14 +110,14 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
       const tooCostly = refuseCostly(document, limits);
       if (tooCostly) return [tooCostly];
       const problems = problemsOf(document);
-      if (problems.length > 0) return problems.map((problem) => told(problem, 'GRAPHQL_VALIDATION_FAILED'));
+      if (problems.length > 0) return problems.map((problem) => clientError(problem, 'GRAPHQL_VALIDATION_FAILED'));
       const read = { document, refusedLiterals: refusedLiterals(document) };
       known.set(text, read);
       return read;
     },
     checkVariables(operation, variables) {
-      const wrong = wrongVariables(schema(), operation, variables ?? {}, maxErrors);
-      return wrong.map((error) => told(error, 'BAD_USER_INPUT'));
+      const wrong = variableErrors(schema(), operation, variables ?? {}, maxErrors);
+      return wrong.map((error) => clientError(error, 'BAD_USER_INPUT'));
     },
   };
 }
@@ -126,7 +126,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
  * A syntax error quotes what it met: a token, a character, a piece of an escape. Each may be part of a secret, a name as well: of one
  * without quotes. What kind of token it is and where it stands is told.
  */
-function withoutValue(error: GraphQLError): GraphQLError {
+function redact(error: GraphQLError): GraphQLError {
   const message = error.message
     .replace(/^(Syntax Error: [^:"]+?)(?: but got)?: .*$/s, '$1.')
     .replace(/\b(Name|Int|Float|String|BlockString|Comment|variable) ".*"/s, '$1');

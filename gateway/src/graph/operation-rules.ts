@@ -8,9 +8,9 @@ import type { Logger } from '@parley/chassis/log';
 import type { Metrics } from '@parley/chassis/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
-import { changingCaller } from '../credentials/changing-caller.ts';
-import { forgetChangedBy } from '../credentials/may-have-changed.ts';
-import type { Standing } from '../credentials/standing.ts';
+import type { CredentialStatus } from '../credentials/credential-status.ts';
+import { createCurrentCaller } from '../credentials/current-caller.ts';
+import { invalidateStatusOf } from '../credentials/invalidate-status.ts';
 import { refusedInput, refusedVariables } from '../limits/input-values.ts';
 import { type Throttle, throttleHeaders, throttleMessage } from '../limits/throttle.ts';
 import type { Documents } from './documents.ts';
@@ -21,7 +21,7 @@ import { type RootField, rootFields } from './root-fields.ts';
 export interface OperationRulesOptions {
   rules: FieldRules;
   authenticate: Authenticate;
-  standing: Pick<Standing, 'forget'>;
+  credentialStatus: Pick<CredentialStatus, 'invalidate'>;
   throttle: Throttle;
   documents: Pick<Documents, 'checkVariables'>;
   maxBodyBytes: number;
@@ -37,9 +37,10 @@ export interface OperationRulesOptions {
  * whoever asks. A string that cannot be stored is refused as any other input is.
  */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
-  const { rules, authenticate, standing, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } = options;
+  const { rules, authenticate, credentialStatus, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } =
+    options;
 
-  const forget = (caller: Caller) => forgetChangedBy([caller], standing);
+  const invalidate = (caller: Caller) => invalidateStatusOf([caller], credentialStatus);
 
   async function holdToThrottles(fields: RootField[], ip: string, headers: Map<string, string>): Promise<void> {
     const throttled = await throttle(fields, ip).catch((error: unknown) => {
@@ -53,16 +54,16 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
     });
   }
 
-  function forgetRevoked(request: GraphQLRequestContext<GatewayContext>, fields: RootField[]): void {
+  function invalidateChanged(request: GraphQLRequestContext<GatewayContext>, fields: RootField[]): void {
     const failed = hasFailed(request);
     const revoking = fields
       .map((field) => ruleOf(rules, field))
       .filter((rule) => rule?.changesCaller === 'always' || (rule?.changesCaller === 'failing' && failed));
     if (revoking.length === 0) return;
-    const { caller, changing } = request.contextValue;
+    const { caller, currentCaller } = request.contextValue;
     // Whom an open mutation changed, its caller does not tell.
-    if (revoking.some((rule) => rule?.by.length === 0)) standing.forget(undefined);
-    else forgetChangedBy(changing?.all() ?? [caller], standing);
+    if (revoking.some((rule) => rule?.by.length === 0)) credentialStatus.invalidate(undefined);
+    else invalidateStatusOf(currentCaller?.seen() ?? [caller], credentialStatus);
   }
 
   return {
@@ -96,17 +97,18 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
             throw wrong;
           }
           const { ip = '', requestId } = contextValue.caller;
-          const { presented } = contextValue;
+          const { credentials } = contextValue;
           try {
-            contextValue.caller = await authenticate(fields, presented, { ip, requestId });
+            contextValue.caller = await authenticate(fields, credentials, { ip, requestId });
             if (fields.some((field) => ruleOf(rules, field)?.changesCaller)) {
               const { caller: first } = contextValue;
-              const ask = (asked: RootField[]) => authenticate(asked, presented, { ip, requestId }, true);
-              contextValue.changing = changingCaller({ first, fields, ask, forget });
+              const ask = (asked: RootField[]) => authenticate(asked, credentials, { ip, requestId }, true);
+              contextValue.currentCaller = createCurrentCaller({ first, fields, ask, invalidate });
             }
           } catch (error) {
             if (!isDomainError(error)) throw error;
-            if (error.kind === 'internal' || error.kind === 'unavailable') log.warn({ err: error }, 'no caller known');
+            if (error.kind === 'internal' || error.kind === 'unavailable')
+              log.warn({ err: error }, 'caller lookup failed');
             throw refusal(error);
           }
           if (fields.some((field) => ruleOf(rules, field)?.throttle)) {
@@ -117,7 +119,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
         async willSendResponse(request) {
           boundAnswer(request, maxAnswerBytes);
           // What was changed must hold for this gateway's very next request, announcement or not.
-          if (isAdmitted) forgetRevoked(request, fields);
+          if (isAdmitted) invalidateChanged(request, fields);
           request.contextValue.facts.failed = hasFailed(request);
           observe(metrics, fields, request, started);
         },

@@ -8,12 +8,12 @@ import { type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { graphError } from '@parley/chassis/graph/graph-errors';
 import type { Logger } from '@parley/chassis/log';
 import { type Dispatcher, errors, Pool } from 'undici';
-import type { ChangingCaller } from '../credentials/changing-caller.ts';
+import type { CurrentCaller } from '../credentials/current-caller.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
-import type { AnswerRest, GatewayContext } from './gateway-context.ts';
-import { fieldsAsked, mutationsApart, onlyReads } from './mutations-apart.ts';
+import type { AnswerBudget, GatewayContext } from './gateway-context.ts';
 import type { RootField } from './root-fields.ts';
-import { partiesOf, type SubgraphParty } from './subgraph-party.ts';
+import { isRetryable, requestedFields, splitMutations } from './split-mutations.ts';
+import { type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
   /** The unit that owns the subgraph: whom callers are minted for. */
@@ -24,7 +24,7 @@ export interface SubgraphSourceOptions {
   /** What one request may take in all, in ms: its wait for its turn, and the last byte of the answer. */
   timeoutMs: number;
   /** How many are asked at once, of all together and of each party. */
-  calls: FairQueueLimits<SubgraphParty>;
+  calls: FairQueueLimits<SubgraphShare>;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -37,7 +37,7 @@ export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
 }
 
 /** How often a query is sent at most whose connection is closed before its answer. */
-const sendings = 3;
+const maxAttempts = 3;
 
 export function subgraphSource({
   unit,
@@ -62,15 +62,15 @@ export function subgraphSource({
   });
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
-    const { client, presence } = context;
-    // Not AbortSignal.timeout: that one, and what hangs on it, would stay for all that time after a quick answer.
+    const { client, connection } = context;
+    // Not AbortSignal.timeout: that one, and what hangs on it, would unsubscribe for all that time after a quick answer.
     const cut = new AbortController();
     const timer = setTimeout(() => cut.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
-    const stay = presence.whenGone(() => cut.abort(new Error('The client is gone')));
+    const unsubscribe = connection.onClose(() => cut.abort(new Error('The client is gone')));
     try {
       cut.signal.throwIfAborted();
       const { begun = false } = context;
-      const end = await queue.enter(partiesOf(caller, client, isAttempt(request, caller)), () => cut.signal, begun);
+      const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => cut.signal, begun);
       context.begun = true;
       try {
         return await call(request, context, caller, cut.signal);
@@ -79,18 +79,18 @@ export function subgraphSource({
       }
     } catch (error) {
       const known = asDomainError(unit, error);
-      const isOurs = known.kind !== 'invalid' && known.kind !== 'tooManyRequests' && !presence.isGone;
-      if (isOurs) log.warn({ err: known, subgraph: unit }, 'a subgraph did not answer');
+      const isUnexpected = known.kind !== 'invalid' && known.kind !== 'tooManyRequests' && !connection.isClosed;
+      if (isUnexpected) log.warn({ err: known, subgraph: unit }, 'subgraph call failed');
       throw graphError(known);
     } finally {
       clearTimeout(timer);
-      stay();
+      unsubscribe();
     }
   }
 
   /** What an attempt to get in is counted by must never be left uncounted: that tells it from what else is public. */
   function isAttempt({ query }: Query, { kind }: Caller): boolean {
-    return kind === 'anonymous' && fieldsAsked(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
+    return kind === 'anonymous' && requestedFields(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
   }
 
   async function call(
@@ -120,11 +120,11 @@ export function subgraphSource({
    * sent again, to whoever serves by now; of a mutation nobody can tell whether it was done.
    */
   async function post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
-    for (let nth = 1; ; nth += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await pool.request({ ...message, method: 'POST', path: '/' });
       } catch (error) {
-        if (nth === sendings || !isClosed(error) || !onlyReads(query, rules)) throw error;
+        if (attempt === maxAttempts || !isClosed(error) || !isRetryable(query, rules)) throw error;
         // The others that it has closed are told apart by then.
         await nextTurn(undefined, { signal: message.signal });
       }
@@ -132,12 +132,16 @@ export function subgraphSource({
   }
 
   /** Mutations one by one, each for whoever the caller is by then; none after one that is refused. */
-  async function sendApart(request: Query, context: GatewayContext, changing: ChangingCaller): Promise<GraphAnswer> {
+  async function sendMutations(
+    request: Query,
+    context: GatewayContext,
+    currentCaller: CurrentCaller,
+  ): Promise<GraphAnswer> {
     const sum: GraphAnswer & { data: Record<string, unknown> } = { data: {} };
-    for (const { query, fields } of mutationsApart(request.query)) {
-      const caller = await callerOf(changing, () => fields);
+    for (const { query, fields } of splitMutations(request.query)) {
+      const caller = await callerOf(currentCaller, () => fields);
       const { data, errors } = await send({ ...request, query }, context, caller).finally(() => {
-        if (fields.length > 0) changing.changed();
+        if (fields.length > 0) currentCaller.markStale();
       });
       if (errors) sum.errors = [...(sum.errors ?? []), ...errors];
       if (!data) return { ...sum, data: null };
@@ -151,11 +155,12 @@ export function subgraphSource({
       if (!('incomingRequestContext' in options)) throw new Error(`Nobody is asking ${unit} this`);
       const { request, context } = options;
       const asked = { ...request, query: request.query ?? '' };
-      const { changing } = context;
-      if (!changing) return send(asked, context, context.caller);
-      const fields = fieldsAsked(asked.query);
-      if (fields.some((field) => ruleOf(rules, field)?.changesCaller)) return sendApart(asked, context, changing);
-      return send(asked, context, await callerOf(changing, () => fields));
+      const { currentCaller } = context;
+      if (!currentCaller) return send(asked, context, context.caller);
+      const fields = requestedFields(asked.query);
+      if (fields.some((field) => ruleOf(rules, field)?.changesCaller))
+        return sendMutations(asked, context, currentCaller);
+      return send(asked, context, await callerOf(currentCaller, () => fields));
     },
     get waiting() {
       return queue.waiting;
@@ -175,16 +180,16 @@ interface Message {
 type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
 
 /** Mutations run one after another, and one may have ended or moved who asks for the next. */
-async function callerOf(changing: ChangingCaller, fields: () => RootField[]): Promise<Caller> {
+async function callerOf(currentCaller: CurrentCaller, fields: () => RootField[]): Promise<Caller> {
   try {
-    return await changing.now(fields);
+    return await currentCaller.get(fields);
   } catch (error) {
     throw isDomainError(error) ? graphError(error) : error;
   }
 }
 
 /** Reads an answer as far as the request's answer may still grow. */
-async function readWithin(budget: AnswerRest, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
+async function readWithin(budget: AnswerBudget, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
   budget.parts += 1;
   const announced = Number(headers['content-length'] ?? Number.NaN);
   // undici holds the sender to what it announced, and reads that quicker than piece by piece.

@@ -5,10 +5,10 @@ import type { FairQueueLimits } from '@parley/chassis/fair-queue';
 import type { Logger } from '@parley/chassis/log';
 import type { Addresses } from '@parley/chassis/surroundings';
 import type { GraphQLSchema } from 'graphql';
+import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
-import { checkOwnScalars } from './own-scalars.ts';
-import type { SubgraphParty } from './subgraph-party.ts';
+import type { SubgraphShare } from './subgraph-share.ts';
 import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
 
 export interface Supergraph {
@@ -28,7 +28,7 @@ export interface SupergraphOptions {
   /** What a subgraph may take for an answer, in ms. */
   subgraphTimeoutMs: number;
   /** How many calls to each subgraph are under way at once. */
-  subgraphCalls: FairQueueLimits<SubgraphParty>;
+  subgraphCalls: FairQueueLimits<SubgraphShare>;
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -63,7 +63,7 @@ export async function createSupergraph({
     },
   });
   gateway.onSchemaLoadOrUpdate(({ apiSchema }) => {
-    checkOwnScalars(apiSchema);
+    installCustomScalars(apiSchema);
     schema = apiSchema;
   });
   return {

@@ -8,19 +8,19 @@ import express, { type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { GatewayConfig } from '../config.ts';
 import type { AccessTokens } from '../credentials/access-tokens.ts';
-import { presentedIn } from '../credentials/presented.ts';
+import { readCredentials } from '../credentials/credentials.ts';
 import type { Documents, ReadDocument } from '../graph/documents.ts';
 import { type FieldRules, longOperations } from '../graph/field-rules.ts';
 import type { GatewayContext } from '../graph/gateway-context.ts';
-import type { Arrival } from '../limits/client-address.ts';
+import type { RequestSource } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
-import { clientPresence } from './client-presence.ts';
-import { requestEntry } from './connections.ts';
+import { clientConnection } from './client-connection.ts';
+import { requestAdmission } from './connections.ts';
 import { explorer } from './explorer.ts';
 import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { type RequestFacts, requestLog } from './request-log.ts';
 import type { RequestTurns } from './request-turns.ts';
-import { unreadAnswers } from './unread-answers.ts';
+import { limitUnreadResponses } from './unread-responses.ts';
 
 export interface HttpAppOptions {
   config: GatewayConfig;
@@ -28,7 +28,7 @@ export interface HttpAppOptions {
   rules: FieldRules;
   accessTokens: AccessTokens;
   documents: Pick<Documents, 'read'>;
-  clientIp: (request: Arrival) => string;
+  clientIp: (request: RequestSource) => string;
   turns: RequestTurns;
   log: Logger;
 }
@@ -36,8 +36,8 @@ export interface HttpAppOptions {
 /** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
 export function httpApp(options: HttpAppOptions): RequestListener {
   const { config, apollo, rules, accessTokens, documents, clientIp, turns, log } = options;
-  const clientOf = (request: Arrival) => clientNetwork(clientIp(request));
-  const entry = requestEntry(config, clientOf, turns);
+  const clientOf = (request: RequestSource) => clientNetwork(clientIp(request));
+  const admission = requestAdmission(config, clientOf, turns);
   const app = express().disable('x-powered-by').disable('etag');
   app.use(requestLog(log)); // first, so that whatever is answered has an id
   app.use(helmet());
@@ -45,7 +45,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
   );
   app.use(hostNamed());
-  app.use(entry.refuseTooMany, unreadAnswers(config, clientOf));
+  app.use(admission.refuseTooMany, limitUnreadResponses(config, clientOf));
 
   app.get('/.well-known/jwks.json', async (_request, response) => {
     const jwks = await accessTokens.jwks();
@@ -58,16 +58,16 @@ export function httpApp(options: HttpAppOptions): RequestListener {
     '/graphql',
     postOnly(),
     bodies.receive,
-    entry.goOn,
+    admission.resume,
     bodies.parse,
     oneOperation(),
     readDocument(documents, config.maxBodyBytes),
     expressMiddleware(apollo, {
       context: async ({ req, res }): Promise<GatewayContext> => ({
         caller: { kind: 'anonymous', tenantId: null, ip: clientIp(req), requestId: res.locals.requestId as string },
-        presented: presentedIn(req.headers),
+        credentials: readCredentials(req.headers),
         client: clientOf(req),
-        presence: clientPresence(res),
+        connection: clientConnection(res),
         bodyBytes: bodies.bytesOf(req),
         read: res.locals.read as ReadDocument | undefined,
         facts: res.locals.facts as RequestFacts,
@@ -77,7 +77,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
   );
   app.use((_request, response) => refuse(response, 404, 'There is nothing here; GraphQL is at /graphql', 'NOT_FOUND'));
   app.use(failedRequests(log));
-  return (request, response) => entry.enter(request, response, () => app(request, response));
+  return (request, response) => admission.admit(request, response, () => app(request, response));
 }
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];

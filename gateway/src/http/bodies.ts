@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import express, { type RequestHandler, type Response } from 'express';
+import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
-import { type SharedRoom, sharedRoom } from '../limits/shared-room.ts';
 import { refuse } from './http-rules.ts';
 
 /** Values that one body holds at most, as many as 64 KB of metadata can, and the length from which on they are counted. */
 const maxValues = 45_000;
-const unlookedAtBytes = 20_000;
+const uncheckedBytes = 20_000;
 
 export interface BodyLimits {
   /** Bytes of a body; and of those of the few operations that carry long content. */
@@ -17,14 +17,14 @@ export interface BodyLimits {
   maxBodiesBytes: number;
 }
 
-/** A body up to this length is short: most are, and they have room of their own, so that no flood of long ones keeps them out. */
-const shortBytes = 65_536;
+/** A body up to this length is short: most are, and they have budget of their own, so that no flood of long ones keeps them out. */
+const shortBodyBytes = 65_536;
 
-/** The room of short bodies, as a part of that of long ones. */
-const shortPart = 1 / 2;
+/** The budget of short bodies, as a part of that of long ones. */
+const shortBodiesShare = 1 / 2;
 
 /** About what a piece of a body takes in memory beside its bytes: who sends them one by one fills it with little. */
-const pieceBytes = 128;
+const chunkOverheadBytes = 128;
 
 const decoder = new TextDecoder(); // leaves out a byte order mark
 
@@ -47,12 +47,12 @@ export function requestBodies(
   clientOf: (request: IncomingMessage) => string,
 ): Bodies {
   const sizes = new WeakMap<IncomingMessage, number>();
-  const long = sharedRoom(maxBodiesBytes);
-  const short = sharedRoom(maxBodiesBytes * shortPart);
+  const long = byteBudget(maxBodiesBytes);
+  const short = byteBudget(maxBodiesBytes * shortBodiesShare);
 
   /** Whether so much more of one client finds no room; answered if so. */
-  function isTooMuch(room: SharedRoom, client: string, more: number, response: Response): boolean {
-    const refusal = room.refusal(client, more);
+  function refuseOverBudget(budget: ByteBudget, client: string, more: number, response: Response): boolean {
+    const refusal = budget.refusal(client, more);
     if (!refusal) return false;
     response.setHeader('connection', 'close'); // the rest of the body is not wanted
     if (refusal === 'client') refuse(response, 429, 'This address is sending too much at once', 'TOO_MANY_REQUESTS');
@@ -69,26 +69,26 @@ export function requestBodies(
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > maxLongBodyBytes) return refuse(response, 413, 'The body is too large');
     const client = clientOf(request);
-    let room = announced > shortBytes ? long : short;
-    if (isTooMuch(room, client, announced, response)) return;
+    let budget = announced > shortBodyBytes ? long : short;
+    if (refuseOverBudget(budget, client, announced, response)) return;
 
     // Counted as they arrive, so that many slow senders together hold no more than many quick ones.
     let taken = 0;
-    const move = (to: SharedRoom, bytes: number) => {
-      room.add(client, -taken);
-      room = to;
+    const charge = (to: ByteBudget, bytes: number) => {
+      budget.add(client, -taken);
+      budget = to;
       taken = bytes;
-      room.add(client, taken);
+      budget.add(client, taken);
     };
     const count = (chunk: Buffer) => {
-      const bytes = taken + chunk.length + pieceBytes;
-      move(bytes > shortBytes ? long : room, bytes);
-      if (!response.headersSent) isTooMuch(room, client, 0, response);
+      const bytes = taken + chunk.length + chunkOverheadBytes;
+      charge(bytes > shortBodyBytes ? long : budget, bytes);
+      if (!response.headersSent) refuseOverBudget(budget, client, 0, response);
     };
     request.on('data', count);
     response.once('close', () => {
       request.off('data', count); // what still comes is thrown away
-      move(room, 0);
+      charge(budget, 0);
     });
     next();
   };
@@ -102,12 +102,12 @@ export function requestBodies(
     if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name)))
       return next(new BodyTooLong());
     // Decoding would put U+FFFD for what is no UTF-8, and something else would be stored than was sent.
-    if (!isUtf8(body)) return next(new NoJson());
-    if (body.length > unlookedAtBytes && holdsMoreValues(body, maxValues)) return next(new NoJson());
+    if (!isUtf8(body)) return next(new InvalidJson());
+    if (body.length > uncheckedBytes && holdsMoreValues(body, maxValues)) return next(new InvalidJson());
     try {
       request.body = body.length === 0 ? {} : JSON.parse(decoder.decode(body));
     } catch {
-      return next(new NoJson());
+      return next(new InvalidJson());
     }
     next();
   };
@@ -121,7 +121,7 @@ class BodyTooLong extends Error {
   readonly type = 'entity.too.large';
 }
 
-class NoJson extends Error {
+class InvalidJson extends Error {
   readonly status = 400;
   readonly type = 'entity.parse.failed';
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { clientNetwork } from '@parley/chassis/client-network';
 import type { RequestHandler } from 'express';
 import { clientCounts } from '../limits/client-counts.ts';
-import { clientPresence } from './client-presence.ts';
+import { clientConnection } from './client-connection.ts';
 import { refuse } from './http-rules.ts';
 import type { RequestTurn, RequestTurns } from './request-turns.ts';
 
@@ -41,36 +41,36 @@ export function boundConnections(
   });
 }
 
-export interface RequestEntry {
+export interface RequestAdmission {
   /** Lets a request in to `handle` when its turn has come. */
-  enter(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
+  admit(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
   /** Refuses one of a client who has too many under way, over however many connections they came: it was let in at once. */
   refuseTooMany: RequestHandler;
   /** Goes on in a turn of its own where the one in which it was let in is over, because its body was still on the way. */
-  goOn: RequestHandler;
+  resume: RequestHandler;
 }
 
 /** How requests come in: each client's in turn, and so many at once of each. Those that wait for their turn are under way. */
-export function requestEntry(
+export function requestAdmission(
   { maxConnectionsPerClient }: Pick<ConnectionLimits, 'maxConnectionsPerClient'>,
   clientOf: (request: IncomingMessage) => string,
   turns: RequestTurns,
-): RequestEntry {
+): RequestAdmission {
   const clients = clientCounts();
   const tooMany = new WeakSet<IncomingMessage>();
 
   const turnOf = (request: IncomingMessage, response: ServerResponse): RequestTurn => ({
     request,
     client: clientOf(request),
-    gone() {
-      const gone = new AbortController();
-      clientPresence(response).whenGone(() => gone.abort());
-      return gone.signal;
+    signal() {
+      const closed = new AbortController();
+      clientConnection(response).onClose(() => closed.abort());
+      return closed.signal;
     },
   });
 
   return {
-    enter(request, response, handle) {
+    admit(request, response, handle) {
       const turn = turnOf(request, response);
       const { client } = turn;
       if (clients.of(client) >= maxConnectionsPerClient) {
@@ -86,6 +86,6 @@ export function requestEntry(
       response.setHeader('connection', 'close'); // whatever else it sends
       refuse(response, 429, 'This address has too many requests under way', 'TOO_MANY_REQUESTS');
     },
-    goOn: (request, response, next) => turns.take(turnOf(request, response), next),
+    resume: (request, response, next) => turns.take(turnOf(request, response), next),
   };
 }

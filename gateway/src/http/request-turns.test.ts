@@ -13,12 +13,12 @@ function burn(ms: number): void {
 function setup({ costMs = 0, ...options }: RequestTurnsOptions & { costMs?: number } = {}) {
   const turns = requestTurns(options);
   const begun: string[] = [];
-  const begin = (client: string, name = client, gone = never) => {
+  const begin = (client: string, name = client, signal = never) => {
     const work = () => {
       begun.push(name);
       burn(costMs);
     };
-    void turns.take({ request: {}, client, gone: () => gone }, work);
+    void turns.take({ request: {}, client, signal: () => signal }, work);
   };
   /** How often the event loop goes round until so many have begun. */
   async function roundsUntil(count: number): Promise<number> {
@@ -94,7 +94,7 @@ test('what a request does before it waits for anything is over when the next one
     await new Promise((resolve) => process.nextTick(resolve));
     seen.push(`${name} waits`);
   };
-  for (const client of ['a', 'b', 'c']) void turns.take({ request: {}, client, gone: () => never }, work(client));
+  for (const client of ['a', 'b', 'c']) void turns.take({ request: {}, client, signal: () => never }, work(client));
   while (seen.length < 6) await round();
   t.deepEqual(seen, ['a begins', 'a waits', 'b begins', 'b waits', 'c begins', 'c waits']);
 });
@@ -103,7 +103,7 @@ test('a request goes on in its own turn at once, and waits for another when that
   const turns = requestTurns({ sliceMs: 0 });
   const seen: string[] = [];
   const take = (client: string, request: object, name: string) =>
-    turns.take({ request, client, gone: () => never }, () => void seen.push(name));
+    turns.take({ request, client, signal: () => never }, () => void seen.push(name));
   const [first, second] = [{}, {}];
   void take('a', first, 'first');
   void take('b', second, 'second');

@@ -20,7 +20,7 @@ export interface RequestTurn {
   /** An IPv4 address, or an IPv6 /64. */
   client: string;
   /** Asked for only where it has to wait: nothing is done for one whose signal aborts. */
-  gone: () => AbortSignal;
+  signal: () => AbortSignal;
 }
 
 export interface RequestTurnsOptions {
@@ -71,14 +71,14 @@ export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOpti
   }
 
   return {
-    async take({ request, client, gone }, work) {
+    async take({ request, client, signal }, work) {
       if (last?.request === request) return work();
       let end: EndCall;
       try {
-        const entered = queue.enter({ address: client }, gone);
+        const entered = queue.enter({ address: client }, signal);
         end = typeof entered === 'function' ? entered : await entered;
       } catch {
-        return; // it is gone
+        return; // it is signal
       }
       last = { request, end };
       if (!isRoundDue) goRound();

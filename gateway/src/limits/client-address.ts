@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 type Network = readonly [Address, number];
 
 /** What of a request tells where it came from. */
-export interface Arrival {
+export interface RequestSource {
   headers: IncomingHttpHeaders;
   socket: { remoteAddress?: string | undefined };
 }
@@ -17,7 +17,7 @@ export interface Arrival {
  * that header is not read. IPv4 within IPv6 is told as IPv4.
  * @param trustedProxies addresses or CIDRs.
  */
-export function clientAddress(trustedProxies: string[]): (request: Arrival) => string {
+export function clientAddress(trustedProxies: string[]): (request: RequestSource) => string {
   const networks = trustedProxies.map(readNetwork);
   const trusted = trustedIn(networks);
   return (request) => {

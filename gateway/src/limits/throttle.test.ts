@@ -30,14 +30,14 @@ function setup() {
       return shared.countAll(entries);
     },
   };
-  const complaints: string[] = [];
+  const warnings: string[] = [];
   const log = createLogger('test');
-  log.warn = (_about: unknown, message?: unknown) => void complaints.push(String(message));
+  log.warn = (_about: unknown, message?: unknown) => void warnings.push(String(message));
   const throttle = () => createThrottle({ rules, keyValue, onDegraded: () => void degraded++, log, now: () => now });
   return {
     throttle,
     calls,
-    complaints,
+    warnings,
     degraded: () => degraded,
     pass: (ms: number) => {
       now += ms;
@@ -102,7 +102,7 @@ test('what has no throttle is not even counted', async (t) => {
 });
 
 test('while counts cannot be reached, sign-in is unavailable and what guesses at nothing is counted by each process', async (t) => {
-  const { throttle, cut, degraded, complaints, pass } = setup();
+  const { throttle, cut, degraded, warnings, pass } = setup();
   const [one, other] = [throttle(), throttle()];
   cut();
   await t.throwsAsync(one(of('enter'), client), { message: /not available/ });
@@ -112,10 +112,10 @@ test('while counts cannot be reached, sign-in is unavailable and what guesses at
   t.like(await one(of('renew'), client), { windows: [{ left: 1 }] });
   t.falsy((await other(of('run'), client))?.refused);
   t.is(degraded(), 7);
-  t.is(complaints.length, 2, 'once by each process');
+  t.is(warnings.length, 2, 'once by each process');
   pass(30_000);
   await one(of('run'), '203.0.113.11');
-  t.is(complaints.length, 3);
+  t.is(warnings.length, 3);
   cut(false);
   t.falsy((await one(of('enter'), client))?.refused);
 });

@@ -7,7 +7,7 @@ import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 
 /** How an operation's window stands for one client. */
-export interface Standing {
+export interface ThrottleWindow {
   operation: string;
   /** Requests that one window takes, and how long it is. */
   requests: number;
@@ -18,11 +18,11 @@ export interface Standing {
   endsInSeconds: number;
 }
 
-export interface Throttled {
+export interface ThrottleResult {
   /** The window that has no room for this request; undefined where the request may run. */
-  refused?: Standing;
+  refused?: ThrottleWindow;
   /** The windows that the request counts in; the one that refuses it. */
-  windows: Standing[];
+  windows: ThrottleWindow[];
 }
 
 /**
@@ -32,7 +32,7 @@ export interface Throttled {
  * @throws DomainError `unavailable` when counts cannot be reached and a throttle that fails closed is among the
  * fields': guesses must not gain from an outage. Others are counted by this process alone then.
  */
-export type Throttle = (fields: RootField[], clientIp: string) => Promise<Throttled | undefined>;
+export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
 export interface ThrottleOptions {
   rules: FieldRules;
@@ -51,7 +51,7 @@ interface Entry extends CountEntry {
 }
 
 /** How often at most the log says that counts cannot be reached, in ms. */
-const complainEveryMs = 30_000;
+const logIntervalMs = 30_000;
 
 export function createThrottle({
   rules,
@@ -60,8 +60,8 @@ export function createThrottle({
   log,
   now = () => performance.now(),
 }: ThrottleOptions): Throttle {
-  const ownCounts = memoryKeyValue({ now });
-  let complainedAt = Number.NEGATIVE_INFINITY;
+  const localCounts = memoryKeyValue({ now });
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
   function entriesOf(fields: RootField[], clientIp: string): Entry[] {
     const entries = new Map<string, Entry>();
@@ -88,16 +88,16 @@ export function createThrottle({
     return [...entries.values()];
   }
 
-  function withoutKeyValue(entries: Entry[], error: DomainError): Promise<CountAnswer> {
+  function countLocally(entries: Entry[], error: DomainError): Promise<CountAnswer> {
     onDegraded();
-    if (now() - complainedAt >= complainEveryMs) {
-      complainedAt = now();
-      log.warn({ err: error }, 'throttles cannot be shared: sign-in is refused, the rest is counted by this process');
+    if (now() - loggedAt >= logIntervalMs) {
+      loggedAt = now();
+      log.warn({ err: error }, 'throttle counts unavailable; counting per process');
     }
     if (entries.some(({ failsClosed }) => failsClosed)) {
       throw unavailable('This is not available at the moment; try again in a while', error);
     }
-    return ownCounts.countAll(entries);
+    return localCounts.countAll(entries);
   }
 
   return async (fields, clientIp) => {
@@ -107,22 +107,22 @@ export function createThrottle({
       .countAll(entries.map(({ key, requests, windowMs, amount }) => ({ key, requests, windowMs, amount })))
       .catch((error: unknown) => {
         if (!isDomainError(error, 'unavailable')) throw error;
-        return withoutKeyValue(entries, error);
+        return countLocally(entries, error);
       });
-    const standing = ({ key, count, endsInMs }: CountWindow): Standing => {
+    const windowOf = ({ key, count, endsInMs }: CountWindow): ThrottleWindow => {
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
       // An engine's clock may round up; no window is longer than it is.
       const endsInSeconds = Math.min(windowSeconds, Math.ceil(endsInMs / 1000));
       return { operation, requests, windowSeconds, left: requests - count, endsInSeconds };
     };
-    if (answer.counted) return { windows: answer.windows.map(standing) };
-    const refused = standing(answer.refused);
+    if (answer.counted) return { windows: answer.windows.map(windowOf) };
+    const refused = windowOf(answer.refused);
     return { refused, windows: [refused] };
   };
 }
 
 /** The headers that tell a client how its windows stand (draft-ietf-httpapi-ratelimit-headers), and when to come again. */
-export function throttleHeaders({ refused, windows }: Throttled): [string, string][] {
+export function throttleHeaders({ refused, windows }: ThrottleResult): [string, string][] {
   const headers: [string, string][] = [
     [
       'ratelimit-policy',
@@ -139,6 +139,6 @@ export function throttleHeaders({ refused, windows }: Throttled): [string, strin
 }
 
 /** What a client is told whose request is refused. */
-export function throttleMessage({ operation, requests, windowSeconds, endsInSeconds }: Standing): string {
+export function throttleMessage({ operation, requests, windowSeconds, endsInSeconds }: ThrottleWindow): string {
   return `${operation} takes ${requests} requests in ${windowSeconds} seconds from one address; try again in ${endsInSeconds} seconds`;
 }

@@ -20,17 +20,17 @@ export async function takeTurn<Kind extends string>(
   { withinMs, signal, begun }: TurnOptions,
 ): Promise<EndCall> {
   signal?.throwIfAborted();
-  const cut = new AbortController();
-  const leave = () => cut.abort(signal?.reason);
+  const timeout = new AbortController();
+  const leave = () => timeout.abort(signal?.reason);
   let timer: NodeJS.Timeout | undefined;
   // Asked for only where it has to wait.
-  const ending = () => {
-    timer = setTimeout(() => cut.abort(unavailable('Too many requests at once; try again in a moment')), withinMs);
+  const waitSignal = () => {
+    timer = setTimeout(() => timeout.abort(unavailable('Too many requests at once; try again in a moment')), withinMs);
     signal?.addEventListener('abort', leave, { once: true });
-    return cut.signal;
+    return timeout.signal;
   };
   try {
-    return await queue.enter(parties, ending, begun);
+    return await queue.enter(parties, waitSignal, begun);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', leave);

@@ -12,7 +12,7 @@ export interface ClientSocketLimits {
 const cutAfterMs = 1_000;
 
 /** So many bytes are written at once, however much more comes in the same turn of the event loop. */
-const gatherBytes = 65_536;
+const batchBytes = 65_536;
 
 /** What is replayed waits until less than this is unsent. */
 const replayBytes = 262_144;
@@ -24,7 +24,7 @@ type Sent = (error?: Error) => void;
 export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits) {
   return class ClientSocket extends WebSocket {
     #stream: Duplex | undefined;
-    #isGathering = false;
+    #isBatching = false;
     #received = 0;
     #windowEndsAt = 0;
 
@@ -45,26 +45,26 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
      * Tells the connection below, so that the frames of one turn of the event loop leave it together: the system call that each
      * would take is most of what the delivery of a chunk costs.
      */
-    gatherOn(stream: Duplex): void {
+    batchWritesOn(stream: Duplex): void {
       this.#stream = stream;
     }
 
-    #gather(): void {
+    #batch(): void {
       const stream = this.#stream;
-      if (!stream || this.#isGathering) return;
-      this.#isGathering = true;
+      if (!stream || this.#isBatching) return;
+      this.#isBatching = true;
       stream.cork();
       setImmediate(() => {
-        this.#isGathering = false;
+        this.#isBatching = false;
         stream.uncork();
       });
     }
 
     /** Waits for no one to read: how much is unsent is what tells a slow reader, so nothing may hold it back. */
     override send(data: Data, second?: object | Sent, third?: Sent): void {
-      this.#gather();
+      this.#batch();
       super.send(data);
-      if (this.#stream && this.#stream.writableLength > gatherBytes) {
+      if (this.#stream && this.#stream.writableLength > batchBytes) {
         this.#stream.uncork();
         this.#stream.cork();
       }
@@ -81,7 +81,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       const most = Math.min(replayBytes, maxUnsentBytes / 4);
       if (!stream) return;
       const isFull = () => this.bufferedAmount > most && !stream.destroyed;
-      while (isFull()) await changeOf(stream);
+      while (isFull()) await drainOrClose(stream);
     }
 
     #isFlooding(): boolean {
@@ -97,7 +97,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
 }
 
 /** Resolves when a stream has written all that it had, or is closed. */
-function changeOf(stream: Duplex): Promise<void> {
+function drainOrClose(stream: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const changed = () => {
     stream.off('drain', changed).off('close', changed);

@@ -31,23 +31,23 @@ function setup(t: ExecutionContext) {
       signal?.throwIfAborted();
       if (state.away) throw unavailable('identity is away');
       if (tenantId === undefined) throw unauthenticated('Invalid API key');
-      return { caller: { kind: 'apiKey', apiKeyId: tenantId, tenantId, ...origin }, over: false };
+      return { caller: { kind: 'apiKey', apiKeyId: tenantId, tenantId, ...origin }, ended: false };
     } finally {
       pending.set(apiKey, (pending.get(apiKey) ?? 1) - 1);
     }
   };
   const sockets = openSockets({
     ownerOf,
-    standing: { renew: () => undefined },
+    credentialStatus: { refresh: () => undefined },
     maxAgeMs: 60_000,
-    bareAgeMs: 1,
+    anonymousMaxAgeMs: 1,
     log: { warn: (facts: object) => void warnings.push(facts) } as unknown as Logger,
   });
   t.teardown(() => sockets.stop());
 
   function socket(apiKey: string): OpenSocket & { refused: number } {
     const origin = { ip: '192.0.2.1', requestId: 'r-1' };
-    const made = { presented: { apiKey }, origin, refused: 0, refuse: () => void (made.refused += 1) };
+    const made = { credentials: { apiKey }, origin, refused: 0, refuse: () => void (made.refused += 1) };
     return made;
   }
   return { sockets, socket, tenants, gates, asked, pending, most, warnings, state };
@@ -108,18 +108,18 @@ test('a socket ends with its own session token, whatever others of the same sess
   const sockets = openSockets({
     async ownerOf({ bearer = '' }, origin) {
       if (ended.has(bearer)) throw unauthenticated();
-      return { caller: { kind: 'session', tenantId: 1, sessionId: 7, ...origin }, over: false };
+      return { caller: { kind: 'session', tenantId: 1, sessionId: 7, ...origin }, ended: false };
     },
-    standing: { renew: () => undefined },
+    credentialStatus: { refresh: () => undefined },
     maxAgeMs: 60_000,
-    bareAgeMs: 60_000,
+    anonymousMaxAgeMs: 60_000,
     log: {} as Logger,
   });
   t.teardown(() => sockets.stop());
   const refused: string[] = [];
   for (const bearer of ['early', 'late']) {
     const origin = { ip: '192.0.2.1', requestId: 'r-1' };
-    t.is(await sockets.admit({ presented: { bearer }, origin, refuse: () => refused.push(bearer) }), 'admitted');
+    t.is(await sockets.admit({ credentials: { bearer }, origin, refuse: () => refused.push(bearer) }), 'admitted');
   }
   for (const bearer of ['late', 'early']) {
     refused.length = 0;
@@ -135,7 +135,7 @@ test('a socket of which nobody can tell is not admitted, and is told apart from 
   tenants.set('k', 1);
   t.is(await sockets.admit(socket('wrong')), 'refused');
   state.away = true;
-  t.is(await sockets.admit(socket('k')), 'unknown');
+  t.is(await sockets.admit(socket('k')), 'unavailable');
   state.away = false;
   t.is(await sockets.admit(socket('k')), 'admitted');
 });
@@ -180,7 +180,7 @@ test('that nobody can tell is logged once for many, with how often it was', asyn
   const stays = socket('k');
   t.is(await sockets.admit(stays), 'admitted');
   state.away = true;
-  for (let n = 0; n < 50; n += 1) t.is(await sockets.admit(socket(`new-${n}`)), 'unknown');
+  for (let n = 0; n < 50; n += 1) t.is(await sockets.admit(socket(`new-${n}`)), 'unavailable');
   t.is(warnings.length, 1);
   t.like(warnings, [{ count: 1, err: { kind: 'unavailable' } }]);
   t.is(stays.refused, 0);
@@ -192,9 +192,9 @@ test('who may no longer use what it showed is refused as well', async (t) => {
     ownerOf: async () => {
       throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
     },
-    standing: { renew: () => undefined },
+    credentialStatus: { refresh: () => undefined },
     maxAgeMs: 60_000,
-    bareAgeMs: 1,
+    anonymousMaxAgeMs: 1,
     log: {} as Logger,
   });
   t.teardown(() => closed.stop());

@@ -29,7 +29,7 @@ interface Reader {
 }
 
 /** Readers of shared feeds, each with a stream of its own behind it. */
-function place(t: ExecutionContext, options: { kept?: number; maxUnread?: number; maxLagMs?: number } = {}) {
+function place(t: ExecutionContext, options: { bufferSize?: number; maxUnread?: number; maxLagMs?: number } = {}) {
   const feeds = sharedFeeds<Item>({ isLive: (each) => !each.old, ...options });
   const sources: Source[] = [];
 
@@ -127,7 +127,7 @@ test('who replays has a stream of its own until it meets the live one, and lacks
 });
 
 test('a stream that is ahead of the shared one, or far behind it, repeats and loses nothing', async (t) => {
-  const { read, open } = place(t, { kept: 2 });
+  const { read, open } = place(t, { bufferSize: 2 });
   const ada = await read();
   ada.source.give(item(1));
   await has(t, ada, 1);

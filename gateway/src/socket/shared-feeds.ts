@@ -11,7 +11,7 @@ export interface SharedFeedsOptions<Item> {
   /** Whether an item has just happened: whoever is handed one has caught up. */
   isLive: (item: Item) => boolean;
   /** How many of its newest items a shared stream keeps, for those who come to it. Default 16. */
-  kept?: number;
+  bufferSize?: number;
   /** How many items a reader may leave unread. Default 1,000. */
   maxUnread?: number;
   /** How long a shared stream may stay behind what a reader's own has shown, before it is given up. Default 3,000. */
@@ -37,7 +37,7 @@ export interface SharedFeeds<Item> {
 interface Feed<Item> {
   /** The newest items, oldest first; never empty. */
   recent: Item[];
-  seats: Set<Seat<Item>>;
+  readers: Set<Reader<Item>>;
   /** Nobody reads it any more. */
   leave: () => void;
   /** Runs while it is behind what another stream has shown. */
@@ -45,7 +45,7 @@ interface Feed<Item> {
 }
 
 /** One of its readers. */
-interface Seat<Item> {
+interface Reader<Item> {
   unread: Item[];
   wake: () => void;
   /** Set when nothing more will come. */
@@ -56,7 +56,7 @@ type End = 'ended' | { error: unknown };
 
 export function sharedFeeds<Item extends FeedItem>({
   isLive,
-  kept = 16,
+  bufferSize = 16,
   maxUnread = 1_000,
   maxLagMs = 3_000,
 }: SharedFeedsOptions<Item>): SharedFeeds<Item> {
@@ -64,24 +64,24 @@ export function sharedFeeds<Item extends FeedItem>({
 
   /** Makes a reader's stream that of all; `item` is the last that it gave. */
   function share(key: string, stream: AsyncGenerator<Item>, item: Item, leave: () => void): Feed<Item> {
-    const feed: Feed<Item> = { recent: [item], seats: new Set(), leave };
+    const feed: Feed<Item> = { recent: [item], readers: new Set(), leave };
     feeds.set(key, feed);
     void readFor(key, feed, stream);
     return feed;
   }
 
-  function forget(key: string, feed: Feed<Item>): void {
+  function remove(key: string, feed: Feed<Item>): void {
     if (feeds.get(key) === feed) feeds.delete(key);
   }
 
   async function readFor(key: string, feed: Feed<Item>, stream: AsyncGenerator<Item>): Promise<void> {
-    const { recent, seats } = feed;
+    const { recent, readers } = feed;
     let reason: End = 'ended';
     try {
       for await (const item of stream) {
         recent.push(item);
-        if (recent.length > kept) recent.shift();
-        for (const seat of seats) hand(seat, item);
+        if (recent.length > bufferSize) recent.shift();
+        for (const reader of readers) deliver(reader, item);
       }
     } catch (error) {
       reason = { error };
@@ -90,10 +90,10 @@ export function sharedFeeds<Item extends FeedItem>({
   }
 
   function end(key: string, feed: Feed<Item>, reason: End): void {
-    forget(key, feed);
-    for (const seat of feed.seats) {
-      seat.end ??= reason;
-      seat.wake();
+    remove(key, feed);
+    for (const reader of feed.readers) {
+      reader.end ??= reason;
+      reader.wake();
     }
   }
 
@@ -101,7 +101,7 @@ export function sharedFeeds<Item extends FeedItem>({
    * A feed that does not come to what another stream has shown has stalled with whoever sends it. Its readers are told, and come
    * back to another stream.
    */
-  function awaitItem(key: string, feed: Feed<Item>, item: Item): void {
+  function watchLag(key: string, feed: Feed<Item>, item: Item): void {
     const isBehind = () => isBefore(feed.recent.at(-1) ?? item, item);
     if (feed.deadline || !isBehind()) return;
     feed.deadline = setTimeout(() => {
@@ -114,32 +114,32 @@ export function sharedFeeds<Item extends FeedItem>({
     }, maxLagMs).unref();
   }
 
-  function hand(seat: Seat<Item>, item: Item): void {
-    if (seat.end) return;
-    seat.unread.push(item);
-    if (seat.unread.length > maxUnread) {
-      seat.unread = [];
-      seat.end = { error: unavailable('This reader is too slow; subscribe again with the last event id') };
+  function deliver(reader: Reader<Item>, item: Item): void {
+    if (reader.end) return;
+    reader.unread.push(item);
+    if (reader.unread.length > maxUnread) {
+      reader.unread = [];
+      reader.end = { error: unavailable('This reader is too slow; subscribe again with the last event id') };
     }
-    seat.wake();
+    reader.wake();
   }
 
-  /** A seat whose reader gets `item` and all after it; undefined where the feed has forgotten what came next. */
-  function take({ recent, seats }: Feed<Item>, item: Item): Seat<Item> | undefined {
+  /** A reader whose reader gets `item` and all after it; undefined where the feed has forgotten what came next. */
+  function attach({ recent, readers }: Feed<Item>, item: Item): Reader<Item> | undefined {
     if (recent[0] && isBefore(item, recent[0])) return undefined;
     const next = recent.filter((other) => isBefore(item, other));
-    const seat: Seat<Item> = { unread: [item, ...next], wake: () => undefined };
-    seats.add(seat);
-    return seat;
+    const reader: Reader<Item> = { unread: [item, ...next], wake: () => undefined };
+    readers.add(reader);
+    return reader;
   }
 
-  async function* read(key: string, feed: Feed<Item>, seat: Seat<Item>, signal: AbortSignal): AsyncGenerator<Item> {
-    const wake = () => seat.wake();
+  async function* read(key: string, feed: Feed<Item>, reader: Reader<Item>, signal: AbortSignal): AsyncGenerator<Item> {
+    const wake = () => reader.wake();
     signal.addEventListener('abort', wake, { once: true });
     let lastId = FIRST_EVENT_ID;
     try {
       while (!signal.aborted) {
-        const item = seat.unread.shift();
+        const item = reader.unread.shift();
         if (item) {
           // The reader's own stream may have been ahead of the feed.
           if (compareEventIds(item.eventId, lastId) <= 0) continue;
@@ -147,17 +147,17 @@ export function sharedFeeds<Item extends FeedItem>({
           yield item;
           continue;
         }
-        if (seat.end === 'ended') return;
-        if (seat.end) throw seat.end.error;
+        if (reader.end === 'ended') return;
+        if (reader.end) throw reader.end.error;
         await new Promise<void>((resolve) => {
-          seat.wake = resolve;
+          reader.wake = resolve;
         });
       }
     } finally {
       signal.removeEventListener('abort', wake);
-      feed.seats.delete(seat);
-      if (feed.seats.size === 0) {
-        forget(key, feed);
+      feed.readers.delete(reader);
+      if (feed.readers.size === 0) {
+        remove(key, feed);
         clearTimeout(feed.deadline);
         feed.leave();
       }
@@ -171,21 +171,21 @@ export function sharedFeeds<Item extends FeedItem>({
       const leave = () => own.abort();
       signal.addEventListener('abort', leave, { once: true });
       const stream = open(own.signal);
-      let isLent = false;
+      let isShared = false;
       try {
         for (;;) {
           const { done, value: item } = await stream.next();
           if (done) return;
           if (isLive(item)) {
             const found = feeds.get(key);
-            isLent = !found;
+            isShared = !found;
             const feed = found ?? share(key, stream, item, leave);
-            const seat = take(feed, item);
-            if (seat) {
+            const reader = attach(feed, item);
+            if (reader) {
               signal.removeEventListener('abort', leave);
-              if (!isLent) abandon(stream);
-              awaitItem(key, feed, item);
-              yield* read(key, feed, seat, signal);
+              if (!isShared) abandon(stream);
+              watchLag(key, feed, item);
+              yield* read(key, feed, reader, signal);
               return;
             }
           }
@@ -193,7 +193,7 @@ export function sharedFeeds<Item extends FeedItem>({
         }
       } finally {
         signal.removeEventListener('abort', leave);
-        if (!isLent) abandon(stream);
+        if (!isShared) abandon(stream);
       }
     },
   };

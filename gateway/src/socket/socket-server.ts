@@ -10,7 +10,7 @@ import { type Extra, useServer } from 'graphql-ws/use/ws';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import type { GatewayConfig } from '../config.ts';
 import type { Authenticate, Origin } from '../credentials/authenticate.ts';
-import { presentedIn } from '../credentials/presented.ts';
+import { readCredentials } from '../credentials/credentials.ts';
 import type { Documents } from '../graph/documents.ts';
 import { rootFields } from '../graph/root-fields.ts';
 import { type RawRefusal, refuseRaw } from '../http/raw-refusals.ts';
@@ -46,12 +46,12 @@ export interface SocketServer {
 }
 
 interface SocketState extends Record<PropertyKey, unknown> {
-  held: OpenSocket;
+  entry: OpenSocket;
   pace: ReplayPace;
   /** Subscriptions of which nothing is known yet but their text. */
-  unread: number;
+  pendingReads: number;
   /** Aborts when the socket has closed. */
-  gone: AbortController;
+  closed: AbortController;
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
@@ -87,7 +87,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     sockets.handleUpgrade(request, stream, head, (socket) => {
       clients.add(client, 1);
       socket.once('close', () => clients.add(client, -1));
-      socket.gatherOn(stream);
+      socket.batchWritesOn(stream);
       sockets.emit('connection', socket, request);
     });
   });
@@ -118,23 +118,28 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         const parameters = context.connectionParams ?? {};
         if (parameters['x-app-platform'] !== 'customer') return false; // graphql-ws closes with 4403
         const { socket, request } = context.extra;
-        const held: OpenSocket = {
-          presented: presentedIn(parameters),
+        const entry: OpenSocket = {
+          credentials: readCredentials(parameters),
           origin: originOf(request),
           refuse: () => socket.close(4403, 'Forbidden'),
         };
         const pace = replayPace(async () => {
           if (socket instanceof ClientSocket) await socket.drained();
         }, replays);
-        Object.assign(context.extra, { held, pace, unread: 0, gone: new AbortController() } satisfies SocketState);
-        const admission = await open.admit(held);
+        Object.assign(context.extra, {
+          entry,
+          pace,
+          pendingReads: 0,
+          closed: new AbortController(),
+        } satisfies SocketState);
+        const admission = await open.admit(entry);
         // The first close code counts. Clients come again after this one, as after a cut.
-        if (admission === 'unknown') socket.close(1013, 'Try again later');
+        if (admission === 'unavailable') socket.close(1013, 'Try again later');
         return admission === 'admitted';
       },
       onClose({ extra }) {
-        extra.gone?.abort();
-        if (extra.held) open.drop(extra.held);
+        extra.closed?.abort();
+        if (extra.entry) open.drop(extra.entry);
       },
 
       async onSubscribe(context, _id, { query, operationName, variables }) {
@@ -182,18 +187,18 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     variables: Record<string, unknown> | null | undefined,
   ): Promise<ExecutionArgs | GraphQLError[]> {
     const { maxSubscriptions } = config.socket;
-    const { held, pace, unread = 0 } = context.extra;
+    const { entry, pace, pendingReads = 0 } = context.extra;
     // Those that were left before they were read are no subscriptions any more, and wait all the same.
-    if (Object.keys(context.subscriptions).length > maxSubscriptions || unread >= maxSubscriptions) {
+    if (Object.keys(context.subscriptions).length > maxSubscriptions || pendingReads >= maxSubscriptions) {
       throw new DomainError('tooManyRequests', `A socket carries at most ${maxSubscriptions} subscriptions`);
     }
-    if (!held || !pace) throw new Error('A socket subscribes that was never admitted');
-    if (!(await hasTurn(context.extra, held.origin.ip))) throw unavailable('The client is gone');
-    const found = readSubscription(documents, query, operationName, variables);
-    if (Array.isArray(found)) return found;
-    const fields = rootFields(found.document, found.operation);
-    const caller = await authenticate(fields, held.presented, held.origin);
-    const refused = (await throttle(fields, held.origin.ip))?.refused;
+    if (!entry || !pace) throw new Error('A socket subscribes that was never admitted');
+    if (!(await hasTurn(context.extra, entry.origin.ip))) throw unavailable('The client is gone');
+    const read = readSubscription(documents, query, operationName, variables);
+    if (Array.isArray(read)) return read;
+    const fields = rootFields(read.document, read.operation);
+    const caller = await authenticate(fields, entry.credentials, entry.origin);
+    const refused = (await throttle(fields, entry.origin.ip))?.refused;
     if (refused) throw new DomainError('tooManyRequests', throttleMessage(refused));
     const controller = new AbortController();
     const contextValue: SubscriptionContext & { abort: () => void } = {
@@ -204,7 +209,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     };
     return {
       schema: schema(),
-      document: found.document,
+      document: read.document,
       contextValue,
       ...(operationName && { operationName }),
       ...(variables && { variableValues: variables }),
@@ -213,17 +218,17 @@ export function socketServer(options: SocketServerOptions): SocketServer {
 
   /** Waits for the client's turn to be worked on; false where its socket closes before that. */
   async function hasTurn(extra: SocketContext['extra'], ip: string): Promise<boolean> {
-    const { gone = new AbortController() } = extra;
-    let has = false;
-    extra.unread = (extra.unread ?? 0) + 1;
+    const { closed = new AbortController() } = extra;
+    let hasTurn = false;
+    extra.pendingReads = (extra.pendingReads ?? 0) + 1;
     try {
-      await turns.take({ request: {}, client: clientNetwork(ip), gone: () => gone.signal }, () => {
-        has = true;
+      await turns.take({ request: {}, client: clientNetwork(ip), signal: () => closed.signal }, () => {
+        hasTurn = true;
       });
     } finally {
-      extra.unread -= 1;
+      extra.pendingReads -= 1;
     }
-    return has;
+    return hasTurn;
   }
 
   return {

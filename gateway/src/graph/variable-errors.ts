@@ -18,20 +18,20 @@ type Path = readonly (string | number)[];
 type Report = (problem: string) => void;
 
 /** Characters of a field that is none: clients may send anything for one. */
-const maxToldName = 40;
+const maxNameLength = 40;
 
 /** Ends a check that has found enough. */
-class Enough extends Error {}
+class LimitReached extends Error {}
 
 /**
- * What of an operation's variables is not of its type, `most` problems of it. Each is told by its place and the type that is
+ * What of an operation's variables is not of its type, `maxErrors` problems of it. Each is told by its place and the type that is
  * meant: graphql-js's own words quote the value, which may be a password, and take long to write where it is large.
  */
-export function wrongVariables(
+export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Readonly<Record<string, unknown>>,
-  most: number,
+  maxErrors: number,
 ): GraphQLError[] {
   const errors: GraphQLError[] = [];
   try {
@@ -43,11 +43,11 @@ export function wrongVariables(
       if (value === undefined && (definition.defaultValue || !isNonNullType(type))) continue;
       check(value, type, [name], (problem) => {
         errors.push(new GraphQLError(`Variable "$${name}" ${problem}`, { nodes: definition }));
-        if (errors.length >= most) throw new Enough();
+        if (errors.length >= maxErrors) throw new LimitReached();
       });
     }
   } catch (error) {
-    if (!(error instanceof Enough)) throw error;
+    if (!(error instanceof LimitReached)) throw error;
   }
   return errors;
 }
@@ -93,5 +93,5 @@ function at(path: Path): string {
 }
 
 function short(name: string): string {
-  return name.length > maxToldName ? `${name.slice(0, maxToldName).toWellFormed()}…` : name;
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength).toWellFormed()}…` : name;
 }

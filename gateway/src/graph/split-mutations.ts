@@ -25,13 +25,13 @@ export interface RequestPart {
  * What the planner put into one request to a subgraph, as one request for each mutation, in order: who asks may be another
  * after each. What is no mutation stays as it is.
  */
-export function mutationsApart(query: string): RequestPart[] {
+export function splitMutations(query: string): RequestPart[] {
   const document = parse(query);
   const operation = operationOf(document);
   const whole = { query, fields: fieldsOf(document, operation) };
   if (operation.operation !== 'mutation' || whole.fields.length < 2) return [whole];
   const fragments = document.definitions.filter(isFragment);
-  return alone(operation.selectionSet.selections, fragments).map((selection) => {
+  return splitSelections(operation.selectionSet.selections, fragments).map((selection) => {
     const selectionSet = { kind: Kind.SELECTION_SET as const, selections: [selection] };
     const part = withoutUnused({ ...operation, selectionSet }, fragments);
     return { query: print(part), fields: fieldsOf(part, operationOf(part)) };
@@ -39,13 +39,13 @@ export function mutationsApart(query: string): RequestPart[] {
 }
 
 /** What a request to a subgraph selects at its root. */
-export function fieldsAsked(query: string): RootField[] {
+export function requestedFields(query: string): RootField[] {
   const document = parse(query);
   return fieldsOf(document, operationOf(document));
 }
 
 /** Whether a request to a subgraph only reads, so that it may be sent again. */
-export function onlyReads(query: string, rules: FieldRules): boolean {
+export function isRetryable(query: string, rules: FieldRules): boolean {
   const document = parse(query);
   const operation = operationOf(document);
   if (operation.operation !== OperationTypeNode.QUERY) return false;
@@ -53,7 +53,7 @@ export function onlyReads(query: string, rules: FieldRules): boolean {
 }
 
 /** Each field by itself, within whatever may leave it out. */
-function alone(selections: readonly SelectionNode[], fragments: FragmentDefinitionNode[]): SelectionNode[] {
+function splitSelections(selections: readonly SelectionNode[], fragments: FragmentDefinitionNode[]): SelectionNode[] {
   return selections.flatMap((selection): SelectionNode | SelectionNode[] => {
     if (selection.kind === Kind.FIELD) return selection;
     const { selectionSet } =
@@ -61,7 +61,7 @@ function alone(selections: readonly SelectionNode[], fragments: FragmentDefiniti
         ? selection
         : (fragments.find(({ name }) => name.value === selection.name.value) ?? {});
     const { directives = [] } = selection;
-    return alone(selectionSet?.selections ?? [], fragments).map((field) => ({
+    return splitSelections(selectionSet?.selections ?? [], fragments).map((field) => ({
       kind: Kind.INLINE_FRAGMENT,
       directives,
       selectionSet: { kind: Kind.SELECTION_SET, selections: [field] },

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { parse, print } from 'graphql';
-import { fieldsAsked, mutationsApart, onlyReads } from './mutations-apart.ts';
+import { isRetryable, requestedFields, splitMutations } from './split-mutations.ts';
 
 const normal = (text: string) => print(parse(text));
 
 test('mutations come apart in order, each with the variables and fragments that it needs', (t) => {
-  const parts = mutationsApart(`
+  const parts = splitMutations(`
     mutation Many__identity__0($a: In!, $b: In!, $c: Boolean!) {
       one: rename(input: $a) { ...t }
       ... @include(if: $c) { two: rename(input: $b) { id } drop }
@@ -33,10 +33,10 @@ test('mutations come apart in order, each with the variables and fragments that 
 
 test('one mutation, and what is none, stays as it is', (t) => {
   const one = 'mutation ($a: In!) { a: rename(input: $a) { id } }';
-  t.deepEqual(mutationsApart(one), [{ query: one, fields: [{ type: 'Mutation', name: 'rename' }] }]);
+  t.deepEqual(splitMutations(one), [{ query: one, fields: [{ type: 'Mutation', name: 'rename' }] }]);
   const entities = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }';
-  t.deepEqual(mutationsApart(entities), [{ query: entities, fields: [] }]);
-  t.deepEqual(fieldsAsked('mutation { a: startSession { id } b: startSession { id } }').length, 2);
+  t.deepEqual(splitMutations(entities), [{ query: entities, fields: [] }]);
+  t.deepEqual(requestedFields('mutation { a: startSession { id } b: startSession { id } }').length, 2);
 });
 
 test('a query may be sent again unless a field of it costs something each time, a mutation may not', (t) => {
@@ -44,8 +44,8 @@ test('a query may be sent again unless a field of it costs something each time, 
     ['Query.read', { by: [] }],
     ['Query.pay', { by: [], sentOnce: true }],
   ]);
-  t.true(onlyReads('{ read }', rules));
-  t.true(onlyReads('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }', rules));
-  t.false(onlyReads('{ read ...more } fragment more on Query { also: pay }', rules));
-  t.false(onlyReads('mutation { write }', rules));
+  t.true(isRetryable('{ read }', rules));
+  t.true(isRetryable('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }', rules));
+  t.false(isRetryable('{ read ...more } fragment more on Query { also: pay }', rules));
+  t.false(isRetryable('mutation { write }', rules));
 });

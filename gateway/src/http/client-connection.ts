@@ -1,29 +1,29 @@
 import type { ServerResponse } from 'node:http';
 
 /** Whether the client that sent a request is still there for its answer. */
-export interface ClientPresence {
-  readonly isGone: boolean;
+export interface ClientConnection {
+  readonly isClosed: boolean;
   /** Calls `act` once the client is gone, at once if it is already. @returns what takes that back. */
-  whenGone(act: () => void): () => void;
+  onClose(act: () => void): () => void;
 }
 
 /** Follows the client of one response: it is gone when its connection ends before the answer has been written. */
-export function clientPresence(
+export function clientConnection(
   response: Pick<ServerResponse, 'once' | 'destroyed' | 'writableFinished'>,
-): ClientPresence {
+): ClientConnection {
   const acts = new Set<() => void>();
-  let isGone = response.destroyed;
+  let isClosed = response.destroyed;
   response.once('close', () => {
     if (response.writableFinished) return;
-    isGone = true;
+    isClosed = true;
     for (const act of acts) act();
   });
   return {
-    get isGone() {
-      return isGone;
+    get isClosed() {
+      return isClosed;
     },
-    whenGone(act) {
-      if (isGone) act();
+    onClose(act) {
+      if (isClosed) act();
       acts.add(act);
       return () => void acts.delete(act);
     },

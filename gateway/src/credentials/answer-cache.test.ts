@@ -1,8 +1,8 @@
 import test from 'ava';
-import { remembered } from './remembered.ts';
+import { answerCache } from './answer-cache.ts';
 
 test('only what is meant is forgotten, and what is on its way besides', async (t) => {
-  const answers = remembered<number>();
+  const answers = answerCache<number>();
   const asked: string[] = [];
   const ask = (key: string, value: number) =>
     answers.get(key, async () => {
@@ -12,18 +12,18 @@ test('only what is meant is forgotten, and what is on its way besides', async (t
   await ask('a', 1);
   await ask('b', 2);
   const onItsWay = ask('c', 2);
-  answers.forget((value) => value === 1);
+  answers.invalidate((value) => value === 1);
   await onItsWay;
   asked.length = 0;
   for (const key of ['a', 'b', 'c']) await ask(key, 3);
   t.deepEqual(asked, ['a', 'c']);
-  answers.forget();
+  answers.invalidate();
   await ask('b', 3);
   t.deepEqual(asked, ['a', 'c', 'b']);
 });
 
 test('a failure is not remembered', async (t) => {
-  const answers = remembered<number>();
+  const answers = answerCache<number>();
   await t.throwsAsync(answers.get('a', () => Promise.reject(new Error('away'))));
   t.is(await answers.get('a', async () => 1), 1);
 });

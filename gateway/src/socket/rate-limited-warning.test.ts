@@ -1,12 +1,12 @@
 import { mock } from 'node:test';
 import test from 'ava';
-import { countedWarning } from './counted-warning.ts';
+import { rateLimitedWarning } from './rate-limited-warning.ts';
 
 test.serial('the first warning is logged at once, the others every 30 seconds with how many there were', (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
   const lines: unknown[] = [];
-  const warn = countedWarning({ warn: (facts: object) => void lines.push(facts) } as never, 'away');
+  const warn = rateLimitedWarning({ warn: (facts: object) => void lines.push(facts) } as never, 'away');
   for (let n = 1; n <= 100; n += 1) warn(n);
   t.deepEqual(lines, [{ err: 1, count: 1 }]);
   mock.timers.tick(30_000);

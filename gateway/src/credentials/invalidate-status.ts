@@ -1,16 +1,19 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
-import type { Standing } from './standing.ts';
+import type { CredentialStatus } from './credential-status.ts';
 
 /**
  * Forgets what a mutation may have changed behind credentials: its caller's, and those of their user and tenant.
  * Of callers who are nobody yet it cannot be known whom they changed, so that everything is forgotten.
  */
-export function forgetChangedBy(callers: Iterable<Caller>, standing: Pick<Standing, 'forget'>): void {
+export function invalidateStatusOf(
+  callers: Iterable<Caller>,
+  credentialStatus: Pick<CredentialStatus, 'invalidate'>,
+): void {
   for (const caller of callers) {
     const changes = changesBy(caller);
-    if (changes.length === 0) return standing.forget(undefined);
-    for (const whose of changes) standing.forget({ whose });
+    if (changes.length === 0) return credentialStatus.invalidate(undefined);
+    for (const whose of changes) credentialStatus.invalidate({ whose });
   }
 }
 

@@ -4,7 +4,7 @@ import type { Logger } from '@parley/chassis/log';
 const everyMs = 30_000;
 
 /** A warning that may come up any number of times: the first is logged at once, those after it together, with how many there were. */
-export function countedWarning(log: Pick<Logger, 'warn'>, message: string): (error: unknown) => void {
+export function rateLimitedWarning(log: Pick<Logger, 'warn'>, message: string): (error: unknown) => void {
   let timer: NodeJS.Timeout | undefined;
   let count = 0;
   let newest: unknown;

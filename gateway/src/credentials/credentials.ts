@@ -2,7 +2,7 @@ import type { TokenClaims } from '@parley/chassis/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
 /** The credentials that a request or a socket shows, unverified. */
-export interface Presented {
+export interface Credentials {
   /** What follows `Bearer` in the Authorization header: an access token, or a session token (`pst1.…`). */
   bearer?: string;
   apiKey?: string;
@@ -13,15 +13,15 @@ export interface Presented {
 }
 
 /** Reads credentials from HTTP headers or from a socket's connection parameters; names compare without case. */
-export function presentedIn(fields: Record<string, unknown>): Presented {
-  const presented: Presented = {};
+export function readCredentials(fields: Record<string, unknown>): Credentials {
+  const credentials: Credentials = {};
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== 'string') continue;
-    if (name.toLowerCase() === 'x-api-key') presented.apiKey = value;
+    if (name.toLowerCase() === 'x-api-key') credentials.apiKey = value;
     if (name.toLowerCase() === 'authorization') {
       const bearer = /^Bearer +(\S+) *$/i.exec(value)?.[1];
-      if (bearer) presented.bearer = bearer;
+      if (bearer) credentials.bearer = bearer;
     }
   }
-  return presented;
+  return credentials;
 }

@@ -15,22 +15,22 @@ import {
  * The rules for one validation, with what they say changed in two ways: each problem of a place is told once, however often it
  * stands there, and none quotes a value of the document, which may be a secret.
  */
-export function toldOnce(rules: readonly ValidationRule[]): ValidationRule[] {
-  const told = new Map<unknown, Set<string>>();
+export function sanitizedRules(rules: readonly ValidationRule[]): ValidationRule[] {
+  const reported = new Map<unknown, Set<string>>();
   let places: Places | undefined;
 
   function isNew({ nodes: [node] = [], message }: GraphQLError, document: DocumentNode): boolean {
     places ??= placesOf(document);
     const { holder, path } = places(node);
-    const problems = told.get(holder) ?? new Set();
-    told.set(holder, problems);
+    const problems = reported.get(holder) ?? new Set();
+    reported.set(holder, problems);
     return problems.size < problems.add(`${path} ${message}`).size;
   }
 
   return rules.map((rule) => (context: ValidationContext) => {
     const reportError = (error: GraphQLError) => {
-      const quiet = rule === ValuesOfCorrectTypeRule ? withoutValue(context, error) : error;
-      if (isNew(quiet, context.getDocument())) context.reportError(quiet);
+      const redacted = rule === ValuesOfCorrectTypeRule ? redact(context, error) : error;
+      if (isNew(redacted, context.getDocument())) context.reportError(redacted);
     };
     return rule(Object.create(context, { reportError: { value: reportError } }) as ValidationContext);
   });
@@ -81,7 +81,7 @@ function nameOf(node: ASTNode): string {
 }
 
 /** What a literal is to be, instead of what it is. A field that is missing, or is none, is told by its name. */
-function withoutValue(context: ValidationContext, error: GraphQLError): GraphQLError {
+function redact(context: ValidationContext, error: GraphQLError): GraphQLError {
   const [node] = error.nodes ?? [];
   const type = context.getInputType();
   const isOfFields = node?.kind === Kind.OBJECT && isInputObjectType(getNamedType(type));

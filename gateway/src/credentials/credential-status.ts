@@ -8,22 +8,22 @@ import type {
   ResolveSignInResponse,
 } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { type AnswerCache, answerCache } from './answer-cache.ts';
 import type { Origin } from './authenticate.ts';
-import type { Asker, CredentialCalls } from './credential-calls.ts';
-import { type Remembered, remembered } from './remembered.ts';
+import type { CredentialCalls, Requester } from './credential-calls.ts';
 
 /** What stands behind credentials now, at most a second old. */
-export interface Standing {
+export interface CredentialStatus {
   /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown; as `CredentialCalls`. */
-  signIn(signInId: string, asker: StandingAsker): Promise<ResolveSignInResponse>;
+  signIn(signInId: string, requester: StatusRequester): Promise<ResolveSignInResponse>;
   /** The contract's SessionStatus. @throws DomainError `unauthenticated` when the tenant has no such session; as `CredentialCalls`. */
-  session(session: SessionKey, asker: StandingAsker): Promise<string>;
+  session(session: SessionKey, requester: StatusRequester): Promise<string>;
   /** @throws DomainError `unauthenticated` when there is no such tenant; as `CredentialCalls`. */
-  tenant(tenantId: number, asker: StandingAsker): Promise<TenantStanding>;
+  tenant(tenantId: number, requester: StatusRequester): Promise<TenantStatus>;
   /** Asks anew what stands behind all of these, together rather than one by one. */
-  renew(callers: Iterable<Caller>, requestId: string): void;
+  refresh(callers: Iterable<Caller>, requestId: string): void;
   /** Forgets what a change concerns, undefined everything: whoever asks for that next asks the neighbours. */
-  forget(changed: CredentialsChanged | undefined): void;
+  invalidate(changed: CredentialsChanged | undefined): void;
 }
 
 export interface SessionKey {
@@ -31,11 +31,11 @@ export interface SessionKey {
   sessionId: number;
 }
 
-export type StandingAsker = Asker & Pick<Origin, 'requestId'>;
+export type StatusRequester = Requester & Pick<Origin, 'requestId'>;
 
-export type TenantStanding = Pick<GetTenantResponse, 'suspended' | 'deleted'>;
+export type TenantStatus = Pick<GetTenantResponse, 'suspended' | 'deleted'>;
 
-export interface StandingPorts {
+export interface CredentialStatusDeps {
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
   calls: CredentialCalls;
@@ -44,10 +44,10 @@ export interface StandingPorts {
 /** What the neighbours take at once. */
 const mostAtOnce = 1_000;
 
-export function createStanding({ identity, session, calls }: StandingPorts): Standing {
-  const signIns = remembered<ResolveSignInResponse>();
-  const sessions = remembered<string>();
-  const tenants = remembered<TenantStanding>();
+export function createCredentialStatus({ identity, session, calls }: CredentialStatusDeps): CredentialStatus {
+  const signIns = answerCache<ResolveSignInResponse>();
+  const sessions = answerCache<string>();
+  const tenants = answerCache<TenantStatus>();
 
   async function askSignIn(signInId: string, requestId: string): Promise<ResolveSignInResponse> {
     const caller = serviceCaller('gateway', null, requestId);
@@ -71,7 +71,7 @@ export function createStanding({ identity, session, calls }: StandingPorts): Sta
     return new Map(answer.sessions.map(({ sessionId, status }) => [keyOf({ tenantId, sessionId }), status]));
   }
 
-  async function askTenant(tenantId: number, requestId: string): Promise<TenantStanding> {
+  async function askTenant(tenantId: number, requestId: string): Promise<TenantStatus> {
     const caller = serviceCaller('gateway', null, requestId);
     try {
       return await identity().getTenant({ tenantId }, { caller, passOn: ['notFound'] });
@@ -81,27 +81,29 @@ export function createStanding({ identity, session, calls }: StandingPorts): Sta
     }
   }
 
-  /** What is remembered, or asked when it is the asker's turn: whoever else wants the same waits for no turn but their own. */
+  /** What is remembered, or asked when it is the requester's turn: whoever else wants the same waits for no turn but their own. */
   function known<Value>(
-    answers: Remembered<Value>,
+    answers: AnswerCache<Value>,
     key: string,
-    asker: Asker,
+    requester: Requester,
     ask: () => Promise<Value>,
   ): Promise<Value> {
-    return answers.find(key) ?? calls.inTurn(asker, () => answers.get(key, ask));
+    return answers.find(key) ?? calls.inTurn(requester, () => answers.get(key, ask));
   }
 
   return {
-    signIn: (signInId, asker) => known(signIns, signInId, asker, () => askSignIn(signInId, asker.requestId)),
-    session: (key, asker) =>
-      known(sessions, keyOf(key), asker, async () => {
-        const status = (await askSessions(key.tenantId, [key.sessionId], asker.requestId)).get(keyOf(key));
+    signIn: (signInId, requester) =>
+      known(signIns, signInId, requester, () => askSignIn(signInId, requester.requestId)),
+    session: (key, requester) =>
+      known(sessions, keyOf(key), requester, async () => {
+        const status = (await askSessions(key.tenantId, [key.sessionId], requester.requestId)).get(keyOf(key));
         if (status === undefined) throw noSession();
         return status;
       }),
-    tenant: (tenantId, asker) => known(tenants, String(tenantId), asker, () => askTenant(tenantId, asker.requestId)),
+    tenant: (tenantId, requester) =>
+      known(tenants, String(tenantId), requester, () => askTenant(tenantId, requester.requestId)),
 
-    renew(callers, requestId) {
+    refresh(callers, requestId) {
       const signInIds = new Set<string>();
       const sessionIds = new Map<number, Set<number>>();
       for (const { kind, signInId, tenantId, sessionId } of callers) {
@@ -111,32 +113,32 @@ export function createStanding({ identity, session, calls }: StandingPorts): Sta
         sessionIds.set(tenantId, ofTenant.add(sessionId));
       }
       for (const ids of chunks(signInIds)) {
-        putAll(signIns, ids, askSignIns(ids, requestId), noSignIn);
+        setAll(signIns, ids, askSignIns(ids, requestId), noSignIn);
       }
       for (const [tenantId, ids] of sessionIds) {
-        tenants.put(String(tenantId), askTenant(tenantId, requestId));
+        tenants.set(String(tenantId), askTenant(tenantId, requestId));
         for (const some of chunks(ids)) {
           const keys = some.map((sessionId) => keyOf({ tenantId, sessionId }));
-          putAll(sessions, keys, askSessions(tenantId, some, requestId), noSession);
+          setAll(sessions, keys, askSessions(tenantId, some, requestId), noSession);
         }
       }
     },
 
-    forget(changed) {
+    invalidate(changed) {
       if (!changed?.whose) {
-        signIns.forget();
-        sessions.forget();
-        tenants.forget();
+        signIns.invalidate();
+        sessions.invalidate();
+        tenants.invalidate();
         return;
       }
       const { $case, value } = changed.whose;
-      if ($case === 'signInId') signIns.forget((_signIn, signInId) => signInId === value);
-      else if ($case === 'userId') signIns.forget(({ userId }) => userId === value);
-      else if ($case === 'sessionId') sessions.forget((_status, key) => key.endsWith(`:${value}`));
+      if ($case === 'signInId') signIns.invalidate((_signIn, signInId) => signInId === value);
+      else if ($case === 'userId') signIns.invalidate(({ userId }) => userId === value);
+      else if ($case === 'sessionId') sessions.invalidate((_status, key) => key.endsWith(`:${value}`));
       else {
-        signIns.forget(({ tenantId }) => tenantId === value);
-        sessions.forget((_status, key) => key.startsWith(`${value}:`));
-        tenants.forget((_tenant, tenantId) => tenantId === String(value));
+        signIns.invalidate(({ tenantId }) => tenantId === value);
+        sessions.invalidate((_status, key) => key.startsWith(`${value}:`));
+        tenants.invalidate((_tenant, tenantId) => tenantId === String(value));
       }
     },
   };
@@ -162,14 +164,14 @@ function chunks<T>(items: Iterable<T>): T[][] {
   );
 }
 
-function putAll<Value>(
-  into: Remembered<Value>,
+function setAll<Value>(
+  into: AnswerCache<Value>,
   keys: string[],
   asked: Promise<Map<string, Value>>,
   absent: () => Error,
 ): void {
   for (const key of keys) {
-    into.put(
+    into.set(
       key,
       asked.then((answers) => {
         const answer = answers.get(key);

@@ -3,7 +3,7 @@ import { createGate } from '@parley/chassis/testing/gate';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import test from 'ava';
 import { credentialCalls } from './credential-calls.ts';
-import { createStanding } from './standing.ts';
+import { createCredentialStatus } from './credential-status.ts';
 
 const flooding = { ip: '192.0.2.1', requestId: 'r-1' };
 const stranger = { ip: '192.0.2.2', requestId: 'r-2' };
@@ -18,15 +18,15 @@ test('who asks for what somebody with many questions waits to ask does not wait 
       return { tenantId, plan: 'DEV', suspended: false, deleted: false, llmProviderOverride: '', llmModelOverride: '' };
     },
   };
-  const standing = createStanding({
+  const credentialStatus = createCredentialStatus({
     identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
     session: () => t.fail(),
     calls: credentialCalls({ limits: { shares: { address: { underWay: 1, waiting: 2 }, tenant: {} } } }),
   });
-  const many = [1, 2, 2].map((tenantId) => standing.tenant(tenantId, flooding));
-  t.like(await t.throwsAsync(standing.tenant(3, flooding)), { kind: 'tooManyRequests' });
-  t.like(await standing.tenant(2, stranger), { deleted: false });
-  t.like(await standing.tenant(2, flooding), { deleted: false }, 'what is known needs no turn');
+  const many = [1, 2, 2].map((tenantId) => credentialStatus.tenant(tenantId, flooding));
+  t.like(await t.throwsAsync(credentialStatus.tenant(3, flooding)), { kind: 'tooManyRequests' });
+  t.like(await credentialStatus.tenant(2, stranger), { deleted: false });
+  t.like(await credentialStatus.tenant(2, flooding), { deleted: false }, 'what is known needs no turn');
   gate.open();
   await Promise.all(many);
   t.deepEqual(asked, ['tenant 1', 'tenant 2']);
