@@ -69,7 +69,6 @@ export const gatewaySettings = {
     positiveInt.default(30_000),
     'How long a subgraph may take in all for its part of an answer, its turn to be asked included; then `UNAVAILABLE`.',
   ),
-  /** Calls to one subgraph. */
   calls: {
     underWay: setting(
       'GATEWAY_SUBGRAPH_CALLS',
@@ -132,7 +131,6 @@ export const gatewaySettings = {
     positiveInt.default(1_000),
     'The same of one client: an IPv4 address or an IPv6 /64; one more is answered 429.',
   ),
-  /** Of each socket. */
   socket: {
     maxSubscriptions: setting('GATEWAY_SOCKET_SUBSCRIPTIONS', positiveInt.default(50), 'Subscriptions of one socket.'),
     maxFrameBytes: setting(
@@ -170,29 +168,26 @@ export const gatewaySettings = {
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
-/** How many subscriptions of each socket may wait to begin, over all sockets that a client or a tenant may hold. */
+/** Subscriptions of each socket that may wait to start. */
 const startsPerSocket = 5;
 
-/** @throws SettingsError naming all that is wrong. */
+/** @throws SettingsError naming every problem. */
 export function readGatewayConfig(env: Environment) {
   const { calls, ...read } = readSettings(env, gatewaySettings);
   return {
     ...read,
-    /** Whether a browser that opens the endpoint finds an explorer there. */
     explorer: env.NODE_ENV !== 'production',
-    /** Calls to one subgraph that are under way at once, and of each party. */
     subgraphCalls: subgraphCallLimits(calls),
     subscriptionStarts: {
-      /** Subscriptions that are beginning at once, of all, of one client and of one tenant; and how many of them may wait to begin. */
       limits: {
         underWay: calls.underWay,
         shares: {
-          // All sockets of a gateway that has stopped come to another at once, with what they are subscribed to.
+          // When a gateway stops, all of its sockets and their subscriptions move to another at once.
           address: { underWay: calls.perClient, waiting: startsPerSocket * read.maxSocketsPerClient },
           tenant: { underWay: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
         },
       } satisfies FairQueueLimits<'address' | 'tenant'>,
-      /** How long one counts as beginning that does not say that it has begun, in ms. */
+      /** After this time, in ms, a subscription counts as started even if its service has not said so. */
       longestMs: 1_000,
     },
   };

@@ -41,16 +41,14 @@ import { subscriptionOwners } from './socket/subscription-owners.ts';
 import { subscriptionStarts } from './socket/subscription-starts.ts';
 import { attachSubscriptions, type SubscriptionSource } from './socket/subscriptions.ts';
 
-/** What a new socket has asked at once, at most: about a session, its tenant and an API key. */
+/** A session, its tenant and an API key. */
 const lookupsPerSocket = 3;
 
-/** How long requests under way may take when the server stops, in ms. */
 const drainTimeoutMs = 10_000;
 
 export interface PublicServerOptions {
   config: GatewayConfig;
   around: Omit<Surroundings, 'database'>;
-  /** Reads the supergraph to serve. */
   readSdl: () => Promise<string>;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
@@ -58,7 +56,6 @@ export interface PublicServerOptions {
   log: Logger;
 }
 
-/** What clients reach: one HTTP server with GraphQL over POST and, on the same path, over WebSocket. */
 export function publicServer(options: PublicServerOptions): Part {
   const { config, around, readSdl, identity, session, metrics, log } = options;
   const { addresses, callers, keyValue, host } = around;
@@ -133,7 +130,7 @@ export function publicServer(options: PublicServerOptions): Part {
       persistedQueries: false, // clients could fill the cache
       includeStacktraceInErrorResponses: false,
       stopOnTerminationSignals: false,
-      documentStore: null, // documents are read, and remembered, before they come here
+      documentStore: null, // documents are parsed and cached before this
       stringifyResult: answerWriter(maxAnswerBytes),
       logger: log.child({}, { level: 'warn' }),
       formatError: maskError(log),
@@ -158,7 +155,7 @@ export function publicServer(options: PublicServerOptions): Part {
     const http = createServer(
       {
         keepAliveTimeout: 65_000,
-        requireHostHeader: false, // the app refuses those itself
+        requireHostHeader: false, // the app refuses it with an API error
         shouldUpgradeCallback: asksForSocket,
         requestTimeout: config.requestTimeoutMs,
         headersTimeout: Math.min(10_000, config.requestTimeoutMs),
@@ -195,7 +192,7 @@ export function publicServer(options: PublicServerOptions): Part {
       credentialStatus.invalidate(changed);
       registry.recheck(changed);
     };
-    // Without announcements what is remembered ends by itself after a second, and open sockets are looked at twice in one.
+    // If announcements fail, cached status expires after a second and open sockets are checked every half second.
     const unsubscribe = await onAnnouncement(keyValue, credentialsChanged, onChanged, log);
     closers.push(unsubscribe);
     await listen(http, config.port, host);
@@ -208,7 +205,7 @@ export function publicServer(options: PublicServerOptions): Part {
     addresses.announce('gateway', 'public', `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
   }
 
-  /** Each field of Subscription by the stream of the unit that owns it. */
+  /** Maps each Subscription field to the event stream of its owner. */
   async function subscriptionSources(sdl: string): Promise<Record<string, SubscriptionSource>> {
     const owners = subscriptionOwners(sdl);
     const clients = new Map<string, RpcClientPart<SubscriptionServiceDefinition>>();
@@ -244,7 +241,7 @@ export function publicServer(options: PublicServerOptions): Part {
   };
 }
 
-/** Where a socket comes from, the same each time it is asked for. */
+/** Cached per request, so that the request id stays the same. */
 function originOf(clientIp: (request: RequestSource) => string) {
   const origins = new WeakMap<IncomingMessage, Origin>();
   return (request: IncomingMessage): Origin => {

@@ -5,7 +5,6 @@ import { gatewayDeclaration } from './declaration.ts';
 import { readSupergraph } from './graph/supergraph.ts';
 import { publicServer } from './public-server.ts';
 
-/** The one public endpoint: GraphQL over HTTP and WebSocket, in front of the subgraphs of the supergraph that `readSdl` reads. */
 export function gatewayOf(readSdl: () => Promise<string>) {
   return service(gatewayDeclaration, {
     calls: { identity: IdentityServiceDefinition, session: SessionServiceDefinition },

@@ -6,17 +6,15 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 
-/** What a verified access token says. */
 export interface AccessToken {
   signInId: string;
-  /** When it ends, in milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   endsAtMs: number;
 }
 
 export interface AccessTokens {
-  /** @throws DomainError `unauthenticated`, always with the same message; `unavailable` when no key set can be had. */
+  /** @throws DomainError `unauthenticated` with one constant message; `unavailable` when no key set can be fetched. */
   verify(token: string): Promise<AccessToken>;
-  /** The public keys, as `/.well-known/jwks.json` shows them. */
   jwks(): Promise<JSONWebKeySet>;
 }
 
@@ -26,13 +24,13 @@ interface KeySet {
   readAtMs: number;
 }
 
-/** How long a key set serves before it is asked for again. An unknown key asks at once, but not more often than each second. */
+/** A key set is cached for `jwksAgeMs`. An unknown key id triggers a fetch, at most once per `unknownKeyPauseMs`. */
 const jwksAgeMs = 300_000;
 const unknownKeyPauseMs = 1_000;
 
 /**
- * Verifies access tokens against identity's key set. A verified signature is remembered by the token's hash until the token
- * ends; whether its sign-in still lives is asked elsewhere, every time.
+ * Verifies access tokens against identity's key set and caches verified signatures by token hash. Whether the sign-in
+ * is still valid is checked separately, for each request.
  */
 export function accessTokens(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
@@ -48,7 +46,7 @@ export function accessTokens(
     reading ??= read().finally(() => {
       reading = undefined;
     });
-    // An old key set is better than none while identity is away.
+    // An old key set is better than none while identity is unavailable.
     return kept ? reading.catch(() => kept) : reading;
   }
 
@@ -73,7 +71,7 @@ export function accessTokens(
   return {
     jwks: async () => (await keys()).jwks,
     async verify(token) {
-      // base64url has several spellings of the same last byte; only the canonical one is a token that identity made.
+      // base64url can spell the same last byte in several ways; identity issues only the canonical one.
       if (token.length > 4_096 || !isCanonical(token)) throw unauthenticated('Invalid or expired access token');
       const hash = createHash('sha256').update(token).digest('base64url');
       const known = verified.get(hash);

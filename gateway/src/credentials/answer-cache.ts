@@ -1,32 +1,29 @@
 import { LRUCache } from 'lru-cache';
 
-/** How long an entry is believed, should an announcement be lost. */
+/** Bounds how long a stale answer is used if an announcement is lost. */
 const maxAgeMs = 1_000;
 
-/** Answers of a neighbour, each at most a second old and pending for once, however many want it. */
+/** Caches answers of a service for at most a second and shares requests in flight. */
 export interface AnswerCache<Value> {
-  /** What is known, or on its way; undefined where it has to be pending for. */
+  /** The cached or pending answer, if any. */
   find(key: string): Promise<Value> | undefined;
-  /** @throws what asking threw; that is not remembered. */
+  /** @throws what `ask` threw; failures are not cached. */
   get(key: string, ask: () => Promise<Value>): Promise<Value>;
-  /** Takes an entry that is on its way in place of the one before. */
+  /** Replaces the cached answer with a pending one. */
   set(key: string, pending: Promise<Value>): void;
-  /**
-   * Drops the answers that are meant; without `matches` all. Of one that is still on its way nobody can tell, so it is dropped.
-   */
+  /** Removes matching answers, or all. Pending answers are always removed, because they may predate the change. */
   invalidate(matches?: (answer: Value, key: string) => boolean): void;
 }
 
 interface Entry<Value> {
   pending: Promise<Value>;
-  /** Set once it is there. */
   settled?: { value: Value };
 }
 
 export function answerCache<Value>(): AnswerCache<Value> {
   const cache = new LRUCache<string, Entry<Value>>({ max: 20_000, ttl: maxAgeMs });
 
-  // The promise itself is kept, so that one that began before `invalidate` is never remembered after it.
+  // The cache holds the promise itself, so an answer requested before `invalidate` is never stored after it.
   function set(key: string, pending: Promise<Value>): void {
     const entry: Entry<Value> = { pending };
     cache.set(key, entry);

@@ -17,13 +17,13 @@ export interface Origin {
   requestId: string;
 }
 
-/** The one way from what a client shows to who is asking, for HTTP and socket alike. */
+/** Resolves credentials to a caller, for HTTP and WebSocket alike. */
 export interface Authenticate {
   /**
-   * The caller of an operation that selects these root fields. One refused field refuses the whole operation. Credentials are
-   * looked at only when a field needs one.
-   * @param begun a part of the operation has run: it is not refused for how many calls of its client wait.
-   * @throws DomainError `unauthenticated` or `forbidden`; as `CredentialCalls`.
+   * Resolves the caller of an operation; one refused field refuses the whole operation. Credentials are read only when
+   * a field requires one.
+   * @param begun the operation has already run in part, so a full queue does not refuse it.
+   * @throws DomainError `unauthenticated` or `forbidden`; those of `CredentialCalls`.
    */
   (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
@@ -41,7 +41,7 @@ export function createAuthenticate(deps: CredentialDeps): Authenticate {
   return async (fields, credentials, origin, begun = false) => {
     const protectedRules = fields.flatMap((field) => {
       const rule = ruleOf(deps.rules, field);
-      if (!rule) throw unauthenticated(); // not in the supergraph: validation has refused it before
+      if (!rule) throw unauthenticated(); // unknown fields fail validation first
       return rule.by.length > 0 ? [rule] : [];
     });
     if (protectedRules.length === 0) return { kind: 'anonymous', tenantId: null, ...origin };
@@ -56,24 +56,22 @@ export function createAuthenticate(deps: CredentialDeps): Authenticate {
   };
 }
 
-/** Whom a socket belongs to. */
 export interface SocketOwner {
   caller: Caller;
-  /** Its session has ended: the socket may end as well, once what is still on its way has arrived. */
+  /** The session has ended; the socket closes once the remaining events have been sent. */
   ended: boolean;
 }
 
 export interface OwnerOfOptions {
-  /** Whether the socket is open already, or asks to be. */
   purpose: 'newSocket' | 'openSocket';
-  /** Aborts when nobody wants to know any more. */
+  /** Aborts when the result is no longer needed. */
   signal?: AbortSignal;
 }
 
 /**
- * Who a socket belongs to, whichever fields it will ask for: every credential that it shows must be good. Undefined when it
- * shows none.
- * @throws DomainError as `Authenticate`; what the signal aborted with.
+ * The owner of a socket, whichever fields it will select: all its credentials must be valid. Undefined without
+ * credentials.
+ * @throws DomainError as `Authenticate`; the abort reason of the signal.
  */
 export type OwnerOf = (
   credentials: Credentials,
@@ -82,7 +80,7 @@ export type OwnerOf = (
 ) => Promise<SocketOwner | undefined>;
 
 export function createOwnerOf(deps: CredentialDeps): OwnerOf {
-  /** Nothing that is open to limited sign-ins or suspended tenants. */
+  /** A rule without the exceptions for limited sign-ins and suspended tenants. */
   const any: FieldRule[] = [{ by: [] }];
 
   async function ownerBy(kind: CredentialKind, request: CredentialRequest): Promise<SocketOwner> {
@@ -100,7 +98,6 @@ export function createOwnerOf(deps: CredentialDeps): OwnerOf {
   };
 }
 
-/** What is shown, and by whom. */
 interface CredentialRequest {
   credentials: Credentials;
   origin: Origin;
@@ -135,8 +132,8 @@ async function userCaller(deps: CredentialDeps, request: CredentialRequest, rule
 }
 
 /**
- * A token of a session that has ended still says whose it is: what may be done with an ended session is for the operation to
- * say. One of a session that is not there, or whose tenant is gone, is worth nothing.
+ * Accepts the token of an ended session, because each operation decides what an ended session may still do. Refuses it
+ * when the session does not exist or its tenant is deleted.
  */
 async function sessionCaller(deps: CredentialDeps, request: CredentialRequest): Promise<Caller & SessionKey> {
   const { credentials, origin } = request;

@@ -2,41 +2,41 @@ import { clientNetwork } from '@parley/chassis/client-network';
 import { type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
-/** Who shows a credential. Nobody has said yet whether it is any good, so calls for it count for where it comes from. */
+/**
+ * The client behind a credential lookup. Before the lookup nothing is verified, so it counts against the client
+ * address.
+ */
 export interface Requester {
   ip: string;
-  /** What it is asked for. Default: a request. */
+  /** Default: `request`. */
   purpose?: CredentialPurpose;
-  /** It is asked for a request that has begun: however many wait, it is not refused. */
+  /** The request has already run in part, so a full queue does not refuse it. */
   begun?: boolean;
-  /** Aborts when nobody wants the answer any more: then it does not wait for its turn. */
+  /** Aborts when the result is no longer needed. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Each has turns of its own, so that no number of requests or new sockets delays the look at sockets that are open: whoever holds
- * a revoked credential could keep a socket open by asking for others.
+ * Each purpose has its own queue. Otherwise a client could delay the check of its own revoked socket by opening others.
  */
 export type CredentialPurpose = 'request' | 'newSocket' | 'openSocket';
 
-/** The calls that say what stands behind credentials: those of a client that shows many keep no other waiting. */
+/** Runs credential lookups in a queue that is fair between client addresses. */
 export interface CredentialCalls {
   /**
-   * Makes a call when it is its client's turn.
-   * @throws DomainError `tooManyRequests` when as many of the client wait as may, `unavailable` when its turn does not come; what
-   * the requester's signal aborted with.
+   * @throws DomainError `tooManyRequests` when the client's queue is full, `unavailable` when the wait times out; the
+   * abort reason of the signal.
    */
   inTurn<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
-  /** Those that wait for their turn. */
   readonly waiting: number;
 }
 
 export interface CredentialCallsOptions {
-  /** For requests. For open sockets as many may be under way, and any number may wait: each credential has one at a time. */
+  /** For requests. Open sockets have the same concurrency and an unbounded queue, with one lookup per credential. */
   limits: FairQueueLimits<'address' | 'tenant'>;
-  /** How many questions about new sockets may wait for one client. Default: any number. */
+  /** Lookups for new sockets that may wait per client. Default: unbounded. */
   newSocketsWaiting?: number;
-  /** How long a turn may take to come, in ms. Default 5,000: as long as the call itself may take. */
+  /** Maximum wait in ms. Default 5,000, the timeout of the call itself. */
   turnWithinMs?: number;
 }
 

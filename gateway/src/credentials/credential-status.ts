@@ -12,17 +12,20 @@ import { type AnswerCache, answerCache } from './answer-cache.ts';
 import type { Origin } from './authenticate.ts';
 import type { CredentialCalls, Requester } from './credential-calls.ts';
 
-/** What stands behind credentials now, at most a second old. */
+/** The current status of sign-ins, sessions and tenants, at most a second old. */
 export interface CredentialStatus {
-  /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown; as `CredentialCalls`. */
+  /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown; those of `CredentialCalls`. */
   signIn(signInId: string, requester: StatusRequester): Promise<ResolveSignInResponse>;
-  /** The contract's SessionStatus. @throws DomainError `unauthenticated` when the tenant has no such session; as `CredentialCalls`. */
+  /**
+   * The contract's SessionStatus. @throws DomainError `unauthenticated` for an unknown session; those of
+   * `CredentialCalls`.
+   */
   session(session: SessionKey, requester: StatusRequester): Promise<string>;
-  /** @throws DomainError `unauthenticated` when there is no such tenant; as `CredentialCalls`. */
+  /** @throws DomainError `unauthenticated` for an unknown tenant; those of `CredentialCalls`. */
   tenant(tenantId: number, requester: StatusRequester): Promise<TenantStatus>;
-  /** Asks anew what stands behind all of these, together rather than one by one. */
+  /** Requests the status of all these callers again, in batches. */
   refresh(callers: Iterable<Caller>, requestId: string): void;
-  /** Forgets what a change concerns, undefined everything: whoever asks for that next asks the neighbours. */
+  /** Drops the cached status that a change affects; undefined drops everything. */
   invalidate(changed: CredentialsChanged | undefined): void;
 }
 
@@ -41,7 +44,7 @@ export interface CredentialStatusDeps {
   calls: CredentialCalls;
 }
 
-/** What the neighbours take at once. */
+/** The batch size that identity and session accept. */
 const mostAtOnce = 1_000;
 
 export function createCredentialStatus({ identity, session, calls }: CredentialStatusDeps): CredentialStatus {
@@ -81,7 +84,7 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
     }
   }
 
-  /** What is remembered, or asked when it is the requester's turn: whoever else wants the same waits for no turn but their own. */
+  /** Only a cache miss waits for its turn. Clients that need the same answer wait in their own queues. */
   function known<Value>(
     answers: AnswerCache<Value>,
     key: string,
@@ -144,7 +147,7 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
   };
 }
 
-/** One refusal for whatever is wrong with a session token. */
+/** The same error for every defect of a session token, so that it reveals nothing. */
 export function noSession() {
   return unauthenticated('Invalid or expired avatar token');
 }

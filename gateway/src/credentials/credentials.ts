@@ -1,18 +1,17 @@
 import type { TokenClaims } from '@parley/chassis/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
-/** The credentials that a request or a socket shows, unverified. */
+/** The unverified credentials of a request or socket. */
 export interface Credentials {
-  /** What follows `Bearer` in the Authorization header: an access token, or a session token (`pst1.…`). */
+  /** An access token or a session token (`pst1.…`). */
   bearer?: string;
   apiKey?: string;
-  /** `bearer`, once it has been verified. What holds on to it lives with the sign-in, not with the token's minutes. */
+  /** The verified access token. The connection may outlive the token, but not its sign-in. */
   verified?: AccessToken;
-  /** The same of a session token. */
   session?: TokenClaims<'session'>;
 }
 
-/** Reads credentials from HTTP headers or from a socket's connection parameters; names compare without case. */
+/** Reads credentials from HTTP headers or connection parameters; names are case-insensitive. */
 export function readCredentials(fields: Record<string, unknown>): Credentials {
   const credentials: Credentials = {};
   for (const [name, value] of Object.entries(fields)) {

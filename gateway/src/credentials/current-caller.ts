@@ -1,26 +1,24 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { RootField } from '../graph/root-fields.ts';
 
-/** Who is asking, in a request whose own mutations may change that. */
+/** The caller of a request whose own mutations may change who the caller is. */
 export interface CurrentCaller {
   /**
-   * As it is now, held to what these fields of the request need; none are of those that were asked for last.
-   * @throws DomainError when the caller's credential does not hold any more, or not for them.
+   * The caller now, authorized for these fields; without fields (`_entities`) a current one is reused.
+   * @throws DomainError when the credential is no longer valid or does not allow the fields.
    */
   get(fields: () => RootField[]): Promise<Caller>;
-  /** What was known may be wrong: whoever comes next asks anew. */
+  /** Makes the next `get` resolve the caller again. */
   markStale(): void;
-  /** Everybody that it has been so far. */
+  /** Every caller that the request has had. */
   seen(): Iterable<Caller>;
 }
 
 export interface CurrentCallerOptions {
-  /** As it was when the request came, and all that it asks for. */
+  /** The caller and the root fields at the start of the request. */
   first: Caller;
   fields: RootField[];
-  /** Resolves the caller of these fields. */
   ask: (fields: RootField[]) => Promise<Caller>;
-  /** Drops what is remembered of a caller, so that it is asked anew. */
   invalidate: (caller: Caller) => void;
 }
 
@@ -31,7 +29,7 @@ export function createCurrentCaller({ first, fields: all, ask, invalidate }: Cur
   let isStale = false;
   return {
     get(fieldsOf) {
-      if (!hasChanged) return current; // all fields have been held to it
+      if (!hasChanged) return current; // already authorized for all fields
       const fields = fieldsOf();
       if (fields.length === 0 && !isStale) return current;
       if (isStale) for (const caller of seen) invalidate(caller);

@@ -3,8 +3,8 @@ import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/annou
 import type { CredentialStatus } from './credential-status.ts';
 
 /**
- * Forgets what a mutation may have changed behind credentials: its caller's, and those of their user and tenant.
- * Of callers who are nobody yet it cannot be known whom they changed, so that everything is forgotten.
+ * Drops the status of the callers, their users and their tenants after a mutation. For an anonymous caller the affected
+ * user is unknown, so everything is dropped.
  */
 export function invalidateStatusOf(
   callers: Iterable<Caller>,

@@ -2,8 +2,8 @@ import { scalars } from '@parley/chassis/graph/scalars';
 import { GraphQLError, type GraphQLScalarLiteralParser, type GraphQLSchema, isScalarType } from 'graphql';
 
 /**
- * Teaches a composed schema what its own scalars take: it would take anything, and what a service then refuses would be told
- * without its place. Nothing else about the scalars changes.
+ * Installs the parsers of custom scalars in the composed schema, which would otherwise accept any value and lose the
+ * location of the error.
  */
 export function installCustomScalars(schema: GraphQLSchema): void {
   for (const { name, parseValue, parseLiteral } of Object.values(scalars)) {
@@ -12,7 +12,7 @@ export function installCustomScalars(schema: GraphQLSchema): void {
   }
 }
 
-/** What a scalar says of a literal names no node, and validation adds none to a GraphQLError. */
+/** Adds the node, because validation adds no location to a GraphQLError. */
 function inPlace<T>(parseLiteral: GraphQLScalarLiteralParser<T>): GraphQLScalarLiteralParser<T> {
   return (node, variables) => {
     try {

@@ -16,45 +16,42 @@ import { sanitizedRules } from './sanitized-rules.ts';
 import { singleRootField } from './single-root-field.ts';
 import { variableErrors } from './variable-errors.ts';
 
-/** A document that may run, as far as its text tells. */
 export interface ReadDocument {
   document: DocumentNode;
-  /** Values in it that no operation takes. */
+  /** Literals that no operation accepts. */
   refusedLiterals: RefusedValue[];
 }
 
 export interface DocumentsOptions extends DocumentLimits {
   schema: () => GraphQLSchema;
-  /** Tokens of a document that the lexer reads before it refuses. */
+  /** The lexer stops with an error at this number of tokens. */
   maxTokens: number;
-  /** Whether clients may read the schema. Without it no error names what a client might have meant either. */
+  /** Whether clients may read the schema. If not, errors contain no suggestions from it either. */
   introspection: boolean;
 }
 
-/** What clients send to be run, of HTTP and sockets alike. */
 export interface Documents {
   /**
-   * Parses a text, weighs what it selects, and only then validates it; once a text.
-   * @returns the document, or the errors that the client is to see.
+   * Parses, checks the cost, then validates; the result is cached by text.
+   * @returns the document, or the errors for the client.
    */
   read(text: string): ReadDocument | GraphQLError[];
-  /** What of an operation's variables is not of its type. */
   checkVariables(
     operation: OperationDefinitionNode,
     variables: Readonly<Record<string, unknown>> | null | undefined,
   ): GraphQLError[];
 }
 
-/** Errors that one answer tells at most: finding each costs, and after a few nobody reads on. */
+/** Finding each error costs time, so validation stops here. */
 const maxErrors = 20;
 
-/** Characters of one message: some quote the document, which may be megabytes. */
+/** Messages may quote the document, which can be megabytes. */
 const maxMessageLength = 500;
 
-/** About what a document takes in memory for each of its tokens, in bytes. */
+/** Estimated memory per token, in bytes. */
 const bytesPerToken = 400;
 
-/** What all remembered documents may take together, in bytes. */
+/** Memory bound of all cached documents. */
 const rememberedBytes = 64_000_000;
 
 export function createDocuments({ schema, maxTokens, introspection, ...limits }: DocumentsOptions): Documents {
@@ -83,7 +80,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
       return parse(text, { maxTokens });
     } catch (error) {
       if (error instanceof GraphQLError) return clientError(redact(error), 'GRAPHQL_PARSE_FAILED');
-      // Nesting that the lexer's limit should have ended, had that not been set so high.
+      // Deep nesting can overflow the parser's stack when the token limit is set very high.
       if (error instanceof RangeError) {
         return clientError(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED');
       }
@@ -95,7 +92,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
     try {
       return validate(schema(), document, sanitizedRules(rules), { maxErrors });
     } catch (error) {
-      // Rules look at parts of a document that other rules would have refused.
+      // Rules may throw on parts that another rule would have refused.
       if (error instanceof GraphQLError) return [error];
       throw error;
     }
@@ -123,8 +120,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
 }
 
 /**
- * A syntax error quotes what it met: a token, a character, a piece of an escape. Each may be part of a secret, a name as well: of one
- * without quotes. What kind of token it is and where it stands is told.
+ * Removes quoted text from a syntax error, because it may be part of a secret. The kind of token and its position stay.
  */
 function redact(error: GraphQLError): GraphQLError {
   const message = error.message

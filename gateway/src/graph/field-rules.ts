@@ -2,40 +2,34 @@ import type { CredentialKind } from '@parley/chassis/graph/access';
 import { type FieldDefinitionNode, Kind, parse, type ValueNode } from 'graphql';
 import type { RootField } from './root-fields.ts';
 
-/** What stands on a root field of the supergraph; each directive's meaning is in the SDL that all subgraphs share. */
+/** The directives of a root field; the shared SDL header explains each. */
 export interface FieldRule {
-  /** The credentials that it takes; none: it is public and looks at no credential. */
+  /** Accepted credentials; empty for a public field. */
   by: CredentialKind[];
-  /** Whether members of a suspended tenant may call it. */
   whileSuspended?: boolean;
-  /** Whether a sign-in may call it whose second step is missing. */
   whileLimited?: boolean;
   throttle?: Throttle;
-  /** Whether its body may be long. */
   longBody?: boolean;
-  /** Whether it may change who callers are; `failing`: only a call that fails does. */
+  /** `failing`: only when the call fails. */
   changesCaller?: 'always' | 'failing';
-  /** Whether it costs something each time, though it is a query. */
   sentOnce?: boolean;
 }
 
-/** At most so many requests per client address and fixed window. */
+/** A fixed window per client address. */
 export interface Throttle {
   requests: number;
   windowSeconds: number;
-  /** Whether the operation is refused while processes cannot count together. */
+  /** Whether the operation is refused while counts cannot be shared between processes. */
   failsClosed?: boolean;
 }
 
-/** The rule of a root field, by type and field: `Query.myTenant`. */
+/** Keyed by type and field: `Query.myTenant`. */
 export type FieldRules = ReadonlyMap<string, FieldRule>;
 
-/** The rule of a root field; undefined where the supergraph has no such field. */
 export function ruleOf(rules: FieldRules, { type, name }: RootField): FieldRule | undefined {
   return rules.get(`${type}.${name}`);
 }
 
-/** The names of the operations whose bodies may be long. */
 export function longOperations(rules: FieldRules): string[] {
   return [...rules].filter(([, { longBody }]) => longBody).map(([name]) => name.slice(name.indexOf('.') + 1));
 }
@@ -43,8 +37,8 @@ export function longOperations(rules: FieldRules): string[] {
 const rootTypes = new Set(['Query', 'Mutation', 'Subscription']);
 
 /**
- * Reads the rules off the root fields of a supergraph's SDL.
- * @throws Error when a root field has no `@access`: nothing is public by mistake.
+ * Reads the rules of all root fields from the supergraph.
+ * @throws Error when a root field has no `@access`, so that nothing is public by mistake.
  */
 export function readFieldRules(supergraphSdl: string): FieldRules {
   const rules = new Map<string, FieldRule>();

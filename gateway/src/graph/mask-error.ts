@@ -2,7 +2,7 @@ import { errorTable, internalMessage } from '@parley/chassis/error-table';
 import type { Logger } from '@parley/chassis/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
-/** Codes that stand for themselves: the contract's, and Apollo's for syntax and schema validation. */
+/** Codes that pass unchanged. */
 const knownCodes = new Set([
   ...Object.values(errorTable).map(({ code }) => code),
   'PLATFORM_REQUIRED',
@@ -17,7 +17,7 @@ const apolloCodes = new Set([
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
-/** The last look at every error: what the contract knows passes with its own extensions, anything else is logged and masked. */
+/** Passes errors of the contract with their extensions; logs and masks all others. */
 export function maskError(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const { code, statusCode, reason, fields } = formatted.extensions ?? {};

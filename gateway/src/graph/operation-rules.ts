@@ -31,10 +31,8 @@ export interface OperationRulesOptions {
 }
 
 /**
- * What a valid operation must pass before any of it runs: its body's size, its strings, the credentials of all its root
- * fields, and last their throttles, so that nothing which is refused for another reason counts.
- * A value that no field could mean, and variables that are not of their types, are a malformed request: HTTP status 400,
- * whoever asks. A string that cannot be stored is refused as any other input is.
+ * Checks body size, input values, credentials and throttles before execution. Throttles come last, so that only
+ * requests that run are counted. Malformed values are HTTP 400; other refusals are HTTP 200 with an error.
  */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
   const { rules, authenticate, credentialStatus, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } =
@@ -61,7 +59,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       .filter((rule) => rule?.changesCaller === 'always' || (rule?.changesCaller === 'failing' && failed));
     if (revoking.length === 0) return;
     const { caller, currentCaller } = request.contextValue;
-    // Whom an open mutation changed, its caller does not tell.
+    // The caller of a public mutation does not identify the user that it changed.
     if (revoking.some((rule) => rule?.by.length === 0)) credentialStatus.invalidate(undefined);
     else invalidateStatusOf(currentCaller?.seen() ?? [caller], credentialStatus);
   }
@@ -73,7 +71,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
       let isAdmitted = false;
       return {
         async didResolveSource(request) {
-          // A document that is there already is neither parsed nor validated again.
+          // A document that is set here is not parsed and validated again.
           Object.assign(request, { document: request.contextValue.read?.document });
         },
         async didResolveOperation({ document, operation, contextValue, request, response }) {
@@ -90,7 +88,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (refused.length > 0) {
             throw refusal(refusedInput(refused), refused.some(({ malformed }) => malformed) ? 400 : 200);
           }
-          // Execution would find this too, but only after the request had been asked who it is, and had counted.
+          // Checked before execution, so that an invalid request needs no authentication and counts nothing.
           const [wrong] = documents.checkVariables(operation, request.variables);
           if (wrong) {
             wrong.extensions.http = { status: 400 };
@@ -118,7 +116,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
         },
         async willSendResponse(request) {
           boundAnswer(request, maxAnswerBytes);
-          // What was changed must hold for this gateway's very next request, announcement or not.
+          // The next request to this gateway must see the change, even without an announcement.
           if (isAdmitted) invalidateChanged(request, fields);
           request.contextValue.facts.failed = hasFailed(request);
           observe(metrics, fields, request, started);
@@ -145,8 +143,8 @@ function observe(
 }
 
 /**
- * Only what was composed of several answers can be larger than they were; one is bounded where it is read. It grows by what
- * many places share, so by no more than the square of what was read.
+ * Checks only responses composed of several subgraph responses, because a single one is bounded while it is read.
+ * Shared references expand to at most the square of what was read.
  */
 function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayContext>, maxBytes: number): void {
   const { body } = response;
@@ -156,7 +154,7 @@ function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayCo
     body.singleResult = { errors: [graphError(answerTooLarge()).toJSON()] };
 }
 
-/** An operation that is refused has been answered: HTTP status 200, the error in the body. What never was one is a 400. */
+/** HTTP 200 for a refused operation, 400 for a malformed request. */
 function refusal(error: DomainError, status: 200 | 400 = 200): GraphQLError {
   const { message, extensions } = graphError(error);
   return new GraphQLError(message, { extensions: { ...extensions, http: { status } } });

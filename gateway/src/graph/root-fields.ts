@@ -8,9 +8,8 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 
-/** One occurrence of a root field in an operation: what runs once. An alias is an occurrence of its own. */
+/** One execution of a root field; each alias is its own. */
 export interface RootField {
-  /** `Query`, `Mutation` or `Subscription`. */
   type: 'Query' | 'Mutation' | 'Subscription';
   name: string;
 }
@@ -18,9 +17,8 @@ export interface RootField {
 const typeOf = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' } as const;
 
 /**
- * Every root field that a valid operation runs, fragments expanded. As in execution a fragment is entered once and selections
- * of one response name are one, so that a document of fragments within fragments costs no more than its length.
- * Introspection's own fields are left out. Without variables, what `@skip` and `@include` might leave out is there.
+ * All root fields that a valid operation runs. Each fragment is visited once and equal response names are merged, so
+ * the cost is linear. Without variables, fields under `@skip` and `@include` are included.
  */
 export function rootFields(
   document: DocumentNode,

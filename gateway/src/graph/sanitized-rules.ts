@@ -12,8 +12,8 @@ import {
 } from 'graphql';
 
 /**
- * The rules for one validation, with what they say changed in two ways: each problem of a place is told once, however often it
- * stands there, and none quotes a value of the document, which may be a secret.
+ * Wraps validation rules so that each error is reported once per location, without quoting values of the document,
+ * which may be secret.
  */
 export function sanitizedRules(rules: readonly ValidationRule[]): ValidationRule[] {
   const reported = new Map<unknown, Set<string>>();
@@ -36,10 +36,9 @@ export function sanitizedRules(rules: readonly ValidationRule[]): ValidationRule
   });
 }
 
-/** Where something stands: in which field, selection or definition, and by what names from there. */
+/** The enclosing field, selection or definition of a node, and the path from it. */
 type Places = (node: ASTNode | undefined) => { holder: ASTNode | undefined; path: string };
 
-/** What holds other things, each of which is its own place however alike they are. */
 const holders: ReadonlySet<Kind> = new Set([
   Kind.DOCUMENT,
   Kind.OPERATION_DEFINITION,
@@ -48,7 +47,7 @@ const holders: ReadonlySet<Kind> = new Set([
   Kind.FIELD,
 ]);
 
-/** A directive that stands ten times at a field is ten nodes, but one place: what is not the item of a list is told by its name. */
+/** Nodes outside list values are identified by name, so that a repeated directive is one location. */
 function placesOf(document: DocumentNode): Places {
   const stands = new Map<ASTNode, { parent: ASTNode | undefined; name: string }>();
   visit(document, {
@@ -80,7 +79,7 @@ function nameOf(node: ASTNode): string {
   return `${node.kind}:${'name' in named && named.name ? named.name.value : ''}`;
 }
 
-/** What a literal is to be, instead of what it is. A field that is missing, or is none, is told by its name. */
+/** Replaces the quoted literal with the expected type. Unknown and missing fields are reported by name. */
 function redact(context: ValidationContext, error: GraphQLError): GraphQLError {
   const [node] = error.nodes ?? [];
   const type = context.getInputType();

@@ -8,9 +8,8 @@ import {
 } from 'graphql';
 
 /**
- * A subscription selects one root field, and none of introspection. Stands in for graphql-js's rule of the same meaning, which
- * evaluates `@skip` and `@include` before there are variables, and throws. This one counts what such directives might leave
- * out as well; should they leave nothing, execution says so.
+ * Replaces the rule of graphql-js, which evaluates `@skip` and `@include` without variables and throws. This one counts
+ * such fields as selected.
  */
 export const singleRootField: ValidationRule = (context: ValidationContext) => ({
   OperationDefinition({ operation, selectionSet }) {

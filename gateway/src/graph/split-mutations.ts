@@ -14,16 +14,15 @@ import {
 import { type FieldRules, ruleOf } from './field-rules.ts';
 import { type RootField, rootFields } from './root-fields.ts';
 
-/** A part of what a subgraph is asked, that is sent as a request of its own. */
 export interface RequestPart {
   query: string;
-  /** What it selects at its root; entities are none. */
+  /** Root fields, without `_entities`. */
   fields: RootField[];
 }
 
 /**
- * What the planner put into one request to a subgraph, as one request for each mutation, in order: who asks may be another
- * after each. What is no mutation stays as it is.
+ * Splits a request of the query planner into one request per mutation, in order, because each mutation may change the
+ * caller. Other requests are returned as they are.
  */
 export function splitMutations(query: string): RequestPart[] {
   const document = parse(query);
@@ -38,13 +37,12 @@ export function splitMutations(query: string): RequestPart[] {
   });
 }
 
-/** What a request to a subgraph selects at its root. */
 export function requestedFields(query: string): RootField[] {
   const document = parse(query);
   return fieldsOf(document, operationOf(document));
 }
 
-/** Whether a request to a subgraph only reads, so that it may be sent again. */
+/** Whether a request may be sent twice: queries without `@sentOnce`. */
 export function isRetryable(query: string, rules: FieldRules): boolean {
   const document = parse(query);
   const operation = operationOf(document);
@@ -52,7 +50,7 @@ export function isRetryable(query: string, rules: FieldRules): boolean {
   return fieldsOf(document, operation).every((field) => !ruleOf(rules, field)?.sentOnce);
 }
 
-/** Each field by itself, within whatever may leave it out. */
+/** One selection per field, keeping the directives around it. */
 function splitSelections(selections: readonly SelectionNode[], fragments: FragmentDefinitionNode[]): SelectionNode[] {
   return selections.flatMap((selection): SelectionNode | SelectionNode[] => {
     if (selection.kind === Kind.FIELD) return selection;
@@ -69,7 +67,7 @@ function splitSelections(selections: readonly SelectionNode[], fragments: Fragme
   });
 }
 
-/** An operation with the fragments and variables that it needs: more would be refused. */
+/** Removes unused fragments and variables, which validation would refuse. */
 function withoutUnused(operation: OperationDefinitionNode, fragments: FragmentDefinitionNode[]): DocumentNode {
   const all: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };
   const [needed = all] = Object.values(separateOperations(all));

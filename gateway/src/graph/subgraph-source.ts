@@ -16,27 +16,28 @@ import { isRetryable, requestedFields, splitMutations } from './split-mutations.
 import { type SubgraphShare, sharesOf } from './subgraph-share.ts';
 
 export interface SubgraphSourceOptions {
-  /** The unit that owns the subgraph: whom callers are minted for. */
+  /** The service that owns the subgraph; the audience of minted callers. */
   unit: string;
   url: string;
   rules: FieldRules;
   callers: Callers;
-  /** What one request may take in all, in ms: its wait for its turn, and the last byte of the answer. */
+  /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
-  /** How many are asked at once, of all together and of each party. */
   calls: FairQueueLimits<SubgraphShare>;
   maxAnswerBytes: number;
   log: Logger;
 }
 
-/** A subgraph over pooled HTTP connections: `@apollo/gateway`'s own fetcher is half the cost of a federated query. */
+/**
+ * A subgraph over pooled HTTP connections. The fetcher of `@apollo/gateway` takes half of the cost of a federated
+ * query.
+ */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
-  /** Calls that wait for their turn. */
   readonly waiting: number;
   close(): Promise<void>;
 }
 
-/** How often a query is sent at most whose connection is closed before its answer. */
+/** Sends of a query whose connection closes before the response. */
 const maxAttempts = 3;
 
 export function subgraphSource({
@@ -49,12 +50,12 @@ export function subgraphSource({
   maxAnswerBytes,
   log,
 }: SubgraphSourceOptions): SubgraphSource {
-  // A pool's own queue is first in, first out: whoever sends most would have all of it.
+  // The queue of the pool is first in, first out, so one client could fill it.
   const queue = fairQueue(calls);
   const pool = new Pool(new URL(url).origin, {
     connections: calls.underWay ?? null,
     connectTimeout: 1_000,
-    // undici's own know nothing of the wait for a turn, and begin anew with every byte.
+    // The timeouts of undici exclude the wait in the queue and restart with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
@@ -63,7 +64,7 @@ export function subgraphSource({
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
     const { client, connection } = context;
-    // Not AbortSignal.timeout: that one, and what hangs on it, would unsubscribe for all that time after a quick answer.
+    // AbortSignal.timeout would keep this request in memory for the whole timeout.
     const cut = new AbortController();
     const timer = setTimeout(() => cut.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
     const unsubscribe = connection.onClose(() => cut.abort(new Error('The client is gone')));
@@ -88,7 +89,7 @@ export function subgraphSource({
     }
   }
 
-  /** What an attempt to get in is counted by must never be left uncounted: that tells it from what else is public. */
+  /** Sign-in attempts are the public operations whose throttle fails closed. */
   function isAttempt({ query }: Query, { kind }: Caller): boolean {
     return kind === 'anonymous' && requestedFields(query).some((field) => ruleOf(rules, field)?.throttle?.failsClosed);
   }
@@ -116,8 +117,8 @@ export function subgraphSource({
   }
 
   /**
-   * A server that stops closes connections that are idle, perhaps at the moment that one of them takes a request. A query is then
-   * sent again, to whoever serves by now; of a mutation nobody can tell whether it was done.
+   * A stopping server may close an idle connection just as a request is sent on it. Queries are then sent again; a
+   * mutation is not, because it may have run.
    */
   async function post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt += 1) {
@@ -125,13 +126,13 @@ export function subgraphSource({
         return await pool.request({ ...message, method: 'POST', path: '/' });
       } catch (error) {
         if (attempt === maxAttempts || !isClosed(error) || !isRetryable(query, rules)) throw error;
-        // The others that it has closed are told apart by then.
+        // Lets the pool notice other connections that the server has closed.
         await nextTurn(undefined, { signal: message.signal });
       }
     }
   }
 
-  /** Mutations one by one, each for whoever the caller is by then; none after one that is refused. */
+  /** Sends mutations one by one, each with the caller at that time, and stops at the first one refused. */
   async function sendMutations(
     request: Query,
     context: GatewayContext,
@@ -169,7 +170,6 @@ export function subgraphSource({
   };
 }
 
-/** A request to a subgraph as it is sent. */
 interface Message {
   query: string;
   headers: Record<string, string>;
@@ -179,7 +179,6 @@ interface Message {
 
 type Query = GraphQLDataSourceProcessOptions<GatewayContext>['request'] & { query: string };
 
-/** Mutations run one after another, and one may have ended or moved who asks for the next. */
 async function callerOf(currentCaller: CurrentCaller, fields: () => RootField[]): Promise<Caller> {
   try {
     return await currentCaller.get(fields);
@@ -188,11 +187,10 @@ async function callerOf(currentCaller: CurrentCaller, fields: () => RootField[])
   }
 }
 
-/** Reads an answer as far as the request's answer may still grow. */
 async function readWithin(budget: AnswerBudget, { headers, body }: Dispatcher.ResponseData): Promise<unknown> {
   budget.parts += 1;
   const announced = Number(headers['content-length'] ?? Number.NaN);
-  // undici holds the sender to what it announced, and reads that quicker than piece by piece.
+  // undici enforces content-length, and reading the whole body is faster than chunks.
   if (announced <= budget.bytesLeft) {
     budget.bytesLeft -= announced;
     return body.json();
@@ -200,7 +198,7 @@ async function readWithin(budget: AnswerBudget, { headers, body }: Dispatcher.Re
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) {
     budget.bytesLeft -= chunk.length;
-    if (budget.bytesLeft < 0) throw answerTooLarge(); // which ends the body as well
+    if (budget.bytesLeft < 0) throw answerTooLarge(); // the throw also destroys the body
     chunks.push(chunk);
   }
   return JSON.parse(Buffer.concat(chunks).toString());
@@ -214,7 +212,7 @@ function isGraphAnswer(answer: unknown): answer is GraphAnswer {
   return typeof data === 'object' ? errors === undefined || Array.isArray(errors) : Array.isArray(errors);
 }
 
-/** Whether a connection was closed under a request that nothing was answered to yet. */
+/** Whether the connection closed before any response. */
 function isClosed(error: unknown): boolean {
   return error instanceof Error && 'code' in error && closedCodes.has(error.code);
 }

@@ -14,9 +14,8 @@ import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
 export interface Supergraph {
   gateway: ApolloGateway;
   rules: FieldRules;
-  /** What clients see. There once the gateway has been loaded. */
+  /** Available once the gateway has loaded. */
   apiSchema(): GraphQLSchema;
-  /** Calls to subgraphs that wait for their turn. */
   waiting(): number;
   close(): Promise<void>;
 }
@@ -25,15 +24,13 @@ export interface SupergraphOptions {
   sdl: string;
   callers: Callers;
   addresses: Addresses;
-  /** What a subgraph may take for an answer, in ms. */
   subgraphTimeoutMs: number;
-  /** How many calls to each subgraph are under way at once. */
   subgraphCalls: FairQueueLimits<SubgraphShare>;
   maxAnswerBytes: number;
   log: Logger;
 }
 
-/** The composed schema as `scripts/compose` wrote it. It says `http://<unit>.invalid`; addresses come from configuration. */
+/** The schema that `scripts/compose` wrote. Its addresses are placeholders; the real ones come from settings. */
 export function readSupergraph(): Promise<string> {
   return readFile(new URL('../../supergraph.graphql', import.meta.url), 'utf8');
 }
@@ -47,7 +44,7 @@ export async function createSupergraph({
   maxAnswerBytes,
   log,
 }: SupergraphOptions): Promise<Supergraph> {
-  // @apollo/gateway reports its version and platform home unless told not to before it is made.
+  // @apollo/gateway reports its version and platform unless this is set before it is created.
   process.env.APOLLO_TELEMETRY_DISABLED = 'true';
   const rules = readFieldRules(sdl);
   const sources: SubgraphSource[] = [];

@@ -13,19 +13,17 @@ import {
   typeFromAST,
 } from 'graphql';
 
-/** A place in a variable: its name, then names of fields and indices of lists. */
 type Path = readonly (string | number)[];
 type Report = (problem: string) => void;
 
-/** Characters of a field that is none: clients may send anything for one. */
+/** Bounds unknown field names, which the client chooses. */
 const maxNameLength = 40;
 
-/** Ends a check that has found enough. */
 class LimitReached extends Error {}
 
 /**
- * What of an operation's variables is not of its type, `maxErrors` problems of it. Each is told by its place and the type that is
- * meant: graphql-js's own words quote the value, which may be a password, and take long to write where it is large.
+ * Checks variables against their types. The errors of graphql-js quote the value, which may be a password or very
+ * large; these name the path and the expected type.
  */
 export function variableErrors(
   schema: GraphQLSchema,
@@ -38,7 +36,7 @@ export function variableErrors(
     for (const definition of variableDefinitions) {
       const name = definition.variable.name.value;
       const type = typeFromAST(schema, definition.type);
-      if (!isInputType(type)) continue; // validation has refused it
+      if (!isInputType(type)) continue; // refused by validation
       const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
       if (value === undefined && (definition.defaultValue || !isNonNullType(type))) continue;
       check(value, type, [name], (problem) => {
@@ -58,7 +56,7 @@ function check(value: unknown, type: GraphQLInputType, path: Path, report: Repor
     else check(value, type.ofType, path, report);
   } else if (value === undefined || value === null) return;
   else if (isListType(type)) {
-    // GraphQL takes a value that is no list for a list of it alone.
+    // GraphQL coerces a single value to a list.
     if (!Array.isArray(value)) check(value, type.ofType, path, report);
     else for (const [index, item] of value.entries()) check(item, type.ofType, [...path, index], report);
   } else if (!isInputObjectType(type)) {
@@ -78,7 +76,7 @@ function check(value: unknown, type: GraphQLInputType, path: Path, report: Repor
 }
 
 function isOf(type: GraphQLLeafType, value: unknown): boolean {
-  // None takes an object, and would say so with all that is in it.
+  // Built-in parsers refuse objects with a message that quotes them.
   if ((isSpecifiedScalarType(type) || isEnumType(type)) && typeof value === 'object') return false;
   try {
     return type.parseValue(value) !== undefined;
@@ -87,7 +85,6 @@ function isOf(type: GraphQLLeafType, value: unknown): boolean {
   }
 }
 
-/** The variable alone is named already. */
 function at(path: Path): string {
   return path.length > 1 ? ` at "${path.join('.')}"` : '';
 }

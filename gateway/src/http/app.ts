@@ -33,13 +33,12 @@ export interface HttpAppOptions {
   log: Logger;
 }
 
-/** What the gateway answers over HTTP: GraphQL at `/graphql`, and the key set of access tokens. */
 export function httpApp(options: HttpAppOptions): RequestListener {
   const { config, apollo, rules, accessTokens, documents, clientIp, turns, log } = options;
   const clientOf = (request: RequestSource) => clientNetwork(clientIp(request));
   const admission = requestAdmission(config, clientOf, turns);
   const app = express().disable('x-powered-by').disable('etag');
-  app.use(requestLog(log)); // first, so that whatever is answered has an id
+  app.use(requestLog(log)); // first, so that every response has an id
   app.use(helmet());
   app.use(
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
@@ -82,7 +81,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];
 
-/** Holds the document to the limits before Apollo Server sees it. Long texts come as variables, which nobody has to lex. */
+/** Checks the limits before Apollo Server parses the document. Long texts belong in variables, which need no lexing. */
 function readDocument(documents: Pick<Documents, 'read'>, maxBytes: number): RequestHandler {
   return (request, response, next) => {
     const { query }: { query?: unknown } = request.body;

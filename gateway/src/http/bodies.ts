@@ -5,41 +5,38 @@ import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
 import { refuse } from './http-rules.ts';
 
-/** Values that one body holds at most, as many as 64 KB of metadata can, and the length from which on they are counted. */
+/**
+ * Values in one JSON body, as many as 64 KB of metadata can have. Shorter bodies than `uncheckedBytes` are not counted.
+ */
 const maxValues = 45_000;
 const uncheckedBytes = 20_000;
 
 export interface BodyLimits {
-  /** Bytes of a body; and of those of the few operations that carry long content. */
   maxBodyBytes: number;
   maxLongBodyBytes: number;
-  /** Bytes of all long bodies together that are being received or worked on; a quarter of it is for one client. */
+  /** Long bodies of all clients; one client may use a quarter. */
   maxBodiesBytes: number;
 }
 
-/** A body up to this length is short: most are, and they have budget of their own, so that no flood of long ones keeps them out. */
+/** Short bodies have their own budget, so that long ones cannot block them. */
 const shortBodyBytes = 65_536;
 
-/** The budget of short bodies, as a part of that of long ones. */
 const shortBodiesShare = 1 / 2;
 
-/** About what a piece of a body takes in memory beside its bytes: who sends them one by one fills it with little. */
+/** Estimated memory of a chunk beside its bytes, so that many tiny chunks count too. */
 const chunkOverheadBytes = 128;
 
-const decoder = new TextDecoder(); // leaves out a byte order mark
+const decoder = new TextDecoder(); // removes a byte order mark
 
 export interface Bodies {
-  /** Receives a request's body, or refuses it. */
   receive: RequestHandler[];
-  /** Parses what was received into `request.body`, or refuses it. */
   parse: RequestHandler;
-  /** Bytes of a body that was read. */
   bytesOf(request: IncomingMessage): number;
 }
 
 /**
- * How request bodies get in: as plain JSON in UTF-8, each of bounded size and all of them together. One over `maxBodyBytes`
- * must at least hold the name of a long operation; whether it asks for one is known once its document is read.
+ * Accepts uncompressed JSON in UTF-8, of bounded size per body and in total. A body over `maxBodyBytes` must contain
+ * the name of an operation with `@longBody`; the operation itself is checked after parsing.
  */
 export function requestBodies(
   { maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits,
@@ -50,7 +47,7 @@ export function requestBodies(
   const long = byteBudget(maxBodiesBytes);
   const short = byteBudget(maxBodiesBytes * shortBodiesShare);
 
-  /** Whether so much more of one client finds no room; answered if so. */
+  /** Sends a refusal and returns true when the budget is exhausted. */
   function refuseOverBudget(budget: ByteBudget, client: string, more: number, response: Response): boolean {
     const refusal = budget.refusal(client, more);
     if (!refusal) return false;
@@ -62,7 +59,7 @@ export function requestBodies(
 
   const admit: RequestHandler = (request, response, next) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
-    // A compressed body says nothing of its size; what we take compresses to little anyway.
+    // The size of a compressed body is unknown until it is decompressed.
     if (encoding.toLowerCase() !== 'identity') return refuse(response, 415, 'Send the body uncompressed');
     const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (charset && !/^utf-?8$/i.test(charset)) return refuse(response, 415, 'Send the body in UTF-8');
@@ -72,7 +69,7 @@ export function requestBodies(
     let budget = announced > shortBodyBytes ? long : short;
     if (refuseOverBudget(budget, client, announced, response)) return;
 
-    // Counted as they arrive, so that many slow senders together hold no more than many quick ones.
+    // Counts received bytes, so that many slow senders share the same bound.
     let taken = 0;
     const charge = (to: ByteBudget, bytes: number) => {
       budget.add(client, -taken);
@@ -97,11 +94,11 @@ export function requestBodies(
 
   const parse: RequestHandler = (request, _response, next) => {
     const { body }: { body?: unknown } = request;
-    if (!Buffer.isBuffer(body)) return next(); // there is none
+    if (!Buffer.isBuffer(body)) return next();
     sizes.set(request, body.length);
     if (body.length > maxBodyBytes && !longOperations.some((name) => body.includes(name)))
       return next(new BodyTooLong());
-    // Decoding would put U+FFFD for what is no UTF-8, and something else would be stored than was sent.
+    // Decoding would replace invalid bytes with U+FFFD and store something else than was sent.
     if (!isUtf8(body)) return next(new InvalidJson());
     if (body.length > uncheckedBytes && holdsMoreValues(body, maxValues)) return next(new InvalidJson());
     try {
@@ -115,7 +112,7 @@ export function requestBodies(
   return { receive: [admit, collect], parse, bytesOf: (request) => sizes.get(request) ?? 0 };
 }
 
-/** The status and type that body-parser gives its own errors. */
+/** Uses the status and type of body-parser's own errors. */
 class BodyTooLong extends Error {
   readonly status = 413;
   readonly type = 'entity.too.large';

@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
 
-/** Whether the client that sent a request is still there for its answer. */
 export interface ClientConnection {
   readonly isClosed: boolean;
-  /** Calls `act` once the client is gone, at once if it is already. @returns what takes that back. */
+  /** Calls `act` when the client disconnects, immediately if it has. @returns a function that cancels this. */
   onClose(act: () => void): () => void;
 }
 
-/** Follows the client of one response: it is gone when its connection ends before the answer has been written. */
+/** Detects a client that disconnects before its response is written. */
 export function clientConnection(
   response: Pick<ServerResponse, 'once' | 'destroyed' | 'writableFinished'>,
 ): ClientConnection {

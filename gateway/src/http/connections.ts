@@ -8,17 +8,15 @@ import { refuse } from './http-rules.ts';
 import type { RequestTurn, RequestTurns } from './request-turns.ts';
 
 export interface ConnectionLimits {
-  /** Connections of all clients, sockets included. */
   maxConnections: number;
-  /** The same of one client, and its requests under way. */
   maxConnectionsPerClient: number;
-  /** How long an answer that is written may wait for a client that reads nothing of it, in ms. */
+  /** Time in ms that a finished response may wait for a client that does not read. */
   answerStallMs: number;
 }
 
 /**
- * Bounds the connections of a server: one more than all may hold, or one client, is closed at once, and so is one that stops
- * reading its answer. A trusted proxy holds those of many clients: there it is their requests that count.
+ * Bounds connections in total and per client, and closes those that do not read their response. Behind a trusted proxy,
+ * requests are counted instead of connections.
  */
 export function boundConnections(
   http: Server,
@@ -36,21 +34,21 @@ export function boundConnections(
     connection.once('close', () => clients.add(client, -1));
   });
   http.prependListener('request', (_request, response) => {
-    // From here on only the client can be what is waited for. Node sets the time of an idle connection after the answer.
+    // From here on only the client can delay the response. Node sets its own idle timeout afterwards.
     response.once('prefinish', () => response.socket?.setTimeout(answerStallMs));
   });
 }
 
 export interface RequestAdmission {
-  /** Lets a request in to `handle` when its turn has come. */
+  /** Calls `handle` when it is the client's turn. */
   admit(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
-  /** Refuses one of a client who has too many under way, over however many connections they came: it was let in at once. */
+  /** Answers 429 when the client has too many requests in progress, over any number of connections. */
   refuseTooMany: RequestHandler;
-  /** Goes on in a turn of its own where the one in which it was let in is over, because its body was still on the way. */
+  /** Takes another turn when the first one ended while the body was still arriving. */
   resume: RequestHandler;
 }
 
-/** How requests come in: each client's in turn, and so many at once of each. Those that wait for their turn are under way. */
+/** Admits requests in turn between clients and bounds those of each client. Waiting requests count as in progress. */
 export function requestAdmission(
   { maxConnectionsPerClient }: Pick<ConnectionLimits, 'maxConnectionsPerClient'>,
   clientOf: (request: IncomingMessage) => string,

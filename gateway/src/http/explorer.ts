@@ -2,10 +2,9 @@ import { getDistDirectory, isSandboxFrame, renderAltair, SANDBOX_FRAME_CSP } fro
 import express, { type RequestHandler, Router } from 'express';
 import helmet from 'helmet';
 
-/** Where the explorer's own files are served. */
 const assets = '/graphql/explorer/';
 
-/** One place for the token, of requests and sockets alike: Altair's environment. Empty, it is sent as no credential. */
+/** Uses an Altair environment variable for the token; while it is empty, no credential is sent. */
 const credentials = { 'x-app-platform': 'customer', authorization: 'Bearer {{accessToken}}' };
 
 const welcome = `# Requests go to this gateway as platform "customer". Put your access token into the environment
@@ -18,7 +17,7 @@ query WhoAmI {
 }
 `;
 
-/** Runs in the page, which knows best by which address it was reached. */
+/** Runs in the page, which knows the address that it was loaded from. */
 const start = `AltairGraphQL.init({
   endpointURL: location.origin + '/graphql',
   subscriptionsEndpoint: location.origin.replace(/^http/, 'ws') + '/graphql',
@@ -40,7 +39,6 @@ const start = `AltairGraphQL.init({
 });
 `;
 
-/** Altair from its static files, for developers: nothing in it comes from another host. */
 export function explorer(): Router {
   const page = renderAltair({ baseURL: assets, serveInitialOptionsInSeperateRequest: 'start.js' });
   const safe = helmet({
@@ -61,7 +59,7 @@ export function explorer(): Router {
   });
   const router = Router();
   router.get('/graphql', safe, (request, response, next) => {
-    // Only who asks for a page, as browsers do, gets one: any other GET is refused as everywhere.
+    // Serves the page to browsers only; any other GET is refused.
     if (request.accepts(['application/json', 'text/html']) !== 'text/html') return next();
     response.type('html').send(page);
   });
@@ -70,7 +68,7 @@ export function explorer(): Router {
   return router;
 }
 
-/** Altair runs what people write before and after requests in a frame of its own, shut off from the page. */
+/** Altair runs pre-request and post-request scripts in a sandboxed frame. */
 const sandboxed: RequestHandler = (request, response, next) => {
   if (isSandboxFrame(request.path)) response.setHeader('content-security-policy', SANDBOX_FRAME_CSP);
   next();

@@ -3,12 +3,11 @@ import { isDomainError } from '@parley/chassis/errors';
 import type { Logger } from '@parley/chassis/log';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 
-/** Answers a request that never becomes an operation, in the one error shape. */
 export function refuse(response: Response, status: number, message: string, code = 'BAD_REQUEST'): void {
   response.status(status).json({ errors: [{ message, extensions: { code, statusCode: status } }] });
 }
 
-/** What Node would refuse by itself, without the error shape. */
+/** Refuses a missing host in the error format of the API, which Node's own refusal lacks. */
 export function hostNamed(): RequestHandler {
   return (request, response, next) => {
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {
@@ -19,10 +18,8 @@ export function hostNamed(): RequestHandler {
   };
 }
 
-/** The types in which an operation is answered, the usual one first. */
 const answerTypes = ['application/json; charset=utf-8', 'application/graphql-response+json; charset=utf-8'];
 
-/** GraphQL over HTTP here is POST with a JSON object, from a client that names its platform and takes JSON for an answer. */
 export function postOnly(): RequestHandler {
   return (request, response, next) => {
     if (request.method !== 'POST') {
@@ -32,7 +29,7 @@ export function postOnly(): RequestHandler {
     if (!request.is('application/json')) return refuse(response, 415, 'Send the operation as application/json');
     const type = request.accepts(answerTypes);
     if (type === false) return refuse(response, 406, `Operations are answered as ${answerTypes.join(' or ')}`);
-    request.headers.accept = type; // Apollo Server would only find out once the operation has run
+    request.headers.accept = type; // Apollo Server checks this only after execution
     if (request.header('x-app-platform') !== 'customer') {
       return refuse(response, 400, 'The header x-app-platform must be customer', 'PLATFORM_REQUIRED');
     }
@@ -40,10 +37,9 @@ export function postOnly(): RequestHandler {
   };
 }
 
-/** After the body was read: one operation, as an object. */
 export function oneOperation(): RequestHandler {
   return (request, response, next) => {
-    if (response.headersSent) return; // refused while its body was on the way
+    if (response.headersSent) return; // refused while the body was arriving
     const body: unknown = request.body;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       return refuse(response, 400, 'The body must be a JSON object with query and, if any, variables');
@@ -52,10 +48,10 @@ export function oneOperation(): RequestHandler {
   };
 }
 
-/** Bodies that are too large or no JSON, and whatever else fails before an operation is known. */
+/** Handles errors before an operation is known, such as malformed bodies. */
 export function failedRequests(log: Logger): ErrorRequestHandler {
   return (error: Error & { status?: number; type?: string }, _request, response, _next) => {
-    if (response.headersSent) return; // refused already, and its body ended with that
+    if (response.headersSent) return; // already refused
     if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is too large');
     if (error.type === 'entity.parse.failed')
       return refuse(response, 400, 'The body is no JSON in UTF-8, or holds too much');

@@ -2,24 +2,20 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Duplex } from 'node:stream';
 import { requestIdFrom } from './request-id.ts';
 
-/** How a request is answered that never becomes one of the HTTP app's. */
 export interface RawRefusal {
   status: number;
   message: string;
-  /** Default: `BAD_REQUEST`. */
   code?: string;
-  /** The request's own id, where it has one. */
   requestId?: unknown;
 }
 
-/** What Node cannot read, by the code of its error; anything else is a 400. */
+/** By Node error code; others are 400. */
 const unreadable: Record<string, RawRefusal> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive' },
   HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers are too large' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'The extensions of a chunk are too large' },
 };
 
-/** Answers a connection in the one error shape, and ends it. */
 export function refuseRaw(
   stream: Duplex,
   { status, message, code = 'BAD_REQUEST', requestId: given }: RawRefusal,
@@ -36,7 +32,7 @@ export function refuseRaw(
   stream.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => stream.destroy());
 }
 
-/** Gives what Node itself would refuse, with a bare status line, the error shape and a request id too. */
+/** Answers requests that Node itself would refuse in the error format of the API, with a request id. */
 export function refuseUnreadable(http: Server): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
   http.prependListener('request', (request, response) => answers.set(request.socket, response));

@@ -4,16 +4,15 @@ import { withRequestId } from '@parley/chassis/request-context';
 import type { RequestHandler } from 'express';
 import { requestIdFrom } from './request-id.ts';
 
-/** What becomes known of a request while it is answered, for its log line. Names are the schema's, never the client's text. */
+/** Facts for the log line of a request, without any text from the client. */
 export interface RequestFacts {
-  /** Its root fields, each once. */
   operations?: string[];
   failed?: boolean;
 }
 
 /**
- * Gives a request its id and its trace, `response.locals.requestId` and `.facts`, and logs one line when it is over. `outcome` is
- * `aborted` where the client went away before it had its answer.
+ * Assigns a request id and a trace, and logs one line at the end. `outcome` is `aborted` when the client disconnected
+ * before its response.
  */
 export function requestLog(log: Logger): RequestHandler {
   const tracer = trace.getTracer('parley.gateway');
@@ -23,7 +22,7 @@ export function requestLog(log: Logger): RequestHandler {
     const facts: RequestFacts = {};
     Object.assign(response.locals, { requestId, facts });
     response.setHeader('x-request-id', requestId);
-    // A trace begins here: what an outsider sends as its parent is not believed to be one of ours.
+    // A new trace, because the parent sent by a client is not trusted.
     const span = tracer.startSpan('gateway request', { kind: SpanKind.SERVER, root: true });
     const inRequest = (work: () => void) =>
       otel.with(trace.setSpan(otel.active(), span), () => withRequestId(requestId, work));

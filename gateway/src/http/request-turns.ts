@@ -1,54 +1,50 @@
 import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
 
 /**
- * Lets requests be worked on in turn, one of each client, and the event loop go round between a few of them: what a request costs
- * before it waits for anything delays whatever else there is to do, and a client may send hundreds at once.
+ * Runs requests round-robin between clients and yields to the event loop between small batches, so that hundreds of
+ * requests of one client delay nobody else.
  */
 export interface RequestTurns {
   /**
-   * Does `work` at once where no other request has had its turn in this round of the event loop, or where the turn is still this
-   * request's; else when its turn has come.
+   * Runs `work` now if no other request has run in this iteration of the event loop or this request still has its turn;
+   * otherwise when its turn comes.
    */
   take(turn: RequestTurn, work: () => void): Promise<void>;
-  /** Requests that wait for their turn. */
   readonly waiting: number;
 }
 
 export interface RequestTurn {
-  /** The same for all turns of one request. */
+  /** Identifies the request over several turns. */
   request: object;
-  /** An IPv4 address, or an IPv6 /64. */
   client: string;
-  /** Asked for only where it has to wait: nothing is done for one whose signal aborts. */
+  /** Called only if the request has to wait; work is skipped when the signal aborts. */
   signal: () => AbortSignal;
 }
 
 export interface RequestTurnsOptions {
   /**
-   * How long requests are worked on before the event loop goes round, in ms; one is in any case. Default 2: a request that needs ten
-   * rounds is delayed by some 20 ms. Where all else took longer in the round before, they have as long: events for thousands of
-   * sockets would otherwise leave requests next to nothing.
+   * Least time per iteration of the event loop, in ms. Default 2: ten iterations delay other work by some 20 ms. Requests get as much
+   * as all other work took in the iteration, because events for thousands of sockets would otherwise leave them almost nothing.
    */
   sliceMs?: number;
-  /** How many have their turn in one round at most, whatever they cost. Default 16. */
+  /** Requests per iteration. Default 16. */
   mostInRound?: number;
 }
 
 export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOptions = {}): RequestTurns {
   const queue = fairQueue<'address'>({ underWay: 1, shares: { address: {} } });
-  /** Whose turn it is. */
   let last: { request: object; end: EndCall } | undefined;
   let isRoundDue = false;
 
   function endLast(): void {
     const ended = last;
     last = undefined;
-    ended?.end(); // the next one has its turn once this callback is over
+    ended?.end(); // the next one starts after this callback
   }
 
   /**
-   * Node does whatever a callback has left behind, promises included, before it runs the next one: only there it is known how long a
-   * request took. So each that may have its turn in a round has a callback of its own.
+   * Node runs the promise jobs of a callback before the next callback, so each turn gets its own callback to measure
+   * its full cost.
    */
   function goRound(): void {
     isRoundDue = true;
@@ -78,7 +74,7 @@ export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOpti
         const entered = queue.enter({ address: client }, signal);
         end = typeof entered === 'function' ? entered : await entered;
       } catch {
-        return; // it is signal
+        return; // the client has disconnected
       }
       last = { request, end };
       if (!isRoundDue) goRound();

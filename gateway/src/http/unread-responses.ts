@@ -3,12 +3,12 @@ import type { RequestHandler } from 'express';
 import { byteBudget } from '../limits/byte-budget.ts';
 import { refuse } from './http-rules.ts';
 
-/** An answer up to this length is always sent: it takes about what its connection does. */
+/** Shorter responses are always sent, because they take about as much memory as their connection. */
 const uncountedBytes = 65_536;
 
 /**
- * Bounds what is written and not read yet: of one client a quarter of `maxAnswersBytes`. A long answer that finds no budget is
- * not sent, and the client is told so in its place.
+ * Bounds written but unread responses, with a quarter of `maxAnswersBytes` per client. A long response over the limit
+ * is replaced by an error.
  */
 export function limitUnreadResponses(
   { maxAnswersBytes }: { maxAnswersBytes: number },

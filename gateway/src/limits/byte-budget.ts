@@ -1,13 +1,11 @@
 import { clientCounts } from './client-counts.ts';
 
-/** What has no room: a client has its share already, or everybody together has all. */
 export type Exhausted = 'client' | 'all';
 
-/** Bytes that all clients hold together, each of them a quarter at most. */
+/** A limit on bytes in use by all clients, of which one client may use a quarter. */
 export interface ByteBudget {
-  /** Why a client may not hold so much more; undefined where it may. */
+  /** Which limit refuses `more` bytes, if any. */
   refusal(client: string, more: number): Exhausted | undefined;
-  /** Counts more for a client, or less. */
   add(client: string, bytes: number): void;
 }
 

@@ -5,16 +5,14 @@ import ipaddr from 'ipaddr.js';
 
 type Network = readonly [Address, number];
 
-/** What of a request tells where it came from. */
 export interface RequestSource {
   headers: IncomingHttpHeaders;
   socket: { remoteAddress?: string | undefined };
 }
 
 /**
- * Tells the address of a request's client: the socket's own; or, where that is a trusted proxy, the right-most hop of
- * `X-Forwarded-For` that is none. A hop that is no address counts as the proxy that named it. What an untrusted peer says in
- * that header is not read. IPv4 within IPv6 is told as IPv4.
+ * The address of the client: the peer, or behind trusted proxies the right-most untrusted hop of `X-Forwarded-For`. An
+ * invalid hop counts as the proxy that added it.
  * @param trustedProxies addresses or CIDRs.
  */
 export function clientAddress(trustedProxies: string[]): (request: RequestSource) => string {
@@ -22,7 +20,7 @@ export function clientAddress(trustedProxies: string[]): (request: RequestSource
   const trusted = trustedIn(networks);
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
-    if (networks.length === 0 && isIP(peer) === 4) return peer; // as the system writes it
+    if (networks.length === 0 && isIP(peer) === 4) return peer; // already in canonical form
     let client = readAddress(peer);
     if (!client) return '';
     if (!trusted(client)) return client.toString();
@@ -37,7 +35,6 @@ export function clientAddress(trustedProxies: string[]): (request: RequestSource
   };
 }
 
-/** Tells whether an address is a trusted proxy's. */
 export function trustedProxy(trustedProxies: string[]): (address: string) => boolean {
   const trusted = trustedIn(trustedProxies.map(readNetwork));
   return (address) => {
@@ -50,7 +47,7 @@ function trustedIn(networks: Network[]) {
   return (address: Address) => networks.some((network) => within(address, network));
 }
 
-/** @throws Error for what is neither an address nor a CIDR. */
+/** @throws Error for anything but an address or CIDR. */
 export function readNetwork(text: string): Network {
   const [host = '', bits, ...more] = text.split('/');
   const address = isIP(host) ? ipaddr.parse(host) : undefined;

@@ -1,7 +1,5 @@
-/** How much each client holds of something at the moment. */
 export interface ClientCounts {
   of(client: string): number;
-  /** Counts more for a client, or less. */
   add(client: string, amount: number): void;
 }
 
@@ -13,7 +11,7 @@ export function clientCounts(): ClientCounts {
     add(client, amount) {
       const now = of(client) + amount;
       if (now > 0) counts.set(client, now);
-      else counts.delete(client); // so that who has left takes no memory
+      else counts.delete(client); // frees the memory of idle clients
     },
   };
 }

@@ -8,24 +8,20 @@ import {
 } from 'graphql';
 import { introspectionCosts, maxIntrospection } from './introspection-cost.ts';
 
-/** How large a document's operations may be. */
 export interface DocumentLimits {
-  /** Levels of fields; a root field stands on the first. */
   maxDepth: number;
-  /** Selected fields, fragments expanded and aliases one by one. */
   maxComplexity: number;
-  /** The same with all that is free there: introspection, `__typename`, fragments and spreads themselves. */
+  /** As `maxComplexity`, but including introspection, `__typename` and fragments. */
   maxSelections: number;
 }
 
-/** What running one selection set takes. Numbers stop growing at `manyTimes`, so that no bomb makes them infinite. */
+/** Capped at `manyTimes`, so that nested fragments cannot overflow. */
 export interface SelectionCost {
   depth: number;
   complexity: number;
   selections: number;
-  /** How often `__schema` is among them: each tells thousands of things. */
   schemas: number;
-  /** About how many values of the schema are resolved below `__schema` and `__type`. */
+  /** Estimated number of schema values below `__schema` and `__type`. */
   introspection: number;
 }
 
@@ -33,8 +29,8 @@ const manyTimes = 1_000_000_000;
 const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0, schemas: 0, introspection: 0 };
 
 /**
- * Refuses a document whose operations are too deep or select too much. It looks at the parsed text alone, before validation,
- * whose own cost grows faster than the document; here each node is visited once, however often its fragment is spread.
+ * Refuses documents that are too deep or select too much. Runs before validation, whose cost grows faster than the
+ * document; here each node is visited once.
  */
 export function refuseCostly(document: DocumentNode, limits: DocumentLimits): GraphQLError | undefined {
   const costOf = selectionCosts(document);
@@ -42,7 +38,7 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
     const operation = definition.kind === Kind.OPERATION_DEFINITION;
     if (!operation && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
     const { depth, complexity, selections, schemas, introspection } = costOf(definition);
-    // A fragment may be of introspection alone, which only the operation that spreads it shows.
+    // A fragment of introspection alone is free only within an operation, so these limits check operations.
     if (operation && depth > limits.maxDepth) {
       return limitError('DEPTH_LIMIT', `The operation is ${depth} levels deep; at most ${limits.maxDepth} are allowed`);
     }
@@ -62,7 +58,7 @@ export function refuseCostly(document: DocumentNode, limits: DocumentLimits): Gr
   return undefined;
 }
 
-/** The costs of a document's operations and fragments. A fragment within itself costs nothing: validation refuses it. */
+/** Recursive fragments cost nothing here; validation refuses them. */
 export function selectionCosts(document: DocumentNode) {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
@@ -74,7 +70,7 @@ export function selectionCosts(document: DocumentNode) {
   function ofFragment(fragment: FragmentDefinitionNode): SelectionCost {
     const found = known.get(fragment);
     if (found) return found;
-    known.set(fragment, nothing); // while it is being weighed
+    known.set(fragment, nothing); // ends recursion
     const cost = ofSelections(fragment.selectionSet);
     known.set(fragment, cost);
     return cost;

@@ -14,29 +14,24 @@ import {
 type Ancestors = readonly (ASTNode | readonly ASTNode[])[];
 type VisitedParent = Ancestors[number] | undefined;
 
-/** How deep lists and objects in variables may stand in each other: what writes JSON on the way recurses. */
+/** JSON serialization recurses, so nesting is bounded. */
 const maxLevels = 64;
 
 /**
- * The same for literals in a document. Query planning reads each list twice on every level of it, so that what it costs
- * doubles with each list inside a list; what is nested deeper goes in a variable, which planning never looks into.
+ * Query planning doubles its cost with each nested list literal. Deeper values go into variables, which planning does
+ * not read.
  */
 const maxLiteralLists = 5;
 const maxLiteralLevels = 16;
 
-/** A value that no operation takes, by its place. */
 export interface RefusedValue extends FieldProblem {
-  /** No field could mean it, whatever it stores: nesting without end, a number that is none. The request is malformed by it. */
+  /** The value cannot be valid for any field, so the request is malformed. */
   malformed?: true;
 }
 
-/** At most so many problems are told at once. */
 const maxProblems = 20;
 
-/**
- * What no operation takes in its variables: strings that cannot be stored, keys included, numbers too large to be one, and
- * endless nesting.
- */
+/** Finds strings that cannot be stored, numbers that are not finite, and too deep nesting, by path. */
 export function refusedVariables(variables: Readonly<Record<string, unknown>> | null | undefined): RefusedValue[] {
   if (!variables || acceptable(variables, maxLevels + 1)) return [];
   const problems: RefusedValue[] = [];
@@ -44,7 +39,7 @@ export function refusedVariables(variables: Readonly<Record<string, unknown>> | 
   return problems;
 }
 
-/** The same of the literals that are written in a document, told by argument. Must have been asked before it is planned. */
+/** The same for literals in a document. Must run before query planning. */
 export function refusedLiterals(document: DocumentNode): RefusedValue[] {
   const problems: RefusedValue[] = [];
   let lists = 0;
@@ -71,7 +66,7 @@ export function refusedLiterals(document: DocumentNode): RefusedValue[] {
       if (lists + list > maxLiteralLists || levels === maxLiteralLevels) {
         const message = 'is nested too deeply to stand in a document: send it as a variable';
         refuse({ message, malformed: true }, parent, ancestors);
-        return problems.length < maxProblems ? false : BREAK; // and so is not left
+        return problems.length < maxProblems ? false : BREAK; // `leave` is not called
       }
       lists += list;
       levels += 1;
@@ -93,7 +88,6 @@ export function refusedLiterals(document: DocumentNode): RefusedValue[] {
   return problems;
 }
 
-/** What a client is told of such values. */
 export function refusedInput(values: RefusedValue[]): DomainError {
   return invalid(...values.map(({ path, message }) => ({ path, message })));
 }
@@ -103,7 +97,7 @@ function whyRefused(value: unknown): Omit<RefusedValue, 'path'> | undefined {
   return message === undefined ? undefined : { message, ...(typeof value === 'number' && { malformed: true }) };
 }
 
-/** The quick look at what is nearly always right: no paths, no copies. */
+/** A fast check without paths, because nearly all input is valid. */
 function acceptable(value: unknown, levels: number): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value === 'number') return Number.isFinite(value);

@@ -1,12 +1,9 @@
 import { type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
-/** Where a selection stands: below the list of all types, below a type asked for by itself, below the fields of another. */
+/** The enclosing list: all types, one type by itself, or the fields of a type. */
 type Place = 'top' | 'types' | 'fields';
 
-/**
- * About how many elements a list of the schema has, by where it is asked for: those of one type can be many, those of all types
- * are few each.
- */
+/** Estimated list lengths: one type may have many elements, the average type has few. */
 const lengths: Record<Place, Record<string, number>> = {
   top: {
     types: 100,
@@ -22,15 +19,15 @@ const lengths: Record<Place, Record<string, number>> = {
   fields: { fields: 5, inputFields: 5, enumValues: 2, args: 2, interfaces: 1, possibleTypes: 1 },
 };
 
-/** A chain of `ofType` ends soon: list, non-null and a name. */
+/** A chain of `ofType` is short: list, non-null and a name. */
 const unwrapped = 0.5;
 
-/** What one operation may ask of the schema: about twice what graphql-js asks with everything switched on. */
+/** About twice the full introspection query of graphql-js. */
 export const maxIntrospection = 90_000;
 
 /**
- * Tells about how many values of the schema a selection below `__schema` or `__type` resolves: lists within lists multiply, and
- * so do aliases in them. Each node is visited once a place, however often its fragment is spread.
+ * Estimates how many schema values an introspection query resolves, multiplying nested lists. Each fragment is visited
+ * once per place.
  */
 export function introspectionCosts(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
   const known = new Map<string, number>();
@@ -39,7 +36,7 @@ export function introspectionCosts(fragments: ReadonlyMap<string, FragmentDefini
     const key = `${place} ${name}`;
     const found = known.get(key);
     if (found !== undefined) return found;
-    known.set(key, 0); // while it is being weighed; validation refuses one within itself
+    known.set(key, 0); // ends recursion; validation refuses recursive fragments
     const fragment = fragments.get(name);
     const cost = fragment ? ofSelections(fragment.selectionSet, place) : 0;
     known.set(key, cost);

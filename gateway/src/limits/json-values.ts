@@ -3,20 +3,17 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const openers = new Set([0x2c /* , */, 0x5b /* [ */, 0x7b /* { */]);
 
-/** A member of an object takes about as much more than an element of a list. */
+/** The extra memory of an object member over a list element. */
 const memberValues = 2;
 
-/**
- * Whether a text of JSON holds more than so many values, told without parsing it: a few megabytes of brackets cost a parser
- * a second, long strings next to nothing. What stands in strings is passed over.
- */
+/** Counts JSON values without parsing, because parsing megabytes of brackets takes a second. */
 export function holdsMoreValues(json: Buffer, max: number): boolean {
   let values = 0;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at] as number;
     if (byte === quote) {
       at = endOfString(json, at + 1);
-      if (at < 0) return false; // no JSON
+      if (at < 0) return false; // invalid JSON, which the parser refuses
     } else if (openers.has(byte)) {
       values += 1;
       if (values > max) return true;
@@ -27,7 +24,6 @@ export function holdsMoreValues(json: Buffer, max: number): boolean {
   return false;
 }
 
-/** Where the quote stands that ends a string; -1 where none does. */
 function endOfString(json: Buffer, start: number): number {
   const first = json.indexOf(quote, start);
   if (first < 0 || json[first - 1] !== backslash) return first;

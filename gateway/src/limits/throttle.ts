@@ -6,41 +6,33 @@ import type { Logger } from '@parley/chassis/log';
 import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 
-/** How an operation's window stands for one client. */
 export interface ThrottleWindow {
   operation: string;
-  /** Requests that one window takes, and how long it is. */
   requests: number;
   windowSeconds: number;
-  /** Requests that the window still takes. */
   left: number;
-  /** Seconds until it ends, rounded up. */
   endsInSeconds: number;
 }
 
 export interface ThrottleResult {
-  /** The window that has no room for this request; undefined where the request may run. */
   refused?: ThrottleWindow;
-  /** The windows that the request counts in; the one that refuses it. */
   windows: ThrottleWindow[];
 }
 
 /**
- * Counts a request in the windows of all throttled fields that it selects, each as often as it is selected, or in none: one
- * step, and nothing is counted of what is refused. It is asked last, when nothing else can refuse the request, so that
- * windows hold what ran. Undefined where no field has a throttle.
- * @throws DomainError `unavailable` when counts cannot be reached and a throttle that fails closed is among the
- * fields': guesses must not gain from an outage. Others are counted by this process alone then.
+ * Counts a request in the windows of all its throttled fields atomically, or in none of them. Runs after all other
+ * checks, so that refused requests are not counted. Undefined when no field has a throttle.
+ * @throws DomainError `unavailable` when counts cannot be reached and a throttle fails closed, so that an outage allows
+ * no extra guesses. Other throttles are then counted per process.
  */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
 export interface ThrottleOptions {
   rules: FieldRules;
   keyValue: Pick<KeyValue, 'countAll'>;
-  /** Told of each request that is counted without the others, or refused for it. */
   onDegraded: () => void;
   log: Logger;
-  /** Milliseconds of a clock that only grows. */
+  /** A monotonic clock in ms. */
   now?: () => number;
 }
 
@@ -50,7 +42,6 @@ interface Entry extends CountEntry {
   failsClosed: boolean;
 }
 
-/** How often at most the log says that counts cannot be reached, in ms. */
 const logIntervalMs = 30_000;
 
 export function createThrottle({
@@ -111,7 +102,7 @@ export function createThrottle({
       });
     const windowOf = ({ key, count, endsInMs }: CountWindow): ThrottleWindow => {
       const { operation, requests, windowSeconds } = entries.find((entry) => entry.key === key) as Entry;
-      // An engine's clock may round up; no window is longer than it is.
+      // The server's clock may round up beyond the window.
       const endsInSeconds = Math.min(windowSeconds, Math.ceil(endsInMs / 1000));
       return { operation, requests, windowSeconds, left: requests - count, endsInSeconds };
     };
@@ -121,7 +112,7 @@ export function createThrottle({
   };
 }
 
-/** The headers that tell a client how its windows stand (draft-ietf-httpapi-ratelimit-headers), and when to come again. */
+/** The headers of draft-ietf-httpapi-ratelimit-headers, and `retry-after` for a refusal. */
 export function throttleHeaders({ refused, windows }: ThrottleResult): [string, string][] {
   const headers: [string, string][] = [
     [
@@ -138,7 +129,6 @@ export function throttleHeaders({ refused, windows }: ThrottleResult): [string, 
   return refused ? [['retry-after', String(refused.endsInSeconds)], ...headers] : headers;
 }
 
-/** What a client is told whose request is refused. */
 export function throttleMessage({ operation, requests, windowSeconds, endsInSeconds }: ThrottleWindow): string {
   return `${operation} takes ${requests} requests in ${windowSeconds} seconds from one address; try again in ${endsInSeconds} seconds`;
 }

@@ -2,17 +2,17 @@ import { unavailable } from '@parley/chassis/errors';
 import type { EndCall, FairQueue, Parties } from '@parley/chassis/fair-queue';
 
 export interface TurnOptions {
-  /** How long the turn may take to come, in ms; then it is `unavailable`. */
+  /** Maximum wait in ms; then `unavailable`. */
   withinMs: number;
-  /** Aborts when nobody waits any more: then it is left, with that signal's reason. */
+  /** Aborts the wait, with its reason. */
   signal?: AbortSignal;
-  /** It is a part of something that has begun, and not refused for how many wait. */
+  /** Part of an operation that has begun, so a full queue does not refuse it. */
   begun?: boolean;
 }
 
 /**
- * Resolves when it is the turn of these parties, with what says that it is over.
- * @throws DomainError as `FairQueue.enter` does; what `signal` aborted with.
+ * Waits for a slot of the queue. @returns a function that releases it.
+ * @throws DomainError as `FairQueue.enter`; the abort reason of the signal.
  */
 export async function takeTurn<Kind extends string>(
   queue: FairQueue<Kind>,
@@ -23,7 +23,7 @@ export async function takeTurn<Kind extends string>(
   const timeout = new AbortController();
   const leave = () => timeout.abort(signal?.reason);
   let timer: NodeJS.Timeout | undefined;
-  // Asked for only where it has to wait.
+  // Called only when the call has to wait.
   const waitSignal = () => {
     timer = setTimeout(() => timeout.abort(unavailable('Too many requests at once; try again in a moment')), withinMs);
     signal?.addEventListener('abort', leave, { once: true });

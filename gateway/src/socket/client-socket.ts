@@ -2,25 +2,19 @@ import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 
 export interface ClientSocketLimits {
-  /** A reader that has this much unsent is closed: one slow client must not fill the gateway's memory. */
   maxUnsentBytes: number;
-  /** Frames that a client may send in a second, pings included. */
   maxMessagesPerSecond: number;
 }
 
-/** How long a reader that is too slow may take to read that it is, before it is cut. */
 const cutAfterMs = 1_000;
 
-/** So many bytes are written at once, however much more comes in the same turn of the event loop. */
 const batchBytes = 65_536;
 
-/** What is replayed waits until less than this is unsent. */
 const replayBytes = 262_144;
 
 type Data = Parameters<WebSocket['send']>[0];
 type Sent = (error?: Error) => void;
 
-/** The class of the sockets of clients: what they may send and how far they may fall behind. */
 export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits) {
   return class ClientSocket extends WebSocket {
     #stream: Duplex | undefined;
@@ -29,10 +23,10 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
     #windowEndsAt = 0;
 
     override emit(event: string | symbol, ...args: unknown[]): boolean {
-      // What a client breaks on its socket ends that socket, which ws sees to; graphql-ws would also write it to the console.
+      // ws closes the socket after a protocol error; graphql-ws would also print it.
       if (event === 'error') return true;
       if (event === 'message' || event === 'ping' || event === 'pong') {
-        if (this.readyState !== WebSocket.OPEN) return true; // what arrives after the close is not worked on
+        if (this.readyState !== WebSocket.OPEN) return true; // ignores frames after the close
         if (this.#isFlooding()) {
           this.close(4429, 'Too many messages');
           return true;
@@ -41,10 +35,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       return super.emit(event, ...args);
     }
 
-    /**
-     * Tells the connection below, so that the frames of one turn of the event loop leave it together: the system call that each
-     * would take is most of what the delivery of a chunk costs.
-     */
+    /** Sends the frames of one event loop iteration in one system call, which dominates the cost of small frames. */
     batchWritesOn(stream: Duplex): void {
       this.#stream = stream;
     }
@@ -60,7 +51,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       });
     }
 
-    /** Waits for no one to read: how much is unsent is what tells a slow reader, so nothing may hold it back. */
+    /** Never waits for the client, because the unsent bytes are what identifies a slow reader. */
     override send(data: Data, second?: object | Sent, third?: Sent): void {
       this.#batch();
       super.send(data);
@@ -75,7 +66,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       (typeof second === 'function' ? (second as Sent) : third)?.();
     }
 
-    /** Resolves when a replay may go on, or the connection is gone. */
+    /** Resolves when a replay may continue or the connection has closed. */
     async drained(): Promise<void> {
       const stream = this.#stream;
       const most = Math.min(replayBytes, maxUnsentBytes / 4);
@@ -96,7 +87,6 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
   };
 }
 
-/** Resolves when a stream has written all that it had, or is closed. */
 function drainOrClose(stream: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const changed = () => {

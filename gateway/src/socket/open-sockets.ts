@@ -7,72 +7,65 @@ import type { CredentialStatus } from '../credentials/credential-status.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import { rateLimitedWarning } from './rate-limited-warning.ts';
 
-/** A socket from its `connection_init` on. */
 export interface OpenSocket {
-  /** What it showed when it was opened. An access token is verified then, and counts as long as its sign-in does. */
+  /** An access token is verified once, then counts as long as its sign-in. */
   credentials: Credentials;
   origin: Origin;
-  /** Closes it because its credential no longer holds. */
+  /** Closes the socket because its credential is no longer valid. */
   refuse(): void;
 }
 
-/** `unavailable`: nobody can tell now whether its credential is any good, so that the client may come again. */
+/** `unavailable`: the credential cannot be checked now, so the client may retry. */
 export type Admission = 'admitted' | 'refused' | 'unavailable';
 
 export interface OpenSockets {
-  /** Takes a socket in if its credential is good. */
   admit(socket: OpenSocket): Promise<Admission>;
   drop(socket: OpenSocket): void;
-  /** Looks again at the sharedCredentials of the sockets that a change concerns; undefined: of all. */
+  /** Checks the sockets that a change affects; undefined means all. */
   recheck(changed: CredentialsChanged | undefined): void;
-  /** Looks at nothing any more. */
   stop(): void;
 }
 
 export interface OpenSocketsOptions {
   ownerOf: OwnerOf;
   credentialStatus: Pick<CredentialStatus, 'refresh'>;
-  /** How long a socket lives at most, whatever it showed. */
   maxAgeMs: number;
-  /** How long one that showed no credential does: every subscription needs one. */
+  /** Maximum age without a credential, which every subscription requires. */
   anonymousMaxAgeMs: number;
   log: Logger;
 }
 
-/** What is kept of a socket. */
 interface SocketEntry {
   socket: OpenSocket;
   openedAtMs: number;
-  /** Who it belonged to when that was last asked; undefined where nothing was shown, or it is not known yet. */
+  /** Undefined without credentials or before the first check. */
   owner?: Caller | undefined;
-  /** What it has in common with all that showed the same, once it is admitted. */
   credential?: SharedCredential;
-  /** While it is being admitted: something has changed that may concern it. */
+  /** A change may affect this socket while it is being admitted. */
   isStale: boolean;
-  /** Aborts when it is removed. */
   removed: AbortController;
   closing?: NodeJS.Timeout;
 }
 
-/** One check is asked for all sockets that showed the same, and the next only after that. */
+/** Sockets with the same credential, which share one check at a time. */
 interface SharedCredential {
   key: string;
   holders: Set<SocketEntry>;
-  /** Set while it is asked about; `again`: something has changed meanwhile. */
+  /** Set during a check; `repeat` when a change arrives meanwhile. */
   check?: { repeat: boolean } | undefined;
-  /** Aborts when the last holder has removed. */
+  /** Aborts when the last holder is removed. */
   removed: AbortController;
 }
 
 type CheckResult = { owner: SocketOwner | undefined } | 'refused' | 'unavailable';
 
-/** How often every open socket is looked at, should an announcement be lost. */
+/** Bounds how long a revoked socket stays open if an announcement is lost. */
 const sweepMs = 500;
 
-/** How long a socket outlives its session, so that the events of the end arrive before the close. */
+/** Delays the close after a session ends, so that its last events arrive. */
 const closeDelayMs = 300;
 
-/** Keeps sockets only as long as what stands behind their sharedCredentials. */
+/** Keeps sockets open only as long as their credentials are valid. */
 export function openSockets({
   ownerOf,
   credentialStatus,
@@ -92,7 +85,7 @@ export function openSockets({
       return { owner: await ownerOf(credentials, origin, options) };
     } catch (error) {
       if (isDomainError(error, 'unauthenticated') || isDomainError(error, 'forbidden')) return 'refused';
-      // Only a clear refusal ends a socket: while identity is away nobody is thrown out, and the next sweep asks again.
+      // Only a clear refusal closes a socket. While identity is unavailable, the next sweep tries again.
       if (!options.signal.aborted) warnUnavailable(error);
       return 'unavailable';
     }
@@ -114,7 +107,6 @@ export function openSockets({
     entry.socket.refuse();
   }
 
-  /** Shares the questions of all that showed the same. */
   function shareCredential(entry: SocketEntry, owner: Caller): SharedCredential {
     const key = keyOf(entry, owner);
     const credential = sharedCredentials.get(key) ?? { key, holders: new Set(), removed: new AbortController() };
@@ -129,12 +121,11 @@ export function openSockets({
     const before = entry.owner?.tenantId ?? null;
     const owner = result === 'refused' ? undefined : result.owner;
     entry.owner = owner?.caller;
-    // Whoever goes to another tenant leaves what they had open in this one.
+    // A switch to another tenant closes the sockets of the previous one.
     if (!owner || (!owner.ended && before !== null && before !== owner.caller.tenantId)) refuse(entry);
     else if (owner.ended) entry.closing ??= setTimeout(() => refuse(entry), closeDelayMs).unref();
   }
 
-  /** Asks about a credential, and once more for all that has changed meanwhile. */
   async function checkCredential(credential: SharedCredential): Promise<void> {
     const { holders, removed } = credential;
     const check = { repeat: true };
@@ -142,7 +133,7 @@ export function openSockets({
     try {
       while (check.repeat) {
         check.repeat = false;
-        const asked = [...holders]; // whoever joins later has an answer that is newer
+        const asked = [...holders]; // later holders have a newer result
         const [first] = asked;
         if (!first) return;
         const result = await checkOnce(first.socket, { purpose: 'openSocket', signal: removed.signal });
@@ -185,17 +176,17 @@ export function openSockets({
         isStale: false,
         removed: new AbortController(),
       };
-      open.set(socket, entry); // before it is looked at, so that a change in between is not missed
+      open.set(socket, entry); // before the check, so that no change is missed
       const options = { purpose: 'newSocket', signal: entry.removed.signal } as const;
       let result = await checkOnce(socket, options);
       if (entry.isStale && isValid(result)) {
-        // From here on it is known whose it is, and only what concerns it counts.
+        // The owner is known from here on, so only changes that affect it count.
         entry.owner = result.owner?.caller;
         entry.isStale = false;
         result = await checkOnce(socket, options);
       }
       if (!open.has(socket)) return 'unavailable';
-      // A socket whose session has ended leaves; one that comes when it is over already does not get in.
+      // An ended session closes its open socket after a delay, but admits no new one.
       if (!isValid(result) || result.owner?.ended) {
         remove(entry);
         return result === 'unavailable' ? 'unavailable' : 'refused';
@@ -232,7 +223,7 @@ function isValid(result: CheckResult): result is Exclude<CheckResult, string> {
   return typeof result !== 'string';
 }
 
-/** The same for sockets of which one answer tells about all: a session token ends by itself, a sign-in outlives its tokens. */
+/** Sign-ins are shared across their tokens; session tokens expire individually. */
 function keyOf({ socket: { credentials } }: SocketEntry, owner: Caller): string {
   const first = `${owner.kind} ${owner.kind === 'session' ? credentials.bearer : (owner.signInId ?? owner.apiKeyId)}`;
   return credentials.bearer && credentials.apiKey ? `${first} ${credentials.apiKey}` : first;

@@ -1,9 +1,8 @@
 import type { Logger } from '@parley/chassis/log';
 
-/** How often at most one is logged, in ms. */
 const everyMs = 30_000;
 
-/** A warning that may come up any number of times: the first is logged at once, those after it together, with how many there were. */
+/** Logs the first warning at once and later ones together, with their count. */
 export function rateLimitedWarning(log: Pick<Logger, 'warn'>, message: string): (error: unknown) => void {
   let timer: NodeJS.Timeout | undefined;
   let count = 0;

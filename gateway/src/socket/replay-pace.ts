@@ -1,20 +1,16 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { ReplayTurns } from './replay-turns.ts';
 
-/** Lets what is replayed on one socket through piece by piece, however many of its subscriptions replay at once. */
+/** Backpressure for the replays of one socket. */
 export interface ReplayPace {
   /**
-   * Resolves when the socket has room for one more and its turn among all sockets has come, with what ends the turn once that has
-   * been sent.
-   * @param signal aborts when nobody wants it any more: then this rejects with the signal's reason.
+   * Waits until the socket has room and its turn among all sockets comes. @returns a function that ends the turn.
+   * @throws the abort reason of the signal.
    */
   turn(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<() => void>;
 }
 
-/**
- * @param drained resolves when little of what was sent before is still there. Rejects never.
- * @param turns those of all sockets: one that has no room takes none.
- */
+/** @param drained resolves when the socket has room; never rejects. */
 export function replayPace(drained: () => Promise<void>, turns: Pick<ReplayTurns, 'next'>): ReplayPace {
   let last: Promise<unknown> = Promise.resolve();
   return {

@@ -2,20 +2,18 @@ import type { Caller } from '@parley/chassis/caller';
 import { clientNetwork } from '@parley/chassis/client-network';
 import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
 
-/** Lets what is replayed on all sockets through one event at a time, clients in turn, so that the process gets to everything else. */
+/** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
 export interface ReplayTurns {
   /**
-   * Resolves when an event that is replayed for this caller may be worked on, with what is to be called once it has been sent.
-   * @param signal aborts when nobody wants the event any more: then this rejects with the signal's reason.
+   * Waits for the turn of this caller. @returns a function to call once the event has been sent.
+   * @throws the abort reason of the signal.
    */
   next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<EndCall>;
-  /** Events that wait for their turn. */
   readonly waiting: number;
 }
 
 /**
- * @param sliceMs how long events are worked on before the event loop goes round, in ms. Default 2: a request that needs ten
- * rounds is delayed by some 20 ms, and going round costs the replays little.
+ * @param sliceMs time per iteration of the event loop in ms. Default 2: ten iterations delay other work by some 20 ms.
  */
 export function replayTurns(sliceMs = 2): ReplayTurns {
   const queue = fairQueue<'address' | 'tenant'>({ underWay: 1, shares: { address: {}, tenant: {} } });

@@ -1,30 +1,28 @@
 import { unavailable } from '@parley/chassis/errors';
 import { compareEventIds, type EventId, FIRST_EVENT_ID } from '@parley/chassis/event-log/event-id';
 
-/** What a stream carries. */
 export interface FeedItem {
   /** Grows within a stream. */
   readonly eventId: EventId;
 }
 
 export interface SharedFeedsOptions<Item> {
-  /** Whether an item has just happened: whoever is handed one has caught up. */
+  /** Whether an item is new rather than replayed; a reader that gets one has caught up. */
   isLive: (item: Item) => boolean;
-  /** How many of its newest items a shared stream keeps, for those who come to it. Default 16. */
+  /** Newest items kept for readers that join. Default 16. */
   bufferSize?: number;
-  /** How many items a reader may leave unread. Default 1,000. */
+  /** Unread items per reader. Default 1,000. */
   maxUnread?: number;
-  /** How long a shared stream may stay behind what a reader's own has shown, before it is given up. Default 3,000. */
+  /** How long a shared stream may lag behind another, in ms, before it is closed. Default 3,000. */
   maxLagMs?: number;
 }
 
-/** Readers of one stream who have caught up with it share what is read of it. */
 export interface SharedFeeds<Item> {
   /**
-   * What `open` gives, until `signal` aborts. Every reader opens a stream of its own, which says whether it may read and what it has
-   * missed; with the first live item that is left, and the reader handed what all the others are. The first who gets so far
-   * lends its stream to those after it, and it lives until the last of them leaves.
-   * @param key Who may read one stream of a key may read all of them, and all say the same.
+   * Reads a stream until `signal` aborts. Each reader opens its own stream, which authorizes it and replays what it
+   * missed, and switches to the shared one at the first live item. The first reader to catch up shares its stream,
+   * which stays open until the last reader leaves.
+   * @param key streams with the same key have the same items and the same authorization.
    */
   follow(
     key: string,
@@ -33,22 +31,19 @@ export interface SharedFeeds<Item> {
   ): AsyncGenerator<Item, void, undefined>;
 }
 
-/** A stream that is read for many. */
 interface Feed<Item> {
-  /** The newest items, oldest first; never empty. */
+  /** Oldest first; never empty. */
   recent: Item[];
   readers: Set<Reader<Item>>;
-  /** Nobody reads it any more. */
+  /** Closes the underlying stream. */
   leave: () => void;
-  /** Runs while it is behind what another stream has shown. */
+  /** Runs while the feed lags behind another stream. */
   deadline?: NodeJS.Timeout | undefined;
 }
 
-/** One of its readers. */
 interface Reader<Item> {
   unread: Item[];
   wake: () => void;
-  /** Set when nothing more will come. */
   end?: End;
 }
 
@@ -62,7 +57,7 @@ export function sharedFeeds<Item extends FeedItem>({
 }: SharedFeedsOptions<Item>): SharedFeeds<Item> {
   const feeds = new Map<string, Feed<Item>>();
 
-  /** Makes a reader's stream that of all; `item` is the last that it gave. */
+  /** Shares a reader's stream; `item` is the last one that it delivered. */
   function share(key: string, stream: AsyncGenerator<Item>, item: Item, leave: () => void): Feed<Item> {
     const feed: Feed<Item> = { recent: [item], readers: new Set(), leave };
     feeds.set(key, feed);
@@ -98,8 +93,7 @@ export function sharedFeeds<Item extends FeedItem>({
   }
 
   /**
-   * A feed that does not come to what another stream has shown has stalled with whoever sends it. Its readers are told, and come
-   * back to another stream.
+   * A feed that stays behind another stream has stalled at its sender. Its readers get an error and subscribe again.
    */
   function watchLag(key: string, feed: Feed<Item>, item: Item): void {
     const isBehind = () => isBefore(feed.recent.at(-1) ?? item, item);
@@ -124,7 +118,7 @@ export function sharedFeeds<Item extends FeedItem>({
     reader.wake();
   }
 
-  /** A reader whose reader gets `item` and all after it; undefined where the feed has forgotten what came next. */
+  /** Joins a feed at `item`; undefined when the feed no longer buffers what follows it. */
   function attach({ recent, readers }: Feed<Item>, item: Item): Reader<Item> | undefined {
     if (recent[0] && isBefore(item, recent[0])) return undefined;
     const next = recent.filter((other) => isBefore(item, other));
@@ -203,7 +197,7 @@ function isBefore(one: FeedItem, other: FeedItem): boolean {
   return compareEventIds(one.eventId, other.eventId) < 0;
 }
 
-/** Whoever leaves waits for nobody, and is not told that its stream was broken, too. */
+/** Closes a stream without waiting; its errors no longer matter. */
 function abandon(stream: AsyncGenerator): void {
   stream.return(undefined).catch(() => undefined);
 }

@@ -12,13 +12,12 @@ import {
 
 type Result = ReturnType<typeof execute>;
 
-/** Of one event; they are kept for as long as the event is. Whoever asks for yet another selection has it executed for itself. */
+/** Cached results per event; further selections are executed separately. */
 const maxResults = 16;
 
 /**
- * Subscribes as GraphQL says, and executes a selection of an event once for all who are handed the same event and ask for the same: the
- * result depends on the event, the document and the variables alone, and nobody may change it. An event is known by its
- * root value, so sources hand out the same object where it is the same event.
+ * Executes each selection once per event for all subscribers. Events are identified by their root value, so sources
+ * must deliver the same object for the same event, and nobody may modify it.
  */
 export function sharedResults(): (
   args: ExecutionArgs,
@@ -70,12 +69,12 @@ export function sharedResults(): (
   };
 }
 
-/** One that is left out has its default, which null has not. */
+/** An omitted variable differs from null, because it gets its default. */
 function given(name: string, values: ExecutionArgs['variableValues']): unknown[] {
   return values && Object.hasOwn(values, name) ? [values[name]] : [];
 }
 
-/** The variables that a selection of an event may depend on: not those that only choose which events come. */
+/** Excludes arguments of the subscription field, which select the events rather than their content. */
 function selectionVariables(document: DocumentNode, schema: GraphQLSchema): string[] {
   const types = new TypeInfo(schema);
   const found = new Set<string>();

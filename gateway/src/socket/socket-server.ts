@@ -34,36 +34,33 @@ export interface SocketServerOptions {
   throttle: Throttle;
   open: OpenSockets;
   replays: ReplayTurns;
-  /** Those of HTTP requests: what a socket asks for has its turn among them. */
+  /** Shared with HTTP requests. */
   turns: Pick<RequestTurns, 'take'>;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
 }
 
 export interface SocketServer {
-  /** Closes every socket with 1001, and cuts those that do not answer in time. */
+  /** Closes sockets with 1001 and terminates those that do not answer in time. */
   close(): Promise<void>;
 }
 
 interface SocketState extends Record<PropertyKey, unknown> {
   entry: OpenSocket;
   pace: ReplayPace;
-  /** Subscriptions of which nothing is known yet but their text. */
+  /** Subscriptions whose document has not been read yet. */
   pendingReads: number;
-  /** Aborts when the socket has closed. */
   closed: AbortController;
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
-/** How long a client may take to answer a close before its connection is cut. */
 const closeTimeoutMs = 5_000;
 
-/** Whether a request is the handshake of a socket. Any other protocol that it would rather speak is left aside, as HTTP allows. */
+/** Other protocols in `upgrade` are ignored, as HTTP allows. */
 export function asksForSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-/** Subscriptions over graphql-ws, on the path and port of HTTP. */
 export function socketServer(options: SocketServerOptions): SocketServer {
   const { http, schema, config, documents, authenticate, throttle, open, replays, turns, originOf, log } = options;
   const ClientSocket = clientSocket(config.socket);
@@ -112,7 +109,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
   const graphqlWs = useServer<Record<string, unknown>, SocketState>(
     {
       schema,
-      isProd: true, // never tells a client what went wrong inside
+      isProd: true, // hides internal errors from clients
       connectionInitWaitTimeout: config.socket.initTimeoutMs,
       async onConnect(context) {
         const parameters = context.connectionParams ?? {};
@@ -133,7 +130,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
           closed: new AbortController(),
         } satisfies SocketState);
         const admission = await open.admit(entry);
-        // The first close code counts. Clients come again after this one, as after a cut.
+        // The first close code wins. Clients reconnect after 1013.
         if (admission === 'unavailable') socket.close(1013, 'Try again later');
         return admission === 'admitted';
       },
@@ -155,14 +152,14 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         try {
           return await subscribe(args);
         } catch (error) {
-          // What throws here would end the whole socket.
+          // graphql-ws would close the whole socket on a throw.
           return { errors: [new GraphQLError('subscription failed', { originalError: asError(error) })] };
         }
       },
       onOperation(_context, _id, _payload, args, result) {
         if (!('return' in result)) return undefined;
         const { abort } = args.contextValue as { abort: () => void };
-        // Leaving must reach the source at once: a generator that waits for its next item cannot be ended from outside.
+        // A generator that waits for its next item cannot be ended from outside, so the source is aborted.
         const leave = result.return.bind(result);
         result.return = (value: unknown) => {
           abort();
@@ -188,7 +185,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
   ): Promise<ExecutionArgs | GraphQLError[]> {
     const { maxSubscriptions } = config.socket;
     const { entry, pace, pendingReads = 0 } = context.extra;
-    // Those that were left before they were read are no subscriptions any more, and wait all the same.
+    // Subscriptions that the client has completed before they were read still wait, so both counts are checked.
     if (Object.keys(context.subscriptions).length > maxSubscriptions || pendingReads >= maxSubscriptions) {
       throw new DomainError('tooManyRequests', `A socket carries at most ${maxSubscriptions} subscriptions`);
     }
@@ -216,7 +213,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     };
   }
 
-  /** Waits for the client's turn to be worked on; false where its socket closes before that. */
+  /** Resolves to false when the socket closes first. */
   async function hasTurn(extra: SocketContext['extra'], ip: string): Promise<boolean> {
     const { closed = new AbortController() } = extra;
     let hasTurn = false;

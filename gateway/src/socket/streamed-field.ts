@@ -13,7 +13,7 @@ import { sharedFeeds } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';
 
-/** A field of Subscription, fed by the stream of the service that owns it: one for all readers of the same who have caught up. */
+/** A Subscription field, fed by its owner's gRPC stream, which all readers that have caught up share. */
 export function streamedField(
   field: string,
   owner: () => RpcClient<SubscriptionServiceDefinition>,
@@ -23,7 +23,7 @@ export function streamedField(
 
   async function* events(request: FollowRequest, caller: Caller, signal: AbortSignal) {
     const begun = await starts.begin(caller, signal);
-    if (signal.aborted) return begun(); // just when its turn had come
+    if (signal.aborted) return begun(); // aborted as its turn came
     const options = {
       caller,
       passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
@@ -34,7 +34,7 @@ export function streamedField(
     try {
       for await (const event of follow(open, request, signal)) yield eventOf(event);
     } catch (error) {
-      // A replica of a version before the field; the next try may come to another one.
+      // An older replica without this field; the next attempt may reach a newer one.
       if (isUnimplemented(error)) throw unavailable('These events are not served yet; try again in a while', error);
       throw error;
     }
@@ -50,17 +50,17 @@ export function streamedField(
       if (isAbortError(error)) return;
       throw error;
     }
-    // Events have no end of their own: the replica that sent them is stopping, and another will take the client back.
+    // Events never end by themselves, so the sending replica is stopping.
     if (!signal.aborted) throw unavailable('These events stopped; subscribe again with the last event id');
   };
 }
 
-/** Decoded once for all readers who share the stream. */
+/** Decoded once for all readers of the stream. */
 function eventOf({ eventId, occurredAt, payloadJson }: FollowResponse): SubscriptionEvent {
   return { eventId, occurredAtMs: occurredAt?.getTime(), payload: JSON.parse(payloadJson) };
 }
 
-/** The same; calls `onFirst` when the first has come, or it is clear that none will. */
+/** Calls `onFirst` after the first item, or when there will be none. */
 function watchFirst<T>(responses: AsyncIterable<T>, onFirst: () => void): AsyncIterable<T> {
   const iterator = responses[Symbol.asyncIterator]();
   const rest = () => iterator.next();

@@ -17,8 +17,8 @@ export interface SubscriptionDocument {
 }
 
 /**
- * Reads what a socket asks for, by the rules of HTTP. Sockets carry subscriptions only: anything else is refused.
- * @returns the subscription, or the errors that the client is to see.
+ * Reads a subscription under the rules of HTTP; other operations are refused.
+ * @returns the subscription, or the errors for the client.
  */
 export function readSubscription(
   documents: Documents,

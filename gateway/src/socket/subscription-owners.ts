@@ -1,8 +1,8 @@
 import { type ConstDirectiveNode, Kind, parse } from 'graphql';
 
 /**
- * Which unit serves each field of Subscription, by field, as composition wrote it into the supergraph.
- * @throws Error where a field has no owner or several.
+ * The owning unit of each Subscription field, from the supergraph.
+ * @throws Error when a field has no owner or several.
  */
 export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
   const units = new Map<string, string>();

@@ -3,28 +3,21 @@ import { clientNetwork } from '@parley/chassis/client-network';
 import { type EndCall, type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
-/** Lets subscriptions begin in turn. What one costs is at its beginning: who may read, and from where. */
+/** Queues the start of subscriptions, which is their expensive part. */
 export interface SubscriptionStarts {
   /**
-   * Resolves when a subscription of this caller may begin, with what is to be called once it has: it hears everything from then on, or
-   * has ended with whoever owns it. Who leaves before that has not ended what was begun.
-   * @param signal aborts when the client has unsubscribed or gone: it waits no more then, and this rejects with the signal's reason.
-   * @throws DomainError `tooManyRequests` when as many of the client or its tenant wait as may, `unavailable` when the turn does not
-   * come.
+   * Waits for the turn of this caller. @returns a function to call once it has started or ended at its owner.
+   * @throws DomainError `tooManyRequests` when the queue of the client or tenant is full, `unavailable` when the wait
+   * times out; the abort reason of the signal.
    */
   begin(caller: Caller, signal: AbortSignal): Promise<EndCall>;
-  /** Subscriptions that wait for their turn. */
   readonly waiting: number;
 }
 
 export interface SubscriptionStartsOptions {
   limits: FairQueueLimits<'address' | 'tenant'>;
-  /** How long a turn may take to come, in ms. */
   timeoutMs: number;
-  /**
-   * How long one may be beginning, in ms; then the next may begin, too. A service of a version before says only with its first
-   * event that a subscription has begun.
-   */
+  /** After this time in ms the next may start. Older services report a start only with the first event. */
   longestMs: number;
 }
 
