@@ -22,7 +22,7 @@ const sessionResolvers: Resolvers = {
 };
 const resolvers = { identity: identityResolvers, session: sessionResolvers, agent: { Query: { agentCount: () => 2 } } };
 
-test('without a credential what needs one is unauthenticated, and what needs none is served', async (t) => {
+test('without a credential, protected operations are unauthenticated and public ones are served', async (t) => {
   const { ask, reached } = await gatewayMesh(t, { resolvers });
   const refused = await ask('{ getAuthProfile { id } }');
   t.is(refused.status, 200);
@@ -63,7 +63,7 @@ test('a user without a tenant reaches the subgraphs with none', async (t) => {
   t.is(reached[0]?.caller.tenantId, null);
 });
 
-test('a credential of a kind that the operation does not take counts as none', async (t) => {
+test('a credential of a kind that the operation does not accept is ignored', async (t) => {
   const { ask, identity, reached } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   identity.addApiKey('sk_right', { apiKeyId: 5, tenantId: 1, tenantSuspended: false });
@@ -78,7 +78,7 @@ test('a credential of a kind that the operation does not take counts as none', a
   t.false(identity.asked.includes('apiKey'), 'of both headers the operation takes the kind that it accepts');
 });
 
-test('a session token that is none of ours is refused with its own message where session tokens are taken', async (t) => {
+test('an invalid session token is refused with its own message where session tokens are accepted', async (t) => {
   const { ask } = await gatewayMesh(t, { resolvers });
   const answer = await ask('mutation { interruptSession(sessionId: 1) }', { token: 'pst1.k.payload.mac' });
   t.deepEqual(answer.errors, [
@@ -112,7 +112,7 @@ test('one refused root field refuses the whole request before any of it runs', a
   t.deepEqual(allowed.data, { a: 2, b: 3 });
 });
 
-test('what is public looks at no credential: neither an ended token nor one of a revoked sign-in disturbs it', async (t) => {
+test('a public operation ignores expired tokens and tokens of revoked sign-ins', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const refresh = 'mutation { refreshToken(input: {refreshToken: "r"}) { accessToken } }';
   const ended = await identity.key.token('gone', { exp: 1 });
@@ -122,23 +122,23 @@ test('what is public looks at no credential: neither an ended token nor one of a
   t.deepEqual(identity.asked, []);
 });
 
-test('introspection needs no credential and runs no subgraph', async (t) => {
+test('introspection needs no credential and calls no subgraph', async (t) => {
   const { ask, reached } = await gatewayMesh(t, { resolvers });
   const { data } = await ask('{ __schema { queryType { name } } __typename }');
   t.deepEqual(data, { __schema: { queryType: { name: 'Query' } }, __typename: 'Query' });
   t.is(reached.length, 0);
 });
 
-test('a document of fragments within fragments costs no more than its length', async (t) => {
+test('nested fragments cost linear time', async (t) => {
   const { ask } = await gatewayMesh(t, { resolvers });
   const depth = 150;
   const bomb = Array.from({ length: depth }, (_, i) => `fragment f${i} on Query { ...f${i + 1} ...f${i + 1} }`);
-  // Twice as much with each would never come back.
+  // Visiting every spread would never end.
   const answer = await ask(`{ ...f0 } ${bomb.join(' ')} fragment f${depth} on Query { agentCount }`);
   t.deepEqual(codesOf(answer), ['COMPLEXITY_LIMIT']);
 });
 
-test('subgraphs keep to @access by themselves, should the gateway ever be mistaken', async (t) => {
+test('subgraphs enforce @access themselves', async (t) => {
   const { addresses, callers } = await gatewayMesh(t, { resolvers });
   const caller = await callers.mint({ kind: 'anonymous', tenantId: null, requestId: 'r' }, 'agent');
   const answer = await fetch(addresses.of('agent', 'graph'), {
@@ -151,7 +151,7 @@ test('subgraphs keep to @access by themselves, should the gateway ever be mistak
 
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-test('forged, foreign, ended and misshapen access tokens are refused alike', async (t) => {
+test('forged, foreign, expired and malformed access tokens get the same error', async (t) => {
   const { ask, identity, reached } = await gatewayMesh(t, { resolvers });
   const right = await identity.signIn('s-1');
   const [header = '', payload = '', signature = ''] = right.split('.');
@@ -164,7 +164,7 @@ test('forged, foreign, ended and misshapen access tokens are refused alike', asy
     return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
   };
   const withHeader = (rest: Record<string, unknown>) => attacker.token('s-1', {}, rest);
-  // The last character of 64 bytes in base64url holds four bits that mean nothing.
+  // The last base64url character of 64 bytes has four unused bits.
   const lastBits = signature.slice(0, -1) + String.fromCharCode(signature.charCodeAt(signature.length - 1) + 1);
 
   const forged: Record<string, string> = {
@@ -214,12 +214,11 @@ test('forged, foreign, ended and misshapen access tokens are refused alike', asy
   t.deepEqual((await ask('{ agentCount }', { token: right })).data, { agentCount: 2 });
 });
 
-/** Headers carry bytes. */
 function encodeHeader(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-test('an Authorization header that is no bearer counts as none', async (t) => {
+test('an Authorization header without Bearer is ignored', async (t) => {
   const { ask } = await gatewayMesh(t, { resolvers });
   for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer two parts', '']) {
     const answer = await ask('{ agentCount }', { headers: { authorization } });
@@ -227,7 +226,7 @@ test('an Authorization header that is no bearer counts as none', async (t) => {
   }
 });
 
-test('the key set is read once, and once a second at most for keys that are not in it', async (t) => {
+test('the key set is fetched once, and at most once a second for unknown keys', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const reads = () => identity.asked.filter((question) => question === 'jwks').length;
   const tokens = await Promise.all([identity.signIn('s-1'), identity.signIn('s-2'), identity.signIn('s-3')]);
@@ -240,14 +239,14 @@ test('the key set is read once, and once a second at most for keys that are not 
   t.true(reads() <= 3, `${reads()} reads`);
 });
 
-test('a token of a new key is good as soon as the key is told', async (t) => {
+test('a token of a new key is accepted as soon as the key is published', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const old = await identity.signIn('s-1');
   t.deepEqual((await ask('{ agentCount }', { token: old })).data, { agentCount: 2 });
   const next = await signingKey('key-2');
   identity.jwks.keys.push(next.publicJwk);
   const token = await next.token('s-1');
-  // An unknown key asks again, but not more often than each second.
+  // An unknown key id triggers a fetch at most once a second.
   const answer = await eventually('the token is good', async () => {
     const { data } = await ask('{ agentCount }', { token });
     return data;
@@ -256,7 +255,7 @@ test('a token of a new key is good as soon as the key is told', async (t) => {
   t.deepEqual((await ask('{ agentCount }', { token: old })).data, { agentCount: 2 });
 });
 
-test('while identity is away known keys still verify, and nobody is called unauthenticated for it', async (t) => {
+test('while identity is unavailable, known keys still verify and no caller is unauthenticated', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   identity.away = true;

@@ -12,7 +12,7 @@ const big = 'x'.repeat(12_000_000);
 const resolvers = { agent: { Query: { agentConfigOptions: () => ({ ttsVoiceCatalogUrl: big }) } } };
 const askBig = JSON.stringify({ query: '{ agentConfigOptions { ttsVoiceCatalogUrl } }' });
 
-/** A connection that has sent the head of a request and not its end; tells whether it was closed. */
+/** A connection with an unfinished request; reports whether it was closed. */
 async function unfinished(t: ExecutionContext, { url }: GatewayMesh) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -27,7 +27,7 @@ async function unfinished(t: ExecutionContext, { url }: GatewayMesh) {
   return { socket, closed: () => closed };
 }
 
-/** Asks for an answer of 12 MB and reads nothing of it but its head. */
+/** Requests a response of 12 MB and reads only its head. */
 async function unread(t: ExecutionContext, mesh: GatewayMesh, address: string): Promise<Socket> {
   const authorization = `Bearer ${await mesh.identity.signIn('s-1')}`;
   const outgoing = request(mesh.url, {
@@ -43,7 +43,7 @@ async function unread(t: ExecutionContext, mesh: GatewayMesh, address: string): 
   return response.socket;
 }
 
-test('so many connections are held, and of one client so many', async (t) => {
+test('connections are bounded in total and per client', async (t) => {
   const held = async (env: Record<string, string>) => {
     const mesh = await gatewayMesh(t, { env });
     const first = [await unfinished(t, mesh), await unfinished(t, mesh), await unfinished(t, mesh)];
@@ -62,7 +62,7 @@ test('so many connections are held, and of one client so many', async (t) => {
   await held({ GATEWAY_MAX_CONNECTIONS: '3' });
 });
 
-test('a trusted proxy holds the connections of many clients; of each so many requests are under way', async (t) => {
+test('behind a trusted proxy, requests in progress are bounded per client instead of connections', async (t) => {
   const mesh = await gatewayMesh(t, {
     env: { GATEWAY_CONNECTIONS_PER_CLIENT: '3', GATEWAY_REQUEST_TIMEOUT_MS: '6000', TRUSTED_PROXIES: '127.0.0.1' },
   });
@@ -80,7 +80,7 @@ test('a trusted proxy holds the connections of many clients; of each so many req
   t.is((await mesh.post(typename, from('2001:db8::9'))).status, 200);
 });
 
-test('short bodies that never end hold no more than is set either', async (t) => {
+test('the bound on bodies also covers unfinished short bodies', async (t) => {
   const mesh = await gatewayMesh(t, {
     env: { GATEWAY_MAX_BODIES_BYTES: '800000', GATEWAY_REQUEST_TIMEOUT_MS: '6000', TRUSTED_PROXIES: '127.0.0.1' },
   });
@@ -101,7 +101,7 @@ test('short bodies that never end hold no more than is set either', async (t) =>
   await eventually('there is room again', async () => (await mesh.post(body, from('10.0.0.1'))).status === 200);
 });
 
-test('a body that comes byte by byte counts for what its pieces take', async (t) => {
+test('a body sent byte by byte counts with the overhead of its chunks', async (t) => {
   const mesh = await gatewayMesh(t, { env: { GATEWAY_MAX_BODIES_BYTES: '8000000' } });
   const chunks = '1\r\nx\r\n'.repeat(40_000);
   const { hostname, port } = new URL(mesh.url);
@@ -119,7 +119,7 @@ test('a body that comes byte by byte counts for what its pieces take', async (t)
   t.is((await mesh.ask('{ __typename }')).status, 200);
 });
 
-test('who leaves long answers unread gets no more of them, and others get theirs', async (t) => {
+test('a client with long unread responses gets no more of them, and others do', async (t) => {
   const mesh = await gatewayMesh(t, {
     resolvers,
     env: { GATEWAY_MAX_ANSWERS_BYTES: '60000000', TRUSTED_PROXIES: '127.0.0.1' },
@@ -136,13 +136,13 @@ test('who leaves long answers unread gets no more of them, and others get theirs
   await eventually('it has gone', async () => (await mesh.post(askBig, headers)).status === 200);
 });
 
-test('an answer that nobody reads is given up', async (t) => {
+test('the connection of an unread response is closed', async (t) => {
   const mesh = await gatewayMesh(t, {
     resolvers,
     env: { GATEWAY_MAX_ANSWERS_BYTES: '60000000', GATEWAY_ANSWER_STALL_MS: '3000' },
   });
   const headers = { authorization: `Bearer ${await mesh.identity.signIn('s-1')}` };
   await unread(t, mesh, '10.0.0.1');
-  // Until then its share is taken, as the test above shows.
+  // Until then the client's share is in use, as the test above shows.
   await eventually('it is cut', async () => (await mesh.post(askBig, headers)).status === 200);
 });

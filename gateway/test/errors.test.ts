@@ -9,7 +9,7 @@ import { rawServer } from './support/raw-server.ts';
 const count = '{ agentCount }';
 const masked = { message: 'Something went wrong on our side', extensions: { code: 'INTERNAL', statusCode: 500 } };
 
-test('what a subgraph refuses reaches the client as it is, with HTTP status 200', async (t) => {
+test('a refusal of a subgraph reaches the client unchanged, with HTTP status 200', async (t) => {
   let thrown: Error = new Error('unset');
   const fail = () => {
     throw thrown;
@@ -32,7 +32,7 @@ test('what a subgraph refuses reaches the client as it is, with HTTP status 200'
     thrown = error;
     const answer = await ask('mutation { deleteAgent(id: 9) }', { token });
     t.is(answer.status, 200, error.message);
-    // names deleteAgent: the path of an error is the field that was asked for.
+    // names deleteAgent: the path of an error is the requested field.
     t.deepEqual(answer.errors, [{ message: error.message, path: ['deleteAgent'], extensions }]);
   }
   thrown = notFound('Agent', 9);
@@ -42,7 +42,7 @@ test('what a subgraph refuses reaches the client as it is, with HTTP status 200'
   t.deepEqual(codesOf(partial), ['NOT_FOUND', 'NOT_FOUND']);
 });
 
-test('what a subgraph throws by mistake is masked, and nothing of it leaks', async (t) => {
+test('an unexpected error of a subgraph is masked', async (t) => {
   let thrown: unknown;
   const { ask, identity } = await gatewayMesh(t, {
     resolvers: {
@@ -73,7 +73,7 @@ test('what a subgraph throws by mistake is masked, and nothing of it leaks', asy
   }
 });
 
-test('a subgraph that is down is unavailable, tells no address, and is found again when it is back', async (t) => {
+test('a subgraph that is down is unavailable without revealing its address, and is reached again when it is back', async (t) => {
   const { ask, identity, stop, restartGraph } = await gatewayMesh(t, {
     resolvers: { agent: { Query: { agentCount: () => 2 } }, session: { Query: { sessionCount: () => 3 } } },
   });
@@ -89,7 +89,7 @@ test('a subgraph that is down is unavailable, tells no address, and is found aga
   await eventually('it answers', async () => (await ask(count, { token })).data);
 });
 
-test('answers of a subgraph that are none are masked', async (t) => {
+test('invalid responses of a subgraph are masked', async (t) => {
   let status = 500;
   let body = '';
   const agent = await rawServer(t, (request, response) => {
@@ -121,7 +121,7 @@ test('answers of a subgraph that are none are masked', async (t) => {
   }
 });
 
-test('a subgraph that hangs up is unavailable, and the gateway lives', async (t) => {
+test('a subgraph that closes the connection is unavailable, and the gateway keeps serving', async (t) => {
   const agent = await rawServer(t, (request) => request.socket.destroy());
   const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });
   const token = await identity.signIn('s-1');
@@ -130,7 +130,7 @@ test('a subgraph that hangs up is unavailable, and the gateway lives', async (t)
   t.notRegex(answer.text, /socket|127/);
 });
 
-test('a query whose idle connections a stopping subgraph closes is sent again, a mutation is not', async (t) => {
+test('a query on an idle connection that the subgraph closes is retried, a mutation is not', async (t) => {
   let isStopping = false;
   const asked: string[] = [];
   const served = new WeakSet<Socket>();
@@ -138,7 +138,7 @@ test('a query whose idle connections a stopping subgraph closes is sent again, a
     const { query }: { query: string } = JSON.parse((await request.toArray()).join(''));
     const [operation = ''] = /^\w+/u.exec(query) ?? [];
     asked.push(operation);
-    // To who sends it that is the same as a close on the way.
+    // For the sender this is the same as a close on the way.
     if (isStopping && served.has(request.socket)) return void request.socket.destroy();
     served.add(request.socket);
     response.setHeader('content-type', 'application/json');
@@ -159,7 +159,7 @@ test('a query whose idle connections a stopping subgraph closes is sent again, a
   t.deepEqual(asked, ['mutation']);
 });
 
-test('a subgraph that hangs up in the middle of its answer is unavailable', async (t) => {
+test('a subgraph that closes the connection during its response is unavailable', async (t) => {
   const agent = await rawServer(t, (request, response) => {
     request.resume();
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
@@ -170,7 +170,7 @@ test('a subgraph that hangs up in the middle of its answer is unavailable', asyn
   t.like(answer.errors, [{ extensions: { code: 'UNAVAILABLE' } }]);
 });
 
-test('a subgraph that is slow or trickles holds up nobody for longer than its time, however many wait for it', async (t) => {
+test('a slow or trickling subgraph ends at its timeout, however many requests wait for it', async (t) => {
   const trickles = new Set<NodeJS.Timeout>();
   t.teardown(() => {
     for (const each of trickles) clearInterval(each);
@@ -205,7 +205,7 @@ test('a subgraph that is slow or trickles holds up nobody for longer than its ti
   t.is((await ask('{ myTenant { id } }', { token })).status, 200);
 });
 
-test('an answer that is too large is refused with its reason', async (t) => {
+test('a response that is too large is refused with a reason', async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     env: { GATEWAY_MAX_ANSWER_BYTES: '10000' },
     resolvers: { agent: { Query: { agentConfigOptions: () => ({ ttsVoiceCatalogUrl: 'x'.repeat(20_000) }) } } },
@@ -248,7 +248,7 @@ const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessTo
 const start = 'mutation ($input: StartSessionInput!) { startSession(input: $input) { id } }';
 const createAgent = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { id } }';
 
-test('no error quotes a value, of a variable or in the document: place and type are enough', async (t) => {
+test('no error quotes a value of a variable or literal', async (t) => {
   const { ask, identity, reached } = await gatewayMesh(t);
   const token = await identity.signIn('s-1');
   const first = 'query ($n: Int) { agents(first: $n) { id } }';
@@ -306,7 +306,7 @@ test('no error quotes a value, of a variable or in the document: place and type 
   t.is(reached.length, 0);
 });
 
-test('a literal that only a null in it spoils is refused as any other, and not quoted', async (t) => {
+test('a literal with an invalid null is refused without being quoted', async (t) => {
   const { ask, identity } = await gatewayMesh(t);
   const token = await identity.signIn('s-1');
   const query = `mutation ($id: String = "b") { startSession(input: { agentId: 1, clientExternalId: $id, metadata: { a: "${secret}" } }) { id } }`;
@@ -317,7 +317,7 @@ test('a literal that only a null in it spoils is refused as any other, and not q
   ]);
 });
 
-test('what is wrong several times at one place is told once', async (t) => {
+test('the same error at one location is reported once', async (t) => {
   const { ask } = await gatewayMesh(t);
   const messages = async (query: string) => (await ask(query)).errors?.map(({ message }) => message);
   t.deepEqual(await messages(`{ agentCount ${'@include(if: true) '.repeat(30)} }`), [
@@ -328,7 +328,7 @@ test('what is wrong several times at one place is told once', async (t) => {
   ]);
 });
 
-test("input that only the subgraph's own schema refuses is told as any other", async (t) => {
+test("input that only the subgraph's schema refuses gets the same error shape", async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     resolvers: {
       agent: {
@@ -353,7 +353,7 @@ test('a document of more tokens than the lexer reads is refused', async (t) => {
   t.deepEqual(codesOf(answer), ['GRAPHQL_PARSE_FAILED']);
 });
 
-test('subscriptions by POST are told where they are served', async (t) => {
+test('a subscription by POST is refused with the place that serves it', async (t) => {
   const { ask, identity } = await gatewayMesh(t);
   const token = await identity.signIn('s-1');
   const answer = await ask('subscription { sessionEvents(sessionId: 1) { eventId } }', { token });
@@ -362,7 +362,7 @@ test('subscriptions by POST are told where they are served', async (t) => {
   t.regex(answer.errors?.[0]?.message ?? '', /WebSocket/);
 });
 
-test('introspection is a setting; without it errors do not give names away', async (t) => {
+test('with introspection off, errors suggest no names of the schema', async (t) => {
   const open = await gatewayMesh(t);
   const query = '{ __type(name: "Query") { name } }';
   t.deepEqual((await open.ask(query)).data, { __type: { name: 'Query' } });

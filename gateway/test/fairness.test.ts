@@ -12,9 +12,8 @@ const query = '{ agentCount }';
 const from = (address: string) => ({ 'x-forwarded-for': address });
 const people = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 
-/** A gateway whose agent subgraph answers only when it is told to. */
+/** A gateway whose agent subgraph responds only on request of the test. */
 async function setup(t: ExecutionContext, env: Record<string, string>, resolvers: Resolvers = {}) {
-  /** Those that wait for their answer. */
   const held = new Set<ServerResponse>();
   const seen = { calls: 0, cut: 0 };
   const agent = await rawServer(t, (incoming, response) => {
@@ -35,7 +34,7 @@ async function setup(t: ExecutionContext, env: Record<string, string>, resolvers
     response
       ?.setHeader('content-type', 'application/json')
       .end('{"data":{"agentCount":2,"_entities":[{"name":"Ada"}]}}');
-  /** Asks, and tells how often it was answered with what. */
+  /** Sends queries and counts their outcomes. */
   function ask(tenantId: number, addresses: string[]) {
     const counts = { ok: 0, refused: 0 };
     const all = addresses.map(async (address) => {
@@ -53,7 +52,6 @@ async function setup(t: ExecutionContext, env: Record<string, string>, resolvers
     seen,
     ask,
     send: mesh.ask,
-    /** How many calls wait for their turn, as the gateway's metrics say. */
     async waiting() {
       const text = await (await fetch(`${mesh.addresses.of('gateway', 'ops')}/metrics`)).text();
       return Number(/^parley_subgraph_calls_waiting\S* (\d+)$/m.exec(text)?.[1]);
@@ -67,7 +65,7 @@ async function setup(t: ExecutionContext, env: Record<string, string>, resolvers
   };
 }
 
-test('one client has so many calls under way, others are served past them, and one more than may wait is refused', async (t) => {
+test('calls of one client are bounded and queued without delaying others, and a full queue refuses', async (t) => {
   const { ask, seen, answerLast, answerAllUntil } = await setup(t, {
     GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '2',
     GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: '3',
@@ -90,7 +88,7 @@ test('one client has so many calls under way, others are served past them, and o
   t.deepEqual(greedy.counts, { ok: 5, refused: 4 });
 });
 
-test('what has begun is never refused for how many calls wait: a mutation that ran says so', async (t) => {
+test('a full queue refuses no operation that has begun, so a mutation that ran reports its result', async (t) => {
   const bounds = { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1', GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: '1' };
   const { ask, seen, waiting, identity, answerAllUntil, send } = await setup(t, bounds, {
     Mutation: { startSession: () => ({ id: 7, agent: { id: 1 } }) },
@@ -109,7 +107,7 @@ test('what has begun is never refused for how many calls wait: a mutation that r
   t.like(await started, { errors: undefined, data: { startSession: { id: 7, agent: { name: 'Ada' } } } });
 });
 
-test('one tenant has so many calls under way from wherever they come', async (t) => {
+test('calls of one tenant are bounded over all addresses', async (t) => {
   const { ask, seen, answerLast, answerAllUntil } = await setup(t, {
     GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
     GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
@@ -125,7 +123,7 @@ test('one tenant has so many calls under way from wherever they come', async (t)
   t.deepEqual(greedy.counts, { ok: 3, refused: 1 });
 });
 
-test('callers who are not signed in have one share together from wherever they come, and those who are their own', async (t) => {
+test('callers without a sign-in share one limit over all addresses, apart from signed-in ones', async (t) => {
   const gate = createGate();
   const under = new Map<string, number>();
   const held = async (_: unknown, __: unknown, { caller: { kind, userId } }: GraphContext) => {
@@ -174,7 +172,7 @@ test('callers who are not signed in have one share together from wherever they c
   t.is(under.get('anonymous'), 3);
 });
 
-test('who is gone is asked for no more: what waits never begins, what is under way is cut', async (t) => {
+test('when a client disconnects, its waiting calls never start and its running calls are cancelled', async (t) => {
   const { identity, url, seen, waiting, ask, answerAllUntil } = await setup(t, {
     GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1',
   });
@@ -199,7 +197,7 @@ test('who is gone is asked for no more: what waits never begins, what is under w
   t.is(seen.calls, 2, 'what waited has not run');
 });
 
-test("questions about a client's credentials wait for each other and for nobody else's; one more than may wait is refused", async (t) => {
+test('credential lookups of one client are queued apart from those of others, and a full queue refuses', async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     env: {
       TRUSTED_PROXIES: '127.0.0.1',
@@ -229,7 +227,7 @@ test("questions about a client's credentials wait for each other and for nobody 
   t.deepEqual(codes.slice(4), Array(5).fill('UNAUTHENTICATED'));
 });
 
-/** Connections that send requests as text, and count the answers. */
+/** Connections that send raw requests and count the responses. */
 async function rawRequests(t: ExecutionContext) {
   const { url, addresses } = await gatewayMesh(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
   async function connection() {
@@ -256,7 +254,7 @@ async function rawRequests(t: ExecutionContext) {
   return { connection, post, stranger, waiting };
 }
 
-test("however many requests a client sends at once, a stranger's is worked on after a few of them", async (t) => {
+test('a burst of requests from one client delays a request of another by only a few of them', async (t) => {
   const { connection, post, stranger } = await rawRequests(t);
   const greedy = await connection();
   greedy.socket.write(post('10.0.0.1').repeat(400));
@@ -266,7 +264,7 @@ test("however many requests a client sends at once, a stranger's is worked on af
   await eventually('all are answered', () => greedy.answers() === 400);
 });
 
-test('so it is where the last byte of all these requests comes at once', async (t) => {
+test('the same holds when the last bytes of all these requests arrive at once', async (t) => {
   const { connection, post, stranger, waiting } = await rawRequests(t);
   const greedy = await Promise.all(Array.from({ length: 150 }, connection));
   const answers = () => greedy.reduce((sum, each) => sum + each.answers(), 0);

@@ -10,18 +10,18 @@ import { rawPost } from './support/raw-post.ts';
 setFlagsFromString('--expose-gc');
 const gc: () => void = runInNewContext('gc');
 
-/** The heap and the buffers that hang on it. */
+/** Heap and external buffers. */
 function heldBytes(): number {
   gc();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/** What a few hundred requests may leave behind, client included: documents are remembered, connections kept. */
+/** Bound for caches and connections, client included. */
 const mayStayBytes = 30_000_000;
 
-// The first two run alone: what other tests do meanwhile would count as well.
-test.serial('no hostile document or body takes much of the CPU, the first time and any other', async (t) => {
+// The first two run alone, because other tests would count as well.
+test.serial('no hostile document or body takes much CPU, neither the first time nor later', async (t) => {
   const { url, identity } = await gatewayMesh(t, { longOperation });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   let sent = 0;
@@ -39,7 +39,7 @@ test.serial('no hostile document or body takes much of the CPU, the first time a
   }
 });
 
-test.serial('300 hostile requests leave memory where it was, and who means well is served between them', async (t) => {
+test.serial('300 hostile requests leak no memory, and other requests are served between them', async (t) => {
   const { url, ask, identity } = await gatewayMesh(t, {
     longOperation,
     resolvers: { agent: { Query: { agentCount: () => 2 } } },
@@ -63,7 +63,7 @@ test.serial('300 hostile requests leave memory where it was, and who means well 
   for (let i = 0; i < 10; i++) await round(); // what is made once is made now
   const before = heldBytes();
   for (let i = 0; i < 30; i++) await round();
-  // A connection that was just cut lets go of its buffers a moment later.
+  // A closed connection releases its buffers a moment later.
   await eventually('memory is where it was', () => heldBytes() - before < mayStayBytes);
   t.true(sent >= 400);
 });
@@ -86,7 +86,7 @@ test('every hostile document and body is refused, in the one error shape, and ru
   t.is((await ask('{ __typename }')).status, 200);
 });
 
-test('hundreds of hostile requests at once leave a gateway that serves', async (t) => {
+test('the gateway keeps serving during hundreds of hostile requests', async (t) => {
   const { url, reached, ask, identity } = await gatewayMesh(t, {
     resolvers: { agent: { Query: { agentCount: () => 2 } } },
   });
@@ -107,7 +107,7 @@ test('hundreds of hostile requests at once leave a gateway that serves', async (
   t.is(reached.length, 8);
 });
 
-test('a client that never comes to the end of its body is cut off', async (t) => {
+test('a client that never finishes its body is disconnected', async (t) => {
   const { url, ask } = await gatewayMesh(t, { env: { GATEWAY_REQUEST_TIMEOUT_MS: '1500' } });
   const answer = await rawPost(url, { body: ['{"query":'], headers: { 'content-length': '100' }, ends: false });
   t.is(answer.status, 408);
@@ -117,7 +117,7 @@ test('a client that never comes to the end of its body is cut off', async (t) =>
 const from = (address: string) => ({ 'x-forwarded-for': address });
 const unfinished = { 'transfer-encoding': 'chunked' };
 
-test('many unfinished bodies together hold no more than is set, and others are served once they are gone', async (t) => {
+test('unfinished bodies are bounded together, and others are served once they are closed', async (t) => {
   const { url, post, ask } = await gatewayMesh(t, {
     env: {
       GATEWAY_MAX_BODIES_BYTES: '600000',
@@ -141,7 +141,7 @@ test('many unfinished bodies together hold no more than is set, and others are s
   await eventually('there is room again', async () => (await post(body, other)).status === 200);
 });
 
-test('one address takes no more than its share of the room for bodies', async (t) => {
+test('one address may use only its share of the budget for bodies', async (t) => {
   const { url, post, ask } = await gatewayMesh(t, {
     env: {
       GATEWAY_MAX_BODIES_BYTES: '800000',

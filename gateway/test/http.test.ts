@@ -9,7 +9,7 @@ import { rawPost } from './support/raw-post.ts';
 
 const loginInput = 'login(input: {email: "ada@example.com", password: "correct horse"}) { accessToken }';
 
-test('a request that names no platform, or another one, is refused before anything is read', async (t) => {
+test('a request with a missing or unknown platform is refused before its body is read', async (t) => {
   const { post, url } = await gatewayMesh(t);
   const body = JSON.stringify({ query: '{ __typename }' });
   const without = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
@@ -40,7 +40,7 @@ test('operations come by POST, as one JSON object', async (t) => {
   t.is((await post('{"query":"{__typename}"}', { 'content-type': 'application/json; charset=utf-8' })).status, 200);
 });
 
-test('an operation whose answer the client would not take is refused before it runs', async (t) => {
+test('an operation whose response type the client does not accept is refused before it runs', async (t) => {
   const { post, reached } = await gatewayMesh(t, {
     resolvers: { identity: { Mutation: { login: () => ({ accessToken: 'a' }) } } },
   });
@@ -65,7 +65,7 @@ test('an operation whose answer the client would not take is refused before it r
   t.is(reached.length, 5);
 });
 
-test('a client that would rather speak another protocol is answered in this one', async (t) => {
+test('a client that offers to upgrade to another protocol is answered over HTTP/1.1', async (t) => {
   const { url } = await gatewayMesh(t);
   const body = ['{"query":"{ __typename }"}'];
   for (const upgrade of ['h2c', 'websocket', 'TLS/1.2, h2c']) {
@@ -117,7 +117,7 @@ test('every answer carries a request id: the one that was sent when it is well f
   }
 });
 
-test('answers carry the headers that keep browsers safe, and tell no origin more than is set', async (t) => {
+test('responses carry security headers, and CORS headers only for allowed origins', async (t) => {
   const preflight = (url: string) =>
     fetch(url, {
       method: 'OPTIONS',
@@ -143,7 +143,7 @@ test('answers carry the headers that keep browsers safe, and tell no origin more
   t.is((await preflight(production.url)).headers.get('access-control-allow-origin'), null);
 });
 
-test('nothing but GraphQL and the key set is there', async (t) => {
+test('any path but GraphQL and the key set is not found', async (t) => {
   const { base, identity } = await gatewayMesh(t);
   for (const path of ['/', '/graphql/more', '/.well-known', '/metrics', '/%']) {
     const answer = await fetch(`${base}${path}`, { method: 'POST' });
@@ -167,7 +167,7 @@ test('the key set is unavailable while identity has never been reached', async (
   t.is((await fetch(`${base}/.well-known/jwks.json`)).status, 200);
 });
 
-test('persisted queries are not kept, so that nobody can fill the gateway with them', async (t) => {
+test('persisted queries are not supported', async (t) => {
   const { post } = await gatewayMesh(t);
   const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
   const answer = await post(JSON.stringify({ extensions }));
@@ -175,7 +175,7 @@ test('persisted queries are not kept, so that nobody can fill the gateway with t
   t.deepEqual(codesOf(answer), ['BAD_REQUEST']);
 });
 
-test('a unit is ready once it serves, and a port that is taken stops its start', async (t) => {
+test('the gateway is ready once it serves, and does not start on a port in use', async (t) => {
   const { addresses, base, stop } = await gatewayMesh(t);
   const ops = addresses.of('gateway', 'ops');
   t.is((await fetch(`${ops}/healthz`)).status, 200);
@@ -186,7 +186,7 @@ test('a unit is ready once it serves, and a port that is taken stops its start',
   await t.throwsAsync(fetch(`${ops}/healthz`));
 });
 
-test('wrong settings are named all at once', async (t) => {
+test('all invalid settings are reported at once', async (t) => {
   const wrong = { TRUSTED_PROXIES: '10.0.0.0/99', GATEWAY_MAX_BODY_BYTES: '-1', INTROSPECTION: 'maybe' };
   const error = await t.throwsAsync(gatewayMesh(t, { env: wrong }));
   for (const name of Object.keys(wrong)) t.true(error?.message.includes(name), name);
@@ -194,7 +194,7 @@ test('wrong settings are named all at once', async (t) => {
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-test('a browser that opens the endpoint in development finds an explorer, all of it from here', async (t) => {
+test('in development a browser gets the explorer, with all files from the gateway', async (t) => {
   const { url, base } = await gatewayMesh(t);
   const page = await fetch(url, { headers: asBrowser });
   t.is(page.status, 200);
@@ -232,7 +232,7 @@ test('the explorer names the platform for requests and sockets', async (t) => {
   t.is(options.initialHeaders?.authorization, options.initialSubscriptionsPayload?.authorization);
 });
 
-test('who asks for no page gets none, and in production nobody does', async (t) => {
+test('the explorer is served to browsers only, and never in production', async (t) => {
   const open = await gatewayMesh(t);
   for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5']) {
     const answer = await fetch(`${open.url}?query=%7B__typename%7D`, { headers: { accept } });
@@ -248,7 +248,7 @@ test('who asks for no page gets none, and in production nobody does', async (t) 
   t.is((await fetch(`${production.base}/graphql/explorer/start.js`)).status, 404);
 });
 
-test("the agents of many sessions are resolved over two subgraphs in one batch, by callers of each one's own", async (t) => {
+test('the agents of many sessions are resolved in one batch over two subgraphs, with a caller minted for each', async (t) => {
   const asked: number[] = [];
   const sessions = Array.from({ length: 20 }, (_, i) => ({
     id: i + 1,
@@ -342,7 +342,7 @@ test("federation's own fields are not in the public schema", async (t) => {
   t.notRegex(names, /"(_Any|_Entity|_Service|join__|link__|access|throttle)/);
 });
 
-test('a subgraph answers nobody without a mesh credential of its own', async (t) => {
+test('a subgraph answers only callers with a credential minted for it', async (t) => {
   const { addresses, callers, meshKey, reached } = await gatewayMesh(t, { resolvers });
   const call = async (headers: Record<string, string>) => {
     const answer = await fetch(addresses.of('agent', 'graph'), {
@@ -373,7 +373,7 @@ test('a subgraph answers nobody without a mesh credential of its own', async (t)
   t.is(await call({ 'x-parley-caller': await callers.mint(owner, 'agent') }), 200);
 });
 
-test('the address of the client is that of the socket, whatever it claims, unless a trusted proxy says so', async (t) => {
+test("the client address is the peer's, unless a trusted proxy forwards another", async (t) => {
   const open = { resolvers: { identity: { Query: { isRegisterable: () => ({}) } } } };
   const query = '{ isRegisterable(email: "a@b.example") }';
   const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' };

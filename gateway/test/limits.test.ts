@@ -40,7 +40,7 @@ test('eight levels are refused, whether the schema has them or not', async (t) =
   t.deepEqual(codesOf(await ask(nested(7))), ['GRAPHQL_VALIDATION_FAILED']);
 });
 
-test('the whole schema can be read, to the depth that graphql-js allows', async (t) => {
+test('the whole schema can be introspected, to the depth that graphql-js allows', async (t) => {
   const { ask } = await gatewayMesh(t);
   const { data, errors } = await ask(getIntrospectionQuery({ schemaDescription: true, inputValueDeprecation: true }));
   t.is(errors, undefined);
@@ -62,7 +62,7 @@ test('limits are settings', async (t) => {
   t.is(await codeOf(`{ ${'a '.repeat(30)} }`), 'GRAPHQL_PARSE_FAILED');
 });
 
-test('no error quotes what a client sent at length, nor tells more than twenty', async (t) => {
+test('errors are bounded in length and number', async (t) => {
   const { ask } = await gatewayMesh(t);
   const long = await ask(`{ ${'a'.repeat(100_000)} }`);
   t.true(long.text.length < 2_000);
@@ -101,7 +101,7 @@ test('strings that cannot be stored are refused for every operation, by path, be
   t.is(reached.length, 0);
 });
 
-test('JSON that is nested without end is refused by path, and keys of the prototype are keys like others', async (t) => {
+test('deeply nested JSON is refused by path, and prototype keys are ordinary keys', async (t) => {
   const { post, identity, reached } = await gatewayMesh(t, {
     resolvers: {
       session: {
@@ -137,7 +137,7 @@ test('JSON that is nested without end is refused by path, and keys of the protot
   t.is(Reflect.get({}, 'polluted'), undefined);
 });
 
-test('names of the prototype are names like others', async (t) => {
+test('prototype names are ordinary names', async (t) => {
   const { ask, identity } = await gatewayMesh(t, {
     resolvers: {
       agent: { Query: { agent: (_: unknown, { id }: { id: string }) => ({ id: Number(id), name: `n${id}` }) } },
@@ -170,7 +170,7 @@ test('bodies come uncompressed and in UTF-8', async (t) => {
   t.is(reached.length, 0);
 });
 
-test('an answer composed of several is bounded as a whole', async (t) => {
+test('a response composed of several subgraph responses is bounded as a whole', async (t) => {
   const text = 'x'.repeat(8_000);
   const { ask, identity } = await gatewayMesh(t, {
     env: { GATEWAY_MAX_ANSWER_BYTES: '20000' },
@@ -203,7 +203,7 @@ test('an answer composed of several is bounded as a whole', async (t) => {
   }
 });
 
-test('a body of 1 to 8 MB gets in for an operation that says so, and for no other', async (t) => {
+test('a body of 1 to 8 MB is accepted only for an operation with @longBody', async (t) => {
   const resolvers = { agent: { Mutation: { createAgent: () => ({ id: 1 }) } } };
   const { post, identity, reached } = await gatewayMesh(t, { resolvers, longOperation: 'createAgent' });
   const authorization = `Bearer ${await identity.signIn('s-1')}`;

@@ -12,7 +12,7 @@ const resolvers: Record<'identity' | 'agent', Resolvers> = {
 };
 const count = '{ agentCount }';
 const platform = { 'x-app-platform': 'customer' };
-/** What happens behind a credential, and what its requests are answered from then on. */
+/** How each change behind a credential happens, and the error that follows. */
 const ends: Record<
   string,
   { happens(mesh: GatewayMesh): void; code: string; whose: 'signInId' | 'userId' | 'tenantId' }
@@ -98,7 +98,7 @@ for (const told of [true, false]) {
   });
 }
 
-test('who has gone to another tenant, or whose tenant is deleted, leaves what was open in the old one', async (t) => {
+test('switching or deleting a tenant closes the sockets that were open in it', async (t) => {
   const { url, identity, announce } = await gatewayMesh(t);
   const open = async (sid: string, tenantId: number | undefined) => {
     const token = await identity.signIn(sid, { tenantId });
@@ -122,7 +122,7 @@ test('who has gone to another tenant, or whose tenant is deleted, leaves what wa
   t.is(stayed.closed(), undefined);
 });
 
-test('a replaced API key fails with the very next request, on every gateway, and its sockets close', async (t) => {
+test('a replaced API key fails with the next request on every gateway, and its sockets close', async (t) => {
   const mesh = await gatewayMesh(t);
   const { identity, announce } = mesh;
   const bases = [mesh.base, await mesh.secondGateway()];
@@ -138,7 +138,7 @@ test('a replaced API key fails with the very next request, on every gateway, and
   }
 });
 
-test('a replaced API key loses its sockets, however many wrong keys are shown from the same address, and whatever else changes', async (t) => {
+test("wrong keys from the same address and other changes do not delay the close of a replaced API key's sockets", async (t) => {
   const mesh = await gatewayMesh(t, { env: { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1' } });
   const { url, identity, announce, ask, addresses } = mesh;
   identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
@@ -163,13 +163,13 @@ test('a replaced API key loses its sockets, however many wrong keys are shown fr
   guesses.at(-1)?.client.terminate();
   await eventually('whoever has gone waits no more', async () => (await waiting()) <= 18);
   gate.open();
-  // On a busy machine their turn may not have come in time.
+  // On a busy machine their turn may time out.
   for (const { closed } of guesses.slice(0, -1))
     t.true([4403, 1013].includes(await eventually('it does not get in', closed)));
   t.deepEqual(codesOf(await request), ['UNAUTHENTICATED']);
 });
 
-test('a refused refresh may have ended a sign-in: the gateway that relayed it asks again at once', async (t) => {
+test('after a refused refresh the gateway looks up the sign-in again', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
@@ -178,7 +178,7 @@ test('a refused refresh may have ended a sign-in: the gateway that relayed it as
   t.deepEqual(codesOf(await ask(count, { token })), ['UNAUTHENTICATED']);
 });
 
-test('a gateway that starts while nothing can be announced serves all the same, and hears as soon as it can', async (t) => {
+test('a gateway that starts without announcements serves, and subscribes to them once it can', async (t) => {
   let away = true;
   let heard = 0;
   const { ask, identity, announce } = await gatewayMesh(t, {
@@ -198,7 +198,7 @@ test('a gateway that starts while nothing can be announced serves all the same, 
   t.deepEqual(codesOf(await ask(count, { token })), ['UNAUTHENTICATED']);
 });
 
-test('what is known of others stays, whatever one tenant changes', async (t) => {
+test('a change in one tenant does not invalidate the cached status of others', async (t) => {
   const { ask, identity, announce } = await gatewayMesh(t, {
     resolvers: {
       ...resolvers,
@@ -221,7 +221,7 @@ test('what is known of others stays, whatever one tenant changes', async (t) => 
   t.true(asked('s-2') <= 1 + Math.ceil((performance.now() - started) / 1000), `${asked('s-2')}`);
 });
 
-test('open sockets are looked at together, however many there are', async (t) => {
+test('open sockets are checked in one batch', async (t) => {
   const { url, identity } = await gatewayMesh(t);
   const tokens = await Promise.all(Array.from({ length: 20 }, (_, n) => identity.signIn(`s-${n % 10}`)));
   const sockets = tokens.map((token) => openSocket(t, url, { ...platform, authorization: `Bearer ${token}` }));
@@ -236,7 +236,7 @@ test('open sockets are looked at together, however many there are', async (t) =>
   for (const { closed } of sockets) t.is(closed(), undefined);
 });
 
-test('no socket lives longer than it may', async (t) => {
+test('a socket is closed at its maximum age', async (t) => {
   const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_MAX_AGE_MS: '3000' } });
   const token = await identity.signIn('s-1');
   for (const shown of [{ authorization: `Bearer ${token}` }, {}]) {

@@ -101,7 +101,7 @@ test('events arrive typed, whole and in order', async (t) => {
   t.true(results.every(({ errors }) => errors === undefined));
 });
 
-test('all who watch one session live are handed the same from one stream, each as they asked', async (t) => {
+test('all live readers of a session share one stream, each with its own selection', async (t) => {
   const { openSocket: open, session } = await subscribedMesh(t);
   const live = (n: number, text: string) => ({ ...chunk(n, text), occurredAt: new Date() });
   const sockets = Array.from({ length: 6 }, open);
@@ -134,7 +134,7 @@ test('all who watch one session live are handed the same from one stream, each a
   t.like(await eventually('the error reaches who stayed', brief.ended), [{ extensions: { code: 'INTERNAL' } }]);
 });
 
-test('a service of the version before is unavailable, and its socket serves on', async (t) => {
+test('a service without the streaming call is unavailable, and the socket stays open', async (t) => {
   const { socket, session } = await subscribedMesh(t, { oldSession: true });
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7, after: '0' });
   t.like(await eventually('it is refused', ended), [{ extensions: { code: 'UNAVAILABLE', statusCode: 503 } }]);
@@ -142,7 +142,7 @@ test('a service of the version before is unavailable, and its socket serves on',
   t.is(socket.closed(), undefined);
 });
 
-test('a session that a reader may not see is no part of what others watch of it', async (t) => {
+test('a reader without access to a session gets none of its shared stream', async (t) => {
   const { socket, openSocket: open, session } = await subscribedMesh(t);
   const live = (n: number) => ({ ...chunk(n, 'x'), occurredAt: new Date() });
   const { results } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
@@ -171,7 +171,7 @@ test('fragments on the interface and on types, aliases and __typename resolve fr
   t.deepEqual(results[0]?.data, { e: { kind: 'SessionStatusEvent', id: '1700000000000-1', now: 'EXPIRED' } });
 });
 
-test('leaving cancels the stream at once, also while it waits for an event', async (t) => {
+test('unsubscribing cancels the stream at once, also while it waits for an event', async (t) => {
   const { socket, session } = await subscribedMesh(t);
   const first = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   const second = socket.subscribe(sessionEventsQuery, { sessionId: 8 });
@@ -186,7 +186,7 @@ test('leaving cancels the stream at once, also while it waits for an event', asy
   t.is(socket.closed(), undefined);
 });
 
-test('closing the socket cancels all its streams, and nobody else notices', async (t) => {
+test('closing a socket cancels its streams and no others', async (t) => {
   const { socket, session, openSocket: another } = await subscribedMesh(t);
   socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   socket.subscribe(sessionEventsQuery, { sessionId: 8 });
@@ -253,7 +253,7 @@ test('an error in mid-stream ends the subscription after what came before it', a
   t.is(socket.closed(), undefined);
 });
 
-test('a session service that restarts ends its streams as unavailable; the gateway lives and finds it again', async (t) => {
+test('when session restarts, its streams end as unavailable and new ones reach it again', async (t) => {
   const { socket, session, stop, restartRpc } = await subscribedMesh(t);
   const first = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   await eventually('it is open', () => session.open() === 1);
@@ -281,13 +281,13 @@ test('a suspended tenant and a limited sign-in may not subscribe', async (t) => 
   await announce({ $case: 'signInId', value: 's-1' });
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
   const told = await eventually('it is refused', ended);
-  // The look at all open sockets may have come first, and closed it.
+  // The sweep of open sockets may have closed it first.
   if (socket.closed() !== undefined) t.is(socket.closed(), 4403);
   else t.like(told, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } }]);
   t.is(session.opened.length, 0);
 });
 
-test('a subscription may depend on a variable, and selects one root field however that is written', async (t) => {
+test('a subscription may use variables, and selects one root field however it is written', async (t) => {
   const { socket, session } = await subscribedMesh(t);
   const conditional = `subscription ($x: Boolean!) { sessionEvents(sessionId: 7) @include(if: $x) { eventId } }`;
   const { results } = socket.subscribe(conditional, { x: true });

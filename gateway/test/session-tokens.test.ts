@@ -22,7 +22,7 @@ test('a session token makes the caller its session, in its tenant', async (t) =>
   t.like(reached[0]?.caller, { kind: 'session', tenantId: 1, sessionId: 7, userId: undefined });
 });
 
-test('whatever is wrong with a session token, the answer is the same', async (t) => {
+test('every invalid session token gets the same error', async (t) => {
   const { ask, identity, reached, session, sessionToken, voiceToken } = await gatewayMesh(t, { resolvers });
   const right = sessionToken(7);
   const [prefix, kid, payload = '', mac = ''] = right.split('.');
@@ -67,7 +67,7 @@ test('every flipped bit of a session token is refused', async (t) => {
   }
 });
 
-test('where it is not taken a session token counts as none', async (t) => {
+test('where session tokens are not accepted, they are ignored', async (t) => {
   const { ask, identity, sessionToken } = await gatewayMesh(t, { resolvers });
   const token = sessionToken(7);
   t.like((await ask('{ agentCount }', { token })).errors, [
@@ -76,7 +76,7 @@ test('where it is not taken a session token counts as none', async (t) => {
   t.is(identity.asked.length, 0);
 });
 
-test('a session that has ended is for the operation to refuse; a suspended tenant is refused here', async (t) => {
+test('the token of an ended session is accepted, that of a suspended tenant refused', async (t) => {
   const { ask, identity, session, sessionToken, announce } = await gatewayMesh(t, { resolvers });
   const token = sessionToken(7);
   session.statuses.set(7, 'ENDED');
@@ -90,7 +90,7 @@ test('a session that has ended is for the operation to refuse; a suspended tenan
   await eventually('the tenant is gone', async () => codesOf(await ask(interrupt, { token }))[0] === 'UNAUTHENTICATED');
 });
 
-test('session and tenant are asked about once a second at most', async (t) => {
+test('session and tenant are looked up at most once a second', async (t) => {
   const { ask, identity, sessionToken } = await gatewayMesh(t, { resolvers });
   const token = sessionToken(7);
   const started = performance.now();
@@ -98,7 +98,7 @@ test('session and tenant are asked about once a second at most', async (t) => {
   t.true(identity.asked.length <= 1 + Math.ceil((performance.now() - started) / 1000), identity.asked.join());
 });
 
-test('while a neighbour is away a session token is not called invalid', async (t) => {
+test('while identity or session is unavailable, a session token is not invalid', async (t) => {
   const { ask, identity, sessionToken, stop } = await gatewayMesh(t, { resolvers });
   const token = sessionToken(7);
   identity.away = true;
@@ -108,7 +108,7 @@ test('while a neighbour is away a session token is not called invalid', async (t
   t.deepEqual(codesOf(await ask(interrupt, { token: sessionToken(8) })), ['UNAVAILABLE']);
 });
 
-test('the service of a subscription sees that a session token asks, and for which session', async (t) => {
+test('the caller of a subscription by session token names the session', async (t) => {
   const { url, session, sessionToken } = await gatewayMesh(t);
   const token = sessionToken(7);
   const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
@@ -117,7 +117,7 @@ test('the service of a subscription sees that a session token asks, and for whic
   t.like(session.opened[0]?.caller, { kind: 'session', sessionId: 7, tenantId: 1 });
 });
 
-test('a socket of a session token ends with its session, after the events of the end', async (t) => {
+test('a socket with a session token closes after the last events of its session', async (t) => {
   const { url, session, sessionToken, announce } = await gatewayMesh(t);
   const sockets = [7, 8].map((id) => openSocket(t, url, { ...platform, authorization: `Bearer ${sessionToken(id)}` }));
   const seen = sockets.map((socket, n) => socket.subscribe(sessionEventsQuery, { sessionId: 7 + n }));
@@ -133,7 +133,7 @@ test('a socket of a session token ends with its session, after the events of the
   t.is(sockets[1]?.closed(), undefined);
 });
 
-test('without an announcement too, and a new one is not opened', async (t) => {
+test('the same holds without an announcement, and no new socket is admitted', async (t) => {
   const { url, session, sessionToken } = await gatewayMesh(t);
   const authorization = `Bearer ${sessionToken(7)}`;
   const socket = openSocket(t, url, { ...platform, authorization });
@@ -146,7 +146,7 @@ test('without an announcement too, and a new one is not opened', async (t) => {
   t.is(await eventually('it does not get in', late.closed), 4403);
 });
 
-test('a socket of a session token goes when the token ends', async (t) => {
+test('a socket with a session token closes when the token expires', async (t) => {
   const { url, sessionToken } = await gatewayMesh(t);
   const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${sessionToken(7, { lifetimeMs: 3_000 })}` });
   await socket.settled();

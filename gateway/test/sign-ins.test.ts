@@ -26,7 +26,7 @@ const resolvers: Record<'identity' | 'agent' | 'session', Resolvers> = {
 };
 const count = '{ agentCount }';
 
-test('a sign-in is asked for once a second at most, however many requests carry it', async (t) => {
+test('a sign-in is looked up at most once a second', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   const started = performance.now();
@@ -36,7 +36,7 @@ test('a sign-in is asked for once a second at most, however many requests carry 
   t.true(asked <= 1 + Math.ceil((performance.now() - started) / 1000), `asked ${asked} times`);
 });
 
-test('a revoked sign-in is dead within a second without any announcement', async (t) => {
+test('a revoked sign-in is refused within a second without an announcement', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
@@ -46,7 +46,7 @@ test('a revoked sign-in is dead within a second without any announcement', async
   t.true(performance.now() - revokedAt < secondMs, `${performance.now() - revokedAt} ms`);
 });
 
-test('an announcement is effective with the very next request', async (t) => {
+test('an announcement takes effect with the next request', async (t) => {
   const { ask, identity, announce } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   for (let round = 0; round < 5; round += 1) {
@@ -61,7 +61,7 @@ test('an announcement is effective with the very next request', async (t) => {
   }
 });
 
-test('an announcement of something that only a newer version knows concerns everybody', async (t) => {
+test('an announcement of an unknown kind invalidates everything', async (t) => {
   const { ask, identity, announce } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   for (let round = 0; round < 5; round += 1) {
@@ -74,7 +74,7 @@ test('an announcement of something that only a newer version knows concerns ever
   }
 });
 
-test("what this gateway's own mutation changed holds for its very next request, announcement or not", async (t) => {
+test("a change by this gateway's own mutation takes effect with its next request, even without an announcement", async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const first = await identity.signIn('s-1');
   const second = await identity.signIn('s-2', { userId: 1 });
@@ -84,7 +84,7 @@ test("what this gateway's own mutation changed holds for its very next request, 
   t.deepEqual(codesOf(await ask(count, { token: second })), ['UNAUTHENTICATED']);
 });
 
-test('logins and refreshes, of which there are many, make nobody be asked for anew', async (t) => {
+test('logins and refreshes invalidate no other caller', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   const started = performance.now();
@@ -97,7 +97,7 @@ test('logins and refreshes, of which there are many, make nobody be asked for an
   t.true(asked <= 1 + Math.ceil((performance.now() - started) / 1000), `asked ${asked} times`);
 });
 
-test('mutations of other units make nobody be asked for anew', async (t) => {
+test('mutations without @changesCaller invalidate nothing', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1');
   const started = performance.now();
@@ -106,7 +106,7 @@ test('mutations of other units make nobody be asked for anew', async (t) => {
   t.true(asked <= 1 + Math.ceil((performance.now() - started) / 1000), `asked ${asked} times`);
 });
 
-test("a suspended tenant's members read, keep their account and end what runs, and do nothing else", async (t) => {
+test('members of a suspended tenant may only read, manage their account and end running sessions', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1', { tenantSuspended: true });
   const open = [
@@ -155,7 +155,7 @@ for (const reason of ['TWO_FACTOR_REQUIRED', 'EMAIL_PROOF_REQUIRED']) {
   });
 }
 
-test('a suspended user is told so, and does nothing', async (t) => {
+test('a suspended user is refused with that reason', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const token = await identity.signIn('s-1', { userSuspended: true });
   for (const query of [count, '{ getAuthProfile { id } }', 'mutation { deleteTenant }']) {
@@ -166,7 +166,7 @@ test('a suspended user is told so, and does nothing', async (t) => {
 
 const start = 'startSession(input: { agentId: 1, clientExternalId: "x" }) { id }';
 
-/** Identity's mutations change the sign-in as they do for real; agents and sessions tell in which tenant they were made. */
+/** Identity's mutations change the sign-in as the real ones do; agent and session report the tenant of each call. */
 async function changingMesh(t: ExecutionContext) {
   const made: string[] = [];
   const make =
@@ -219,7 +219,7 @@ async function changingMesh(t: ExecutionContext) {
   };
 }
 
-test('what a mutation does to its caller holds for the next one of the same document', async (t) => {
+test('a mutation that changes its caller affects the next one of the same document', async (t) => {
   for (const [change, code, reason] of [
     ['left: deleteTenant', 'FORBIDDEN', 'NO_TENANT'],
     ['updateTenant(input: { isSuspended: true }) { id }', 'FORBIDDEN', 'TENANT_SUSPENDED'],
@@ -234,7 +234,7 @@ test('what a mutation does to its caller holds for the next one of the same docu
   }
 });
 
-test('what follows a change of tenant lands in the new one', async (t) => {
+test('mutations after a change of tenant run in the new one', async (t) => {
   const { ask, made } = await changingMesh(t);
   const create = 'createAgent(input: { name: "a", personaPrompt: "p", position: "x" }) { id }';
   const answer = await ask(`mutation { a: ${create} createTenant(input: { name: "n" }) { id } b: ${create} }`);
@@ -242,7 +242,7 @@ test('what follows a change of tenant lands in the new one', async (t) => {
   t.deepEqual(made, ['agent in 1', 'agent in 2']);
 });
 
-test('it holds as well for mutations that identity gets in one request, and none runs after one that is refused', async (t) => {
+test('the same holds for mutations of one subgraph request, and none runs after a refused one', async (t) => {
   const key = 'generateApiKey { key }';
   const avatar = 'upsertAvatarConfig(input: { speakingRate: 2 }) { speakingRate }';
   const rename = (name: string) => `updateTenant(input: { name: "${name}" }) { id }`;
@@ -274,7 +274,7 @@ test('it holds as well for mutations that identity gets in one request, and none
   }
 });
 
-test('each mutation is held to what itself needs, whatever ran before', async (t) => {
+test('each mutation is authorized by its own rules', async (t) => {
   const { ask, made } = await changingMesh(t);
   const answer = await ask(`mutation {
     generateApiKey { key } updateTenant(input: { isSuspended: true }) { id } endSession(sessionId: 1) { id }
@@ -283,7 +283,7 @@ test('each mutation is held to what itself needs, whatever ran before', async (t
   t.deepEqual(made, ['key in 1', 'end in 1']);
 });
 
-test('fragments, conditions and variables go with the mutation that has them', async (t) => {
+test('split mutations keep their fragments, conditions and variables', async (t) => {
   const { ask, made } = await changingMesh(t);
   const answer = await ask(
     `mutation ($name: String!, $other: UpdateTenantInput!, $yes: Boolean!, $no: Boolean!, $ok: Boolean = true) {

@@ -1,7 +1,6 @@
 /**
- * By hand: `LOG_LEVEL=fatal node --expose-gc gateway/test/soak.ts`. Tells what each hostile request takes of the process's
- * CPU, the costliest first, in yardsticks of `support/cpu.ts`, and what 2,000 of them, mixed, leave behind in memory and in
- * the latency of those who mean well. Ends with exit code 1 where one of them takes too much.
+ * Run by hand: `LOG_LEVEL=fatal node --expose-gc gateway/test/soak.ts`. Prints the CPU of each hostile request in units
+ * of `support/cpu.ts`, and what 2,000 of them leave in memory and latency. Exits with code 1 when one takes too much.
  */
 import { cpuRatioOf, maxCpuRatio } from './support/cpu.ts';
 import { gatewayMesh } from './support/gateway-mesh.ts';
@@ -35,7 +34,7 @@ function heapMb(): number {
 
 const show = (value: number) => value.toFixed(1).padStart(7);
 let sent = 0;
-/** As a document that has not been there before: what is valid is remembered. */
+/** Sent as an unknown document, because valid ones are cached. */
 const send = (request: (typeof hostileRequests)[number]) => {
   const { body, headers = {}, signedIn } = neverSeen(request, ++sent);
   return rawPost(mesh.url, {

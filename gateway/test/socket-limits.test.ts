@@ -20,7 +20,7 @@ interface RawSocket {
   closed: () => number | undefined;
 }
 
-/** An acknowledged socket whose every frame the test writes itself. */
+/** An acknowledged socket on which the test writes each frame. */
 async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, address?: string): Promise<RawSocket> {
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   const headers = address === undefined ? {} : { 'x-forwarded-for': address };
@@ -39,7 +39,7 @@ async function rawSocket(t: ExecutionContext, { url, identity }: GatewayMesh, ad
   return { socket, messages, closed: () => closed };
 }
 
-/** Whoever is busy sending, or does not read, may be cut before the reason has reached them. */
+/** A client that is sending or not reading may be disconnected before it gets the reason. */
 const closeOrCut = (code: number) => [code, 1006];
 
 function chunk(i: number, text: string): FollowResponse {
@@ -47,7 +47,7 @@ function chunk(i: number, text: string): FollowResponse {
   return finishedEvent('AiResponseChunkEvent', { eventId: `1-${i}`, occurredAt: new Date(), ...fields });
 }
 
-test("a client's subscriptions begin in turn, past those of nobody else; one too many is refused, and who leaves waits no more", async (t) => {
+test('starts of subscriptions are queued per client without delaying others; a full queue refuses, and an unsubscribed one leaves it', async (t) => {
   const mesh = await gatewayMesh(t, {
     env: { TRUSTED_PROXIES: '127.0.0.1', GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1', GATEWAY_SOCKETS_PER_CLIENT: '2' },
     longestStartMs: 60_000,
@@ -62,7 +62,7 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
     socket.send(subscribeMessage(id, undefined, { sessionId: id }));
 
   const greedy = await rawSocket(t, mesh, '10.0.0.1');
-  // One begins, five wait for each of its two sockets.
+  // One starts; five may wait for each of its two sockets.
   for (let id = 1; id <= 12; id += 1) subscribe(greedy, String(id));
   const refused = () => greedy.messages.filter(({ type }) => type === 'error');
   await eventually('one too many is refused', () => refused().length > 0);
@@ -86,7 +86,7 @@ test("a client's subscriptions begin in turn, past those of nobody else; one too
   t.deepEqual(begun(), ['1', '20', '21']);
 });
 
-test("however many subscriptions a client asks for at once, a stranger's is read after a few of them", async (t) => {
+test('a burst of subscriptions from one client delays one of another by only a few of them', async (t) => {
   const mesh = await gatewayMesh(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
   const stranger = await rawSocket(t, mesh, '10.0.0.2');
   const greedy = await Promise.all(Array.from({ length: 4 }, () => rawSocket(t, mesh, '10.0.0.1')));
@@ -102,7 +102,7 @@ test("however many subscriptions a client asks for at once, a stranger's is read
 
 const isError = ({ type }: { type: string }) => type === 'error';
 
-test('a subscription has begun when its service says so, though nothing has happened yet', async (t) => {
+test('a subscription counts as started when its service says so, before any event', async (t) => {
   const mesh = await gatewayMesh(t, { env: { GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '1' }, longestStartMs: 60_000 });
   const { socket } = await rawSocket(t, mesh);
   const ids = ['1', '2', '3'];
@@ -114,7 +114,7 @@ test('a subscription has begun when its service says so, though nothing has happ
   );
 });
 
-test('a flood of messages closes its socket and no other, and leaves nothing open', async (t) => {
+test('a flood of messages closes only its socket, and all of its streams', async (t) => {
   const mesh = await gatewayMesh(t);
   const calm = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
   const stays = calm.subscribe(sessionEventsQuery, { sessionId: 1 });
@@ -142,7 +142,7 @@ test('a flood of messages closes its socket and no other, and leaves nothing ope
   t.is(calm.closed(), undefined);
 });
 
-test('frames of other kinds end the socket, not the gateway', async (t) => {
+test('invalid frames close the socket and do not harm the gateway', async (t) => {
   const mesh = await gatewayMesh(t);
   for (const frame of [
     '',
@@ -164,7 +164,7 @@ test('frames of other kinds end the socket, not the gateway', async (t) => {
   t.is((await mesh.ask('{ __typename }')).status, 200);
 });
 
-test('subscriptions are held to the limits of documents and strings', async (t) => {
+test('the limits on documents and strings apply to subscriptions', async (t) => {
   const { url, identity, session } = await gatewayMesh(t);
   const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${await identity.signIn('s-1')}` });
   const events = (selection: string) => `subscription { sessionEvents(sessionId: 1) { ${selection} } }`;
@@ -186,18 +186,18 @@ test('subscriptions are held to the limits of documents and strings', async (t) 
   t.is(session.opened.length, 0);
 });
 
-test('a reader that falls 1 MB behind is closed, and others go on', async (t) => {
+test('a reader that is 1 MB behind is closed, and others continue', async (t) => {
   const mesh = await gatewayMesh(t);
   const quick = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
   const heard = quick.subscribe(sessionEventsQuery, { sessionId: 1 });
   const { socket, closed } = await rawSocket(t, mesh);
-  // Of a session of its own: else the two would share a stream, and its end would not tell that one of them is gone.
+  // Its own session, so that it shares no stream and its end is visible.
   socket.send(subscribeMessage('slow', sessionEventsQuery, { sessionId: '2' }));
   await eventually('both are subscribed', () => mesh.session.open() === 2);
   socket.pause();
   const text = 'x'.repeat(50_000);
   let sent = 0;
-  // What the system's own buffers hold is not behind yet: so much more than 1 MB until it is.
+  // System buffers hold some of it, so more than 1 MB is sent.
   await eventually('its stream is over', () => {
     if (heard.results.length === sent && sent < 2_000) {
       mesh.session.send(...Array.from({ length: 20 }, () => chunk(++sent, text)));
@@ -210,7 +210,7 @@ test('a reader that falls 1 MB behind is closed, and others go on', async (t) =>
   t.is(quick.closed(), undefined);
 });
 
-test('a replay waits for its reader, however slow and in however many subscriptions; nobody holds what waits', async (t) => {
+test('a replay waits for a slow reader, over all its subscriptions, without being buffered', async (t) => {
   const mesh = await gatewayMesh(t);
   const { socket, messages, closed } = await rawSocket(t, mesh);
   const subscriptions = 20;
@@ -243,7 +243,7 @@ test('a replay waits for its reader, however slow and in however many subscripti
   );
 });
 
-/** A socket opened by hand, that never answers a ping. */
+/** A socket that never answers a ping. */
 async function deafSocket(t: ExecutionContext, url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -257,7 +257,7 @@ async function deafSocket(t: ExecutionContext, url: string): Promise<Socket> {
   return socket;
 }
 
-test('a peer that answers no ping is cut off', async (t) => {
+test('a peer that answers no ping is disconnected', async (t) => {
   const mesh = await gatewayMesh(t, {
     env: { GATEWAY_SOCKET_PING_MS: '2000', GATEWAY_SOCKET_INIT_TIMEOUT_MS: '60000' },
   });
@@ -267,7 +267,7 @@ test('a peer that answers no ping is cut off', async (t) => {
   t.is(alive.closed(), undefined);
 });
 
-test('one gateway holds so many sockets', async (t) => {
+test('the sockets of a gateway are bounded', async (t) => {
   const mesh = await gatewayMesh(t, { env: { GATEWAY_MAX_SOCKETS: '3' } });
   const open = [await rawSocket(t, mesh), await rawSocket(t, mesh), await rawSocket(t, mesh)];
   const refused = new WebSocket(mesh.url.replace('http', 'ws'), 'graphql-transport-ws');
@@ -279,7 +279,7 @@ test('one gateway holds so many sockets', async (t) => {
   t.is(open[1]?.closed(), undefined);
 });
 
-test('one address holds so many sockets, and others still get theirs', async (t) => {
+test('the sockets of an address are bounded, apart from those of others', async (t) => {
   const mesh = await gatewayMesh(t, { env: { GATEWAY_SOCKETS_PER_CLIENT: '2', TRUSTED_PROXIES: '127.0.0.1' } });
   const from = (address: string) =>
     new WebSocket(mesh.url.replace('http', 'ws'), 'graphql-transport-ws', { headers: { 'x-forwarded-for': address } });
@@ -300,7 +300,7 @@ test('one address holds so many sockets, and others still get theirs', async (t)
   });
 });
 
-test('a socket that shows no credential does not stay', async (t) => {
+test('a socket without a credential is closed', async (t) => {
   const { url, identity } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_INIT_TIMEOUT_MS: '3000' } });
   const token = await identity.signIn('s-1');
   const known = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
@@ -310,7 +310,7 @@ test('a socket that shows no credential does not stay', async (t) => {
   t.is(known.closed(), undefined);
 });
 
-test('requests that Node refuses by itself, and refused handshakes, have an id and the error shape', async (t) => {
+test('requests refused by Node and refused handshakes have a request id and the error format of the API', async (t) => {
   const { url } = await gatewayMesh(t, { env: { GATEWAY_MAX_SOCKETS: '1', GATEWAY_REQUEST_TIMEOUT_MS: '1000' } });
   const { hostname, port } = new URL(url);
   const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade\r\nHost: x\r\n';

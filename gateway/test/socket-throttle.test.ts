@@ -20,7 +20,7 @@ const rules: FieldRules = new Map([
   ['Subscription.weather', { by: ['JWT'] }],
 ]);
 
-/** Sockets over a schema with a throttled subscription, and the throttle that HTTP would ask too. */
+/** Sockets over a schema with a throttled subscription, and its throttle. */
 async function throttledSockets(t: ExecutionContext) {
   const log = createLogger('test');
   const config = readGatewayConfig({ AVATAR_TOKEN_KEYS: `t1:${Buffer.alloc(32).toString('base64')}` });
@@ -28,7 +28,6 @@ async function throttledSockets(t: ExecutionContext) {
   const one = async function* () {
     yield { eventId: '1-0', occurredAtMs: undefined, payload: {} };
   };
-  // A payload is an object of its field's type; for these it is a number.
   attachSubscriptions(schema, { news: one, weather: one });
   for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) field.resolve = () => 1;
   const throttle = createThrottle({ rules, keyValue: memoryKeyValue(), onDegraded: () => undefined, log });
@@ -66,7 +65,7 @@ async function throttledSockets(t: ExecutionContext) {
   };
 }
 
-test('a socket counts what it subscribes to in the windows of HTTP, by its address, and goes on when it is refused', async (t) => {
+test('subscriptions count in the throttle windows of HTTP, by address, and a refused one leaves the socket open', async (t) => {
   const { throttle, from } = await throttledSockets(t);
   const news: Parameters<typeof throttle>[0] = [{ type: 'Subscription', name: 'news' }];
   t.is((await throttle(news, '10.0.0.1'))?.refused, undefined, 'one by HTTP');

@@ -44,7 +44,7 @@ test('a socket with a good credential of any kind is opened', async (t) => {
   }
 });
 
-test('a socket that says nothing is closed, and so is one that speaks another protocol', async (t) => {
+test('a socket that sends nothing or speaks another protocol is closed', async (t) => {
   const { url } = await gatewayMesh(t, { env: { GATEWAY_SOCKET_INIT_TIMEOUT_MS: '50' } });
   const closeCode = (protocols: string[], path = url) =>
     new Promise<number>((resolve) => {
@@ -74,7 +74,7 @@ test('sockets carry subscriptions only: nothing else runs there', async (t) => {
   t.is(socket.closed(), undefined);
 });
 
-test("documents that cannot run are told in the contract's shape, and the socket stays", async (t) => {
+test("invalid documents get errors in the contract's shape, and the socket stays open", async (t) => {
   const { url, identity } = await gatewayMesh(t);
   const token = await identity.signIn('s-1');
   const socket = openSocket(t, url, { ...platform, authorization: `Bearer ${token}` });
@@ -100,7 +100,7 @@ test("documents that cannot run are told in the contract's shape, and the socket
   t.is(socket.closed(), undefined);
 });
 
-test('a socket that shows no credential may subscribe to nothing', async (t) => {
+test('a socket without a credential cannot subscribe', async (t) => {
   const { url, session } = await gatewayMesh(t);
   const socket = openSocket(t, url, platform);
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 1 });
@@ -108,7 +108,7 @@ test('a socket that shows no credential may subscribe to nothing', async (t) => 
   t.is(session.opened.length, 0);
 });
 
-test('a sign-in that is revoked takes its sockets with it, and only its own', async (t) => {
+test('revoking a sign-in closes its sockets and no others', async (t) => {
   const { url, identity, session, announce } = await gatewayMesh(t);
   const open = async (sid: string, userId: number, tenantId: number) => {
     const authorization = `Bearer ${await identity.signIn(sid, { userId, tenantId })}`;
@@ -142,7 +142,7 @@ test('a sign-in that is revoked takes its sockets with it, and only its own', as
   t.is(sockets[3]?.closed(), undefined);
 });
 
-test('a socket lives with its sign-in, not with the minutes of its token', async (t) => {
+test('a socket stays open after its access token expires, as long as its sign-in is valid', async (t) => {
   const { url, identity, session, announce } = await gatewayMesh(t);
   await identity.signIn('s-1');
   const endsAt = Math.ceil(Date.now() / 1000) + 5; // the socket opens before, also on a busy machine
@@ -160,7 +160,7 @@ test('a socket lives with its sign-in, not with the minutes of its token', async
   t.is(await eventually('the socket is closed', socket.closed), 4403);
 });
 
-test('while identity is away no socket is thrown out; what was revoked meanwhile goes when it is back', async (t) => {
+test('while identity is unavailable no socket is closed; those revoked meanwhile close once it is back', async (t) => {
   const { url, identity, announce } = await gatewayMesh(t);
   const good = openSocket(t, url, { ...platform, authorization: `Bearer ${await identity.signIn('s-1')}` });
   const revoked = openSocket(t, url, { ...platform, authorization: `Bearer ${await identity.signIn('s-2')}` });
@@ -176,7 +176,7 @@ test('while identity is away no socket is thrown out; what was revoked meanwhile
   t.is(good.closed(), undefined);
 });
 
-test('a new socket of which nobody can tell is closed with a code after which clients come again', async (t) => {
+test('a new socket whose credential cannot be checked is closed with a code for which clients reconnect', async (t) => {
   const { url, identity } = await gatewayMesh(t);
   identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: false });
   identity.away = true;
@@ -190,7 +190,7 @@ test('a new socket of which nobody can tell is closed with a code after which cl
   t.is(socket.closed(), undefined);
 });
 
-test('one socket carries so many subscriptions and frames of such a size', async (t) => {
+test('subscriptions and frame size of a socket are bounded', async (t) => {
   const { url, identity, session } = await gatewayMesh(t);
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   const socket = openSocket(t, url, { ...platform, authorization });
@@ -210,7 +210,7 @@ test('one socket carries so many subscriptions and frames of such a size', async
   await eventually('all streams are cancelled', () => session.open() === 0);
 });
 
-test('a server that stops says goodbye to its sockets and waits for nobody', async (t) => {
+test('a stopping server closes its sockets with 1001 without waiting for slow clients', async (t) => {
   const { url, identity, session, stop } = await gatewayMesh(t);
   const authorization = `Bearer ${await identity.signIn('s-1')}`;
   const sockets = Array.from({ length: 3 }, () => openSocket(t, url, { ...platform, authorization }));

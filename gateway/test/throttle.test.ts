@@ -31,7 +31,7 @@ async function throttled(t: ExecutionContext, options: GatewayMeshOptions = {}) 
   const port = new URL(mesh.base).port;
   return {
     ...mesh,
-    /** The status of a login that comes from an address. */
+    /** The HTTP status of a login from an address. */
     async loginFrom(from: string, headers: Record<string, string> = {}): Promise<number> {
       const host = from.includes(':') ? '[::1]' : '127.0.0.1';
       const body = [JSON.stringify({ query: login })];
@@ -40,7 +40,7 @@ async function throttled(t: ExecutionContext, options: GatewayMeshOptions = {}) 
   };
 }
 
-test('so many requests of each throttled operation pass, the next is 429 and tells when to come again', async (t) => {
+test('beyond its throttle an operation is 429 with Retry-After', async (t) => {
   const { ask, reached } = await throttled(t);
   for (let left = 9; left >= 0; left--) {
     const answer = await ask(login);
@@ -60,7 +60,7 @@ test('so many requests of each throttled operation pass, the next is 429 and tel
   t.is((await ask('{ isRegisterable(email: "a@b.c") }')).status, 200, 'other operations have windows of their own');
 });
 
-test('every throttle of the schema holds at its own number, and another address is not touched by it', async (t) => {
+test('every throttle of the schema is enforced at its own limit, per address', async (t) => {
   const sdl = await readSupergraph();
   const schema = buildSchema(sdl, { assumeValidSDL: true });
   const { ask, identity } = await throttled(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
@@ -93,7 +93,7 @@ test('all gateways count in the same windows', async (t) => {
   t.is((await ask(login, { at })).status, 429);
 });
 
-test('ten aliases count ten; a document of more than the window takes runs not at all', async (t) => {
+test('ten aliases count ten, and a document beyond the window does not run at all', async (t) => {
   const { ask, reached } = await throttled(t);
   t.is((await ask(logins(11))).status, 429);
   t.is(reached.length, 0);
@@ -101,7 +101,7 @@ test('ten aliases count ten; a document of more than the window takes runs not a
   t.is((await ask(login)).status, 429);
 });
 
-test('what is refused counts nothing, whatever the reason', async (t) => {
+test('a refused request does not count', async (t) => {
   const { ask, identity } = await throttled(t);
   const refusals: [string, Parameters<typeof ask>[1], number][] = [
     [`mutation { ${loginField} deleteTenant(name: "x") }`, {}, 400],
@@ -127,7 +127,7 @@ test('what is refused counts nothing, whatever the reason', async (t) => {
   t.is((await ask(login, { token: await identity.signIn('s-1') })).status, 429, 'nor does a good one');
 });
 
-test('another address is not touched, by IPv4 and IPv6', async (t) => {
+test('addresses count separately, by IPv4 and IPv6', async (t) => {
   const { loginFrom } = await throttled(t, { host: '::' });
   for (let i = 0; i < 10; i++) t.is(await loginFrom('127.0.0.1'), 200);
   t.is(await loginFrom('127.0.0.1'), 429);
@@ -136,7 +136,7 @@ test('another address is not touched, by IPv4 and IPv6', async (t) => {
   t.is(await loginFrom('::1'), 429);
 });
 
-test('what an untrusted peer says about addresses changes nothing', async (t) => {
+test('forwarded addresses of an untrusted peer are ignored', async (t) => {
   const { loginFrom } = await throttled(t, { env: { TRUSTED_PROXIES: '127.0.0.3' } });
   for (let i = 0; i < 10; i++) t.is(await loginFrom('127.0.0.1', { 'x-forwarded-for': `203.0.113.${i}` }), 200);
   for (const header of ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-client-ip', 'true-client-ip']) {
@@ -155,13 +155,13 @@ test('behind a trusted proxy the right-most untrusted hop is the client, IPv6 by
   t.is(await via('2001:db8:1:3::1'), 200);
 });
 
-test('the address that throttles count by is the one that services are told', async (t) => {
+test('throttles count by the client address that services receive', async (t) => {
   const { loginFrom, reached } = await throttled(t, { env: { TRUSTED_PROXIES: '127.0.0.3' } });
   await loginFrom('127.0.0.3', { 'x-forwarded-for': '::ffff:203.0.113.7' });
   t.is(reached[0]?.caller.ip, '203.0.113.7');
 });
 
-test('while counts cannot be reached sign-in is unavailable, and everything else goes on', async (t) => {
+test('while counts are unavailable, sign-in is refused and everything else is served', async (t) => {
   const { ask, identity, keyValue, addresses, reached } = await throttled(t);
   const count = keyValue.countAll;
   keyValue.countAll = () => Promise.reject(unavailable('away'));
@@ -181,7 +181,7 @@ test('while counts cannot be reached sign-in is unavailable, and everything else
   t.deepEqual(codesOf(await ask(login)), []);
 });
 
-test('what has no throttle may be sent as often as one likes', async (t) => {
+test('operations without a throttle are not limited', async (t) => {
   const { ask, identity, reached } = await throttled(t, {
     resolvers: {
       session: { Mutation: { sendMessage: (_: unknown, { input }: Sent) => ({ id: input.sessionId }) } },

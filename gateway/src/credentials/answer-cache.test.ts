@@ -1,7 +1,7 @@
 import test from 'ava';
 import { answerCache } from './answer-cache.ts';
 
-test('only what is meant is forgotten, and what is on its way besides', async (t) => {
+test('invalidation removes matching answers and all pending ones', async (t) => {
   const answers = answerCache<number>();
   const asked: string[] = [];
   const ask = (key: string, value: number) =>
@@ -22,7 +22,7 @@ test('only what is meant is forgotten, and what is on its way besides', async (t
   t.deepEqual(asked, ['a', 'c', 'b']);
 });
 
-test('a failure is not remembered', async (t) => {
+test('a failure is not cached', async (t) => {
   const answers = answerCache<number>();
   await t.throwsAsync(answers.get('a', () => Promise.reject(new Error('away'))));
   t.is(await answers.get('a', async () => 1), 1);

@@ -85,7 +85,7 @@ test('an API key makes the caller that key, in its tenant; only its hash leaves 
   t.deepEqual(asked, [hash, hash]);
 });
 
-test('an API key that is none, or of a suspended tenant, is refused; one that cannot be asked about is not called wrong', async (t) => {
+test('an unknown API key or one of a suspended tenant is refused; one that cannot be checked is unavailable', async (t) => {
   const key = { apiKey: 'sk_1' };
   const absent = setup(() => {
     throw notFound('ApiKey', 'shown');
@@ -99,7 +99,7 @@ test('an API key that is none, or of a suspended tenant, is refused; one that ca
   t.like(await t.throwsAsync(away.authenticate(fields('key'), key, origin)), { kind: 'unavailable' });
 });
 
-test('with both credentials the operation takes one that all its fields accept', async (t) => {
+test('with two credentials, the one that all fields accept is used', async (t) => {
   const { authenticate } = setup(live);
   const both = () => ({ bearer: 'good', apiKey: 'sk_1' });
   t.is((await authenticate(fields('jwt', 'either'), both(), origin)).kind, 'user');
@@ -109,14 +109,14 @@ test('with both credentials the operation takes one that all its fields accept',
   t.is((await authenticate(fields('open'), { bearer: 'bad' }, origin)).kind, 'anonymous');
 });
 
-test('a field that nobody knows is refused', async (t) => {
+test('an unknown field is refused', async (t) => {
   const { authenticate } = setup(live);
   t.like(await t.throwsAsync(authenticate(fields('nothing'), { bearer: 'good' }, origin)), {
     kind: 'unauthenticated',
   });
 });
 
-test('a socket belongs to whom all its credentials say; to nobody when it shows none', async (t) => {
+test('all credentials of a socket must be valid; without any it has no owner', async (t) => {
   const { ownerOf } = setup(live);
   t.is(await ownerOf({}, origin, look), undefined);
   t.is((await ownerOf({ bearer: 'good', apiKey: 'sk_1' }, origin, look))?.caller.kind, 'user');
@@ -124,7 +124,7 @@ test('a socket belongs to whom all its credentials say; to nobody when it shows 
   t.like(await t.throwsAsync(ownerOf({ bearer: 'bad', apiKey: 'sk_1' }, origin, look)), { kind: 'unauthenticated' });
 });
 
-test('a session token is told by its prefix, and where it is not taken it counts as none', async (t) => {
+test('a session token is recognized by its prefix, and ignored where it is not accepted', async (t) => {
   const { authenticate } = setup(live);
   const { token } = sessionTokens.mint({ audience: 'session', tenantId: 3, sessionId: 9 });
   t.deepEqual(await authenticate(fields('token'), { bearer: token }, origin), {
@@ -141,14 +141,14 @@ test('a session token is told by its prefix, and where it is not taken it counts
   t.like(await t.throwsAsync(authenticate(fields('token'), { bearer: voice.token }, origin)), invalid);
 });
 
-test('public fields beside it neither help nor harm a limited sign-in', async (t) => {
+test('public fields in the same operation do not change what a limited sign-in may do', async (t) => {
   const { authenticate } = setup(live, 'TWO_FACTOR_REQUIRED');
   const shown = () => ({ bearer: 'good' });
   t.is((await authenticate(fields('open', 'limited'), shown(), origin)).kind, 'user');
   t.like(await t.throwsAsync(authenticate(fields('open', 'jwt'), shown(), origin)), { reason: 'TWO_FACTOR_REQUIRED' });
 });
 
-test('a limited sign-in, and a member of a suspended tenant, may do what says so, unless it stands beside something else', async (t) => {
+test('a limited sign-in or a member of a suspended tenant may run an operation only if all its fields allow it', async (t) => {
   const limited = setup(live, 'TWO_FACTOR_REQUIRED');
   const suspended = setup(live, '', undefined, true);
   const shown = { bearer: 'good' };
@@ -167,7 +167,7 @@ test('a limited sign-in, and a member of a suspended tenant, may do what says so
   }
 });
 
-test('however many calls of its client wait, a socket is looked at, and what has begun goes on', async (t) => {
+test('a full queue of its client delays neither the check of an open socket nor an operation that has begun', async (t) => {
   const calls = credentialCalls({ limits: { shares: { address: { underWay: 1, waiting: 0 }, tenant: {} } } });
   const { authenticate, ownerOf } = setup(live, '', calls);
   const gate = createGate();

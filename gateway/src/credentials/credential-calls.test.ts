@@ -4,7 +4,7 @@ import { credentialCalls } from './credential-calls.ts';
 
 const limits = { shares: { address: { underWay: 1, waiting: 1 }, tenant: {} } };
 
-test('calls for one client wait for each other, others go past them, and one more than may wait is refused', async (t) => {
+test('lookups of one client are queued without delaying others, and a full queue refuses', async (t) => {
   const calls = credentialCalls({ limits });
   const gate = createGate();
   const ip = '192.0.2.1';
@@ -19,13 +19,13 @@ test('calls for one client wait for each other, others go past them, and one mor
   t.deepEqual(await Promise.all([second, begun]), ['second', 'begun']);
 });
 
-test('a call that fails gives its place back', async (t) => {
+test('a failed call releases its slot', async (t) => {
   const calls = credentialCalls({ limits });
   const ask = () => calls.inTurn({ ip: '2001:db8::1' }, () => Promise.reject(new Error('away')));
   for (let n = 0; n < 3; n += 1) await t.throwsAsync(ask(), { message: 'away' });
 });
 
-test('open sockets are asked about past all requests and new sockets of the same client; each purpose has a bound of its own', async (t) => {
+test('checks of open sockets overtake requests and new sockets of the same client; each purpose has its own bound', async (t) => {
   const calls = credentialCalls({ limits, newSocketsWaiting: 2 });
   const gate = createGate();
   const ip = '192.0.2.1';
@@ -46,7 +46,7 @@ test('open sockets are asked about past all requests and new sockets of the same
   t.is(calls.waiting, 0);
 });
 
-test('whoever has gone waits for no turn', async (t) => {
+test('an aborted lookup leaves the queue', async (t) => {
   const calls = credentialCalls({ limits });
   const gate = createGate();
   const ip = '192.0.2.1';

@@ -8,7 +8,7 @@ import { createCredentialStatus } from './credential-status.ts';
 const flooding = { ip: '192.0.2.1', requestId: 'r-1' };
 const stranger = { ip: '192.0.2.2', requestId: 'r-2' };
 
-test('who asks for what somebody with many questions waits to ask does not wait with them, and it is asked once', async (t) => {
+test('two clients that need the same answer wait in their own queues, and it is fetched once', async (t) => {
   const gate = createGate();
   const asked: string[] = [];
   const identity: Partial<RpcClient<typeof IdentityServiceDefinition>> = {

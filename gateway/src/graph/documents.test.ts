@@ -14,7 +14,7 @@ installCustomScalars(schema);
 const limits = { maxTokens: 1_000, maxDepth: 7, maxComplexity: 50, maxSelections: 300 };
 const documents = createDocuments({ schema: () => schema, introspection: true, ...limits });
 
-/** What is told of a variable of this type. */
+/** Errors for a variable of this type. */
 function problemsOf(type: string, value: unknown): string[] {
   const read = documents.read(`query ($v: ${type}) { find(${argumentOf[type]}: $v) }`);
   if (Array.isArray(read)) throw new Error(read.join());
@@ -29,13 +29,13 @@ const argumentOf: Record<string, string> = {
   '[ID!]': 'ids',
 };
 
-/** What is told of a document; nothing where it may run. */
+/** Errors for a document; none if it is valid. */
 function refusalsOf(text: string): readonly GraphQLError[] {
   const read = documents.read(text);
   return Array.isArray(read) ? read : [];
 }
 
-test('a variable is held to its type as GraphQL says, lists of one included', (t) => {
+test('variables are checked by the rules of GraphQL, including the coercion of single values to lists', (t) => {
   for (const [type, value] of [
     ['DateTime', '2026-01-02T03:04:05.678Z'],
     ['JSON', [1, 'a', null]],
@@ -51,7 +51,7 @@ test('a variable is held to its type as GraphQL says, lists of one included', (t
   }
 });
 
-test('what is not of its type is told by place and type, without the value', (t) => {
+test('an error about a variable names path and type, not the value', (t) => {
   for (const [type, value, problem] of [
     ['DateTime', 'secret', 'must be of type "DateTime"'],
     ['JSONObject', 'secret', 'must be of type "JSONObject"'],
@@ -68,12 +68,12 @@ test('what is not of its type is told by place and type, without the value', (t)
   }
 });
 
-test('of many problems twenty are told', (t) => {
+test('at most twenty errors are reported', (t) => {
   const items = Array.from({ length: 10_000 }, () => null);
   t.is(problemsOf('[ID!]', items).length, 20);
 });
 
-test('a literal of a scalar of its own is held to it as well, and not quoted', (t) => {
+test('literals of custom scalars are checked, and errors do not quote them', (t) => {
   for (const literal of ['at: "secret"', 'at: 7', 'keys: "secret"', 'keys: ["secret"]']) {
     const read = refusalsOf(`{ find(${literal}) }`);
     t.regex(read.map(({ message }) => message).join(), /^Expected a value of type "(DateTime|JSONObject)"\.$/, literal);
@@ -81,7 +81,7 @@ test('a literal of a scalar of its own is held to it as well, and not quoted', (
   t.false(Array.isArray(documents.read('query ($v: JSON) { find(keys: { a: $v }, any: "text", at: "2026-01-02") }')));
 });
 
-test('a syntax error tells the kind of what it met and its place, and quotes nothing of the document', (t) => {
+test('a syntax error names kind and position of the token, without quoting the document', (t) => {
   for (const [text, problem] of [
     ['{ find(any: hunter2 "horse") }', 'Expected Name, found String.'],
     ['{ find(any: "a" hunter2 horse) }', 'Expected ":", found Name.'],
@@ -120,7 +120,7 @@ test('a syntax error tells the kind of what it met and its place, and quotes not
   }
 });
 
-test('a problem of a place is told once, however often it stands there, and of each place', (t) => {
+test('the same error is reported once per location', (t) => {
   const unique = (name: string) => `The directive "@${name}" can only be used once at this location.`;
   const missing = 'Directive "@include" argument "if" of type "Boolean!" is required, but it was not provided.';
   const notBoolean = 'Expected a value of type "Boolean!".';
@@ -138,7 +138,7 @@ test('a problem of a place is told once, however often it stands there, and of e
     [`{ find ${ten('@include(if: $v)')} }`, ['Variable "$v" is not defined.', unique('include')]],
     [`{ find ${ten('@include(if: true)')} }`, [unique('include')]],
     [`{ ${ten('nope')} }`, ['Cannot query field "nope" on type "Query".']],
-    // What is alike at another place is another problem.
+    // The same error at another location is reported again.
     ['{ a: find @nope b: find @nope }', [noSuch, noSuch]],
     ['query ($v: JSON @nope, $w: JSON @nope) { a: find(any: $v) b: find(any: $w) }', [noSuch, noSuch]],
     ['{ a: find(at: 1) b: find(at: 1) }', [notDate, notDate]],

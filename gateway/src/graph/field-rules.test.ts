@@ -2,7 +2,7 @@ import test from 'ava';
 import { longOperations, readFieldRules } from './field-rules.ts';
 import { readSupergraph } from './supergraph.ts';
 
-test('the rules of a root field are read off its directives', (t) => {
+test('the rules of a root field are read from its directives', (t) => {
   const rules = readFieldRules(`
     type Query @join__type(graph: AGENT) {
       room(id: ID!): String @join__field(graph: AGENT) @access(by: [JWT, API_KEY])
@@ -33,7 +33,7 @@ test('the rules of a root field are read off its directives', (t) => {
   t.deepEqual(longOperations(rules), ['ingest']);
 });
 
-test('a root field without @access stops the gateway: nothing is public by mistake', (t) => {
+test('the gateway does not start with a root field without @access', (t) => {
   for (const type of ['Query', 'Mutation', 'Subscription']) {
     t.throws(() => readFieldRules(`type ${type} @join__type(graph: A) { open: Int @access(by: []) forgotten: Int }`), {
       message: `${type}.forgotten has no @access`,

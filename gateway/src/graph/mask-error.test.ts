@@ -9,7 +9,7 @@ function setup() {
   return { mask: (formatted: Parameters<typeof mask>[0]) => mask(formatted, new GraphQLError('cause')), lines };
 }
 
-test("an error of the contract keeps its place and the contract's extensions, and loses all others", (t) => {
+test("an error of the contract keeps its path and the contract's extensions only", (t) => {
   const { mask, lines } = setup();
   const fields = [{ path: 'name', message: 'is empty' }];
   const extensions = { code: 'BAD_REQUEST', statusCode: 400, reason: 'R', fields };

@@ -9,13 +9,13 @@ function namesIn(query: string, operationName?: string): string[] {
   return rootFields(document, operation).map(({ type, name }) => `${type}.${name}`);
 }
 
-test('an alias is an occurrence of its own, and what merges is one', (t) => {
+test('each alias is a root field of its own, and merged selections are one', (t) => {
   t.deepEqual(namesIn('{ a b { c } }'), ['Query.a', 'Query.b']);
   t.deepEqual(namesIn('mutation { x: enter y: enter enter }'), ['Mutation.enter', 'Mutation.enter', 'Mutation.enter']);
   t.deepEqual(namesIn('{ a a x: a ... { a } }'), ['Query.a', 'Query.a']);
 });
 
-test('fragments are expanded, those of types and those without one, wherever they stand', (t) => {
+test('named and inline fragments are expanded', (t) => {
   const query = `
     fragment inner on Query { deep }
     query { ... on Query { ...outer } ... @include(if: true) { other } }
@@ -23,16 +23,16 @@ test('fragments are expanded, those of types and those without one, wherever the
   t.deepEqual(namesIn(query), ['Query.deep', 'Query.shallow', 'Query.other']);
 });
 
-test('fields that may be left out count, introspection does not, nor does what lies below the root', (t) => {
+test('conditional root fields count; introspection and nested fields do not', (t) => {
   t.deepEqual(namesIn('query ($x: Boolean!) { a @skip(if: $x) __typename __schema { types { name } } }'), ['Query.a']);
   t.deepEqual(namesIn('subscription { events { id } }'), ['Subscription.events']);
 });
 
-test('of several operations only the one that runs is looked at', (t) => {
+test('only the operation that runs is read', (t) => {
   t.deepEqual(namesIn('query one { a } mutation two { b }', 'two'), ['Mutation.b']);
 });
 
-test('fragments within fragments cost no more than their length, and circles end', (t) => {
+test('nested fragments cost linear time, and recursive ones end', (t) => {
   const depth = 300;
   const fragments = Array.from({ length: depth }, (_, i) => `fragment f${i} on Query { ...f${i + 1} ...f${i + 1} }`);
   const query = `{ ...f0 } ${fragments.join(' ')} fragment f${depth} on Query { a ...f0 }`;

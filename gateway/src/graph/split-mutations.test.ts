@@ -4,7 +4,7 @@ import { isRetryable, requestedFields, splitMutations } from './split-mutations.
 
 const normal = (text: string) => print(parse(text));
 
-test('mutations come apart in order, each with the variables and fragments that it needs', (t) => {
+test('mutations are split in order, each with the variables and fragments that it uses', (t) => {
   const parts = splitMutations(`
     mutation Many__identity__0($a: In!, $b: In!, $c: Boolean!) {
       one: rename(input: $a) { ...t }
@@ -31,7 +31,7 @@ test('mutations come apart in order, each with the variables and fragments that 
   );
 });
 
-test('one mutation, and what is none, stays as it is', (t) => {
+test('a single mutation or a query is not split', (t) => {
   const one = 'mutation ($a: In!) { a: rename(input: $a) { id } }';
   t.deepEqual(splitMutations(one), [{ query: one, fields: [{ type: 'Mutation', name: 'rename' }] }]);
   const entities = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { name } } }';
@@ -39,7 +39,7 @@ test('one mutation, and what is none, stays as it is', (t) => {
   t.deepEqual(requestedFields('mutation { a: startSession { id } b: startSession { id } }').length, 2);
 });
 
-test('a query may be sent again unless a field of it costs something each time, a mutation may not', (t) => {
+test('a query without @sentOnce may be retried, a mutation may not', (t) => {
   const rules = new Map([
     ['Query.read', { by: [] }],
     ['Query.pay', { by: [], sentOnce: true }],

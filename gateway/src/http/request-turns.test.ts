@@ -4,12 +4,12 @@ import { type RequestTurnsOptions, requestTurns } from './request-turns.ts';
 
 const never = new AbortController().signal;
 
-/** Takes so much of the event loop. */
+/** Blocks the event loop. */
 function burn(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
 
-/** @param costMs what each request takes. */
+/** @param costMs time that each request blocks the event loop. */
 function setup({ costMs = 0, ...options }: RequestTurnsOptions & { costMs?: number } = {}) {
   const turns = requestTurns(options);
   const begun: string[] = [];
@@ -20,7 +20,7 @@ function setup({ costMs = 0, ...options }: RequestTurnsOptions & { costMs?: numb
     };
     void turns.take({ request: {}, client, signal: () => signal }, work);
   };
-  /** How often the event loop goes round until so many have begun. */
+  /** Event loop iterations until `count` requests have started. */
   async function roundsUntil(count: number): Promise<number> {
     let rounds = 0;
     for (; begun.length < count; rounds += 1) await round();
@@ -29,7 +29,7 @@ function setup({ costMs = 0, ...options }: RequestTurnsOptions & { costMs?: numb
   return { turns, begun, begin, roundsUntil };
 }
 
-test('a lone request begins at once', async (t) => {
+test('a single request starts at once', async (t) => {
   const { turns, begun, begin } = setup();
   for (const name of ['first', 'second', 'third']) {
     begin('192.0.2.1', name);
@@ -48,23 +48,20 @@ test('clients take turns, however many requests one of them sends at once', asyn
   t.deepEqual(begun.slice(0, 10), ['a', 'a', 'b', 'c', 'a', 'b', 'c', 'a', 'a', 'a']);
 });
 
-test.serial(
-  'the event loop goes round between requests that take their time, and short ones share a round',
-  async (t) => {
-    for (const [sliceMs, fewest, most] of [
-      [0, 50, 103], // a round of other work may give time for a second
-      [60_000, 100 / 16, 10],
-    ] as const) {
-      const { begin, roundsUntil } = setup({ sliceMs, costMs: 0.5 });
-      for (let n = 0; n < 100; n += 1) begin('a');
-      const rounds = await roundsUntil(100);
-      t.true(rounds >= fewest - 1 && rounds <= most, `${rounds} rounds with ${sliceMs} ms`);
-    }
-  },
-);
+test.serial('slow requests run in separate event loop iterations, and short ones share one', async (t) => {
+  for (const [sliceMs, fewest, most] of [
+    [0, 50, 103], // other work in an iteration may give time for a second request
+    [60_000, 100 / 16, 10],
+  ] as const) {
+    const { begin, roundsUntil } = setup({ sliceMs, costMs: 0.5 });
+    for (let n = 0; n < 100; n += 1) begin('a');
+    const rounds = await roundsUntil(100);
+    t.true(rounds >= fewest - 1 && rounds <= most, `${rounds} rounds with ${sliceMs} ms`);
+  }
+});
 
-// By itself: the other tests count rounds of the same event loop.
-test.serial('where other work takes long in each round, requests have as long', async (t) => {
+// Serial, because the other tests count iterations of the same event loop.
+test.serial('requests get as much of an iteration as long other work takes', async (t) => {
   const { begin, roundsUntil } = setup({ sliceMs: 0 });
   let burning = setImmediate(function otherWork() {
     burn(20);
@@ -76,7 +73,7 @@ test.serial('where other work takes long in each round, requests have as long', 
   t.true(rounds <= 50, `${rounds} rounds`); // one request in each would take 100
 });
 
-test.serial('what comes while others wait takes its turn after one of each', async (t) => {
+test.serial('a new client gets its turn after one request of each waiting client', async (t) => {
   const { begun, begin, roundsUntil } = setup({ sliceMs: 0, costMs: 0.5 });
   for (let n = 0; n < 50; n += 1) begin('a');
   await roundsUntil(5);
@@ -85,7 +82,7 @@ test.serial('what comes while others wait takes its turn after one of each', asy
   t.true(begun.indexOf('b') <= 7, begun.join(' '));
 });
 
-test('what a request does before it waits for anything is over when the next one begins', async (t) => {
+test('a request runs up to its first asynchronous wait before the next one starts', async (t) => {
   const turns = requestTurns({ sliceMs: 60_000 });
   const seen: string[] = [];
   const work = (name: string) => async () => {
@@ -99,7 +96,7 @@ test('what a request does before it waits for anything is over when the next one
   t.deepEqual(seen, ['a begins', 'a waits', 'b begins', 'b waits', 'c begins', 'c waits']);
 });
 
-test('a request goes on in its own turn at once, and waits for another when that is over', async (t) => {
+test('a request continues at once within its turn, and waits for another afterwards', async (t) => {
   const turns = requestTurns({ sliceMs: 0 });
   const seen: string[] = [];
   const take = (client: string, request: object, name: string) =>
@@ -117,7 +114,7 @@ test('a request goes on in its own turn at once, and waits for another when that
   t.is(turns.waiting, 0);
 });
 
-test('one that is left never begins, and keeps no other waiting', async (t) => {
+test('an aborted request never starts and delays no other', async (t) => {
   const { turns, begun, begin, roundsUntil } = setup();
   const leaving = new AbortController();
   begin('a');

@@ -48,7 +48,7 @@ test('aliases and repetitions count one by one, fragments each time they are spr
   t.is(costOf('{ ... on T { x } ... { y } }').complexity, 2);
 });
 
-test('every operation of a document is held to the limits', (t) => {
+test('the limits apply to every operation of a document', (t) => {
   t.is(refused(`query a { x } query b { ${fields(51)} }`)?.code, 'COMPLEXITY_LIMIT');
   t.is(refused(`query a { ${fields(50)} } query b { ${fields(50)} }`), undefined);
 });
@@ -58,7 +58,7 @@ test('the first __typename of a selection set is free', (t) => {
   t.is(costOf('{ __typename other: __typename }').complexity, 1);
 });
 
-test('introspection is exempt, whichever way clients ask for all of it', (t) => {
+test('a full introspection query costs nothing, however it is written', (t) => {
   for (const options of [
     {},
     { inputValueDeprecation: true, schemaDescription: true, specifiedByUrl: true, directiveIsRepeatable: true },
@@ -69,16 +69,16 @@ test('introspection is exempt, whichever way clients ask for all of it', (t) => 
   t.deepEqual(costOf('{ __schema { types { fields { name } } } }').depth, 0);
 });
 
-test('what is free is still bounded', (t) => {
+test('selections that cost nothing still count against the bound on selections', (t) => {
   t.is(refused(`{ ${'__schema { types { fields { args { name } } } } '.repeat(61)} }`)?.code, 'COMPLEXITY_LIMIT');
   t.is(refused(`{ a ${'... { __typename } '.repeat(151)} }`)?.code, 'COMPLEXITY_LIMIT');
 });
 
-test('fragments that double each other are weighed in no time', (t) => {
+test('the cost of exponentially nested fragments is found in linear time', (t) => {
   const bomb = (inner: string) =>
     `{ ...F0 } ${Array.from({ length: 60 }, (_, i) => `fragment F${i} on T { a: x { ...F${i + 1} } b: x { ...F${i + 1} } }`).join(' ')}
      fragment F60 on T { ${inner} }`;
-  // Step by step they would never come to an end.
+  // Visiting every spread would never end.
   t.is(refused(bomb('x'))?.code, 'DEPTH_LIMIT');
   const free = Array.from(
     { length: 60 },
@@ -90,12 +90,12 @@ test('fragments that double each other are weighed in no time', (t) => {
   );
 });
 
-test('fragments within themselves end, and are left to validation', (t) => {
+test('recursive fragments end the cost check and are left to validation', (t) => {
   t.is(refused('{ ...F } fragment F on T { a ...F }'), undefined);
   t.is(refused('{ ...F } fragment F on T { a ...G } fragment G on T { b { ...F } ...Gone }'), undefined);
 });
 
-test('the schema is read once an operation, fragments included', (t) => {
+test('an operation may select __schema once, fragments included', (t) => {
   const schema = (name: string) => `${name}: __schema { queryType { name } }`;
   t.is(refused(`{ ${schema('a')} }`), undefined);
   t.is(refused(`query one { ${schema('a')} } query two { ${schema('a')} }`), undefined);
@@ -108,7 +108,7 @@ test('the schema is read once an operation, fragments included', (t) => {
   }
 });
 
-test('of the schema all can be asked once, by any client, and the same lists not again and again', (t) => {
+test('the whole schema can be queried once, and repeated lists are refused', (t) => {
   const many = (count: number, part: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => part(i)).join(' ');
   const asksTooMuch = (text: string) => /asks the schema/.test(refused(text)?.message ?? '');
@@ -136,7 +136,7 @@ test('of the schema all can be asked once, by any client, and the same lists not
   }
 });
 
-test('fragments within themselves and fragments that double are weighed in no time below __schema too', (t) => {
+test('below __schema too, recursive and exponentially nested fragments cost linear time', (t) => {
   const doubling = Array.from(
     { length: 40 },
     (_, i) => `fragment f${i} on __Type { a: ofType { ...f${i + 1} } b: ofType { ...f${i + 1} } }`,

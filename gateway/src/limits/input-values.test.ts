@@ -6,7 +6,7 @@ const nul = 'must not hold the character NUL';
 const half = 'must not hold half of a surrogate pair';
 const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 
-test('strings that cannot be stored are told by path, wherever in the variables they are', (t) => {
+test('strings that cannot be stored are reported by path, anywhere in the variables', (t) => {
   t.deepEqual(refusedVariables({ a: '\0', input: { text: 'x\ud800', tags: ['fine', '\0'] } }), [
     { path: 'a', message: nul },
     { path: 'input.text', message: half },
@@ -27,7 +27,7 @@ test('everything else passes', (t) => {
   t.deepEqual(refusedVariables({ a: '🦜 \u202e \u0001 "\\0"', b: 1, c: null, d: [true, { e: '' }] }), []);
 });
 
-test('nesting has an end', (t) => {
+test('nesting beyond the limit is refused', (t) => {
   t.deepEqual(refusedVariables({ a: nested(64) }), []);
   t.deepEqual(refusedVariables({ a: nested(65) }), [
     { path: `a${'.0'.repeat(64)}`, message: 'is nested more than 64 levels deep', malformed: true },
@@ -35,12 +35,12 @@ test('nesting has an end', (t) => {
   t.is(refusedVariables({ a: nested(400_000) }).length, 1);
 });
 
-test('no more is told than helps', (t) => {
+test('the number of reported problems is bounded', (t) => {
   t.is(refusedVariables({ a: Array.from({ length: 1_000 }, () => '\0') }).length, 20);
   t.is(refusedLiterals(parse(`{ a(b: [${'"\\u0000" '.repeat(100)}]) }`)).length, 20);
 });
 
-test('strings in the document are told by argument', (t) => {
+test('string literals are reported by argument', (t) => {
   const document = parse(
     String.raw`query ($v: String = "\u0000") { a(one: "\u0000", two: { three: [{ four: "x\u0000" }], five: "ü" }) @skip(if: "\u0000") b(text: """fine""") }`,
   );
@@ -56,7 +56,7 @@ test('strings in the document are told by argument', (t) => {
 const tooDeep = 'is nested too deeply to stand in a document: send it as a variable';
 const lists = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 
-test('literals are nested no deeper than planning bears', (t) => {
+test('literals nested too deeply for query planning are refused', (t) => {
   t.deepEqual(refusedLiterals(parse(`{ a(b: ${lists(5)}, c: ${lists(5)}) }`)), []);
   t.deepEqual(refusedLiterals(parse(`{ a(b: ${lists(6)}, c: { d: ${lists(900)} }, e: "\\u0000") }`)), [
     { path: 'b', message: tooDeep, malformed: true },
@@ -75,7 +75,7 @@ test('literals are nested no deeper than planning bears', (t) => {
   t.is(refusedLiterals(parse(`{ a(b: [${`${lists(14)} `.repeat(60)}]) }`)).length, 20);
 });
 
-test('numbers that are too large to be one are told, wherever they stand', (t) => {
+test('numbers that are not finite are reported, in variables and literals', (t) => {
   const endless = 'must not hold a number that is not finite';
   t.deepEqual(refusedLiterals(parse(`{ a(b: 1e999, c: { d: [-1e999] }, e: 1${'0'.repeat(400)}, f: 1e308) }`)), [
     { path: 'b', message: endless, malformed: true },

@@ -15,7 +15,7 @@ test('members of objects count for more than elements', (t) => {
   t.true(more('{"a":1,"b":[]}', 6));
 });
 
-test('what stands in strings does not', (t) => {
+test('the content of strings does not count', (t) => {
   t.false(more(JSON.stringify('[,{'.repeat(1_000)), 0));
   t.false(more(JSON.stringify({ a: '"[,', b: '\\', c: '\\"{[,' }), 9));
   t.true(more(JSON.stringify({ a: '"[,', b: '\\', c: '\\"{[,' }), 6));
@@ -23,7 +23,7 @@ test('what stands in strings does not', (t) => {
   t.false(more('"never ends [,', 0));
 });
 
-test('megabytes of brackets and of escapes are told about as soon as they could be read', (t) => {
+test('counting values of megabytes of brackets and escapes takes about as long as reading them', (t) => {
   const brackets = `[${'[],'.repeat(2_500_000)}[]]`;
   const quotes = JSON.stringify('"'.repeat(1_000_000));
   const endless = `"${'\\'.repeat(1_000_000)}"`;
@@ -39,7 +39,7 @@ test('megabytes of brackets and of escapes are told about as soon as they could 
   }
 });
 
-/** The least of several times, since others keep the machine busy. */
+/** The minimum of several runs, because other tests use the CPU too. */
 function leastMs(work: () => unknown): number {
   return Math.min(
     ...[1, 2, 3, 4, 5].map(() => {

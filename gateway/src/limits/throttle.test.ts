@@ -48,7 +48,7 @@ function setup() {
   };
 }
 
-test('so many pass in a window and the next is refused, until the window ends', async (t) => {
+test('requests beyond the limit are refused until the window ends', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
   for (const left of [2, 1, 0]) t.like(await ask(of('enter'), client), { windows: [{ operation: 'enter', left }] });
@@ -61,7 +61,7 @@ test('so many pass in a window and the next is refused, until the window ends', 
   t.is((await ask(of('enter'), client))?.refused, undefined);
 });
 
-test('every gateway counts in the same windows, every client and operation in its own', async (t) => {
+test('windows are shared by gateways and separate per client and operation', async (t) => {
   const { throttle } = setup();
   const [one, other] = [throttle(), throttle()];
   await one(of('enter'), client);
@@ -79,7 +79,7 @@ test('an IPv6 client is its /64', async (t) => {
   t.falsy((await ask(of('enter'), '2001:db8:1:3::'))?.refused);
 });
 
-test('aliases count one each, and a request that is refused counts nothing at all', async (t) => {
+test('each alias counts, and a refused request does not', async (t) => {
   const { throttle, calls } = setup();
   const ask = throttle();
   t.truthy((await ask(of('enter', 'enter', 'enter', 'enter'), client))?.refused);
@@ -94,14 +94,14 @@ test('aliases count one each, and a request that is refused counts nothing at al
   );
 });
 
-test('what has no throttle is not even counted', async (t) => {
+test('operations without a throttle are not counted', async (t) => {
   const { throttle, calls } = setup();
   const ask = throttle();
   t.is(await ask(of(...Array.from({ length: 40 }, () => 'say')), client), undefined);
   t.is(calls.length, 0);
 });
 
-test('while counts cannot be reached, sign-in is unavailable and what guesses at nothing is counted by each process', async (t) => {
+test('while counts are unavailable, sign-in is refused and other operations are counted per process', async (t) => {
   const { throttle, cut, degraded, warnings, pass } = setup();
   const [one, other] = [throttle(), throttle()];
   cut();
@@ -120,7 +120,7 @@ test('while counts cannot be reached, sign-in is unavailable and what guesses at
   t.falsy((await one(of('enter'), client))?.refused);
 });
 
-test('no window is told to be longer than it is, however the clock rounds', async (t) => {
+test('a reported window end never exceeds the window', async (t) => {
   const endsInMs = 60_001;
   const ask = createThrottle({
     rules,
@@ -136,7 +136,7 @@ test('no window is told to be longer than it is, however the clock rounds', asyn
   t.like(await ask(of('enter'), client), { windows: [{ endsInSeconds: 60 }] });
 });
 
-test('a mistake in counting is not taken for an outage', async (t) => {
+test('an unexpected error while counting is not treated as an outage', async (t) => {
   const ask = createThrottle({
     rules,
     keyValue: { countAll: () => Promise.reject(new TypeError('no counter')) },
@@ -146,7 +146,7 @@ test('a mistake in counting is not taken for an outage', async (t) => {
   await t.throwsAsync(ask(of('run'), client), { message: 'no counter' });
 });
 
-test('headers tell policy, what is left and when to come again', async (t) => {
+test('headers report policy, remaining requests and when to retry', async (t) => {
   const { throttle, pass } = setup();
   const ask = throttle();
   const first = await ask(of('enter', 'join'), client);

@@ -5,14 +5,14 @@ import { takeTurn } from './turns.ts';
 const parties = { address: 'a' };
 const setup = () => fairQueue({ underWay: 1, shares: { address: { waiting: 1 } } });
 
-test('a turn that does not come in time is given up as unavailable, and waits no more', async (t) => {
+test('a wait for a turn times out as unavailable and leaves the queue', async (t) => {
   const queue = setup();
   await takeTurn(queue, parties, { withinMs: 60_000 });
   await t.throwsAsync(takeTurn(queue, parties, { withinMs: 1 }), { message: /Too many requests/u });
   t.is(queue.waiting, 0);
 });
 
-test('who leaves waits no more, and who has left takes no turn', async (t) => {
+test('an aborted wait leaves the queue and takes no turn', async (t) => {
   const queue = setup();
   const end = await takeTurn(queue, parties, { withinMs: 60_000 });
   const leaving = new AbortController();
@@ -26,7 +26,7 @@ test('who leaves waits no more, and who has left takes no turn', async (t) => {
   t.is(queue.known, 0);
 });
 
-test('one more than may wait is refused, unless it is a part of what has begun', async (t) => {
+test('a full queue refuses, unless the operation has begun', async (t) => {
   const queue = setup();
   const end = await takeTurn(queue, parties, { withinMs: 60_000 });
   const second = takeTurn(queue, parties, { withinMs: 60_000 });

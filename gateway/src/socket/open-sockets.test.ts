@@ -6,12 +6,12 @@ import test, { type ExecutionContext } from 'ava';
 import type { OwnerOf } from '../credentials/authenticate.ts';
 import { type OpenSocket, openSockets } from './open-sockets.ts';
 
-/** Sockets that show API keys; `tenants` says whose each key is, and `gates` holds answers back. */
+/** Sockets with API keys. `tenants` maps keys to tenants, `gates` delays answers. */
 function setup(t: ExecutionContext) {
   const tenants = new Map<string, number>();
   const gates = new Map<string, Gate>();
   const asked: string[] = [];
-  /** Questions that were begun and are not answered, by key. */
+  /** Unanswered lookups by key. */
   const pending = new Map<string, number>();
   const most = new Map<string, number>();
   const warnings: object[] = [];
@@ -55,7 +55,7 @@ function setup(t: ExecutionContext) {
 
 const change = (tenantId: number) => ({ whose: { $case: 'tenantId' as const, value: tenantId } });
 
-test('however much changes while a socket is admitted, one question of it is pending, and it is asked once more', async (t) => {
+test('changes during the admission of a socket cause one more check, and never two at once', async (t) => {
   const { sockets, socket, tenants, gates, asked, most } = setup(t);
   tenants.set('k', 1);
   const gate = createGate();
@@ -71,7 +71,7 @@ test('however much changes while a socket is admitted, one question of it is pen
   t.is(most.get('k'), 1);
 });
 
-test('a key that is revoked while its socket is admitted does not get in', async (t) => {
+test('a key that is revoked during the admission of its socket is refused', async (t) => {
   const { sockets, socket, tenants, gates } = setup(t);
   tenants.set('k', 1);
   const gate = createGate();
@@ -83,7 +83,7 @@ test('a key that is revoked while its socket is admitted does not get in', async
   t.is(await admitted, 'refused');
 });
 
-test('whatever changes while open sockets are looked at, their credential is asked about once more after that', async (t) => {
+test('changes during a check of open sockets cause one more check', async (t) => {
   const { sockets, socket, tenants, gates, asked, most } = setup(t);
   tenants.set('k', 1);
   const both = [socket('k'), socket('k')];
@@ -103,7 +103,7 @@ test('whatever changes while open sockets are looked at, their credential is ask
   t.is(most.get('k'), 1);
 });
 
-test('a socket ends with its own session token, whatever others of the same session have shown', async (t) => {
+test('a socket closes when its own session token expires, independently of other tokens of the session', async (t) => {
   const ended = new Set<string>();
   const sockets = openSockets({
     async ownerOf({ bearer = '' }, origin) {
@@ -130,7 +130,7 @@ test('a socket ends with its own session token, whatever others of the same sess
   }
 });
 
-test('a socket of which nobody can tell is not admitted, and is told apart from one that is refused', async (t) => {
+test('a socket whose credential cannot be checked is not admitted, and differs from a refused one', async (t) => {
   const { sockets, socket, tenants, state } = setup(t);
   tenants.set('k', 1);
   t.is(await sockets.admit(socket('wrong')), 'refused');
@@ -140,7 +140,7 @@ test('a socket of which nobody can tell is not admitted, and is told apart from 
   t.is(await sockets.admit(socket('k')), 'admitted');
 });
 
-test('the look at all sockets goes on while the question about one of them is not answered', async (t) => {
+test('the sweep continues while one check is pending', async (t) => {
   const { sockets, socket, tenants, gates, pending } = setup(t);
   tenants.set('slow', 1).set('k', 2);
   const [slow, other] = [socket('slow'), socket('k')];
@@ -155,7 +155,7 @@ test('the look at all sockets goes on while the question about one of them is no
   t.is(slow.refused, 0);
 });
 
-test('a question goes with its socket, also one that many share, with the last of them', async (t) => {
+test('a pending check is cancelled when the last socket that shares it closes', async (t) => {
   const { sockets, socket, tenants, gates, pending, warnings } = setup(t);
   tenants.set('k', 1);
   const both = [socket('k'), socket('k')] as const;
@@ -174,7 +174,7 @@ test('a question goes with its socket, also one that many share, with the last o
   t.deepEqual(warnings, []);
 });
 
-test('that nobody can tell is logged once for many, with how often it was', async (t) => {
+test('failed checks are logged together, with their count', async (t) => {
   const { sockets, socket, tenants, state, warnings } = setup(t);
   tenants.set('k', 1);
   const stays = socket('k');
@@ -186,7 +186,7 @@ test('that nobody can tell is logged once for many, with how often it was', asyn
   t.is(stays.refused, 0);
 });
 
-test('who may no longer use what it showed is refused as well', async (t) => {
+test('a socket whose credential is no longer allowed is closed', async (t) => {
   const { sockets, socket } = setup(t);
   const closed = openSockets({
     ownerOf: async () => {

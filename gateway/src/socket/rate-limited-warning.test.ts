@@ -2,7 +2,7 @@ import { mock } from 'node:test';
 import test from 'ava';
 import { rateLimitedWarning } from './rate-limited-warning.ts';
 
-test.serial('the first warning is logged at once, the others every 30 seconds with how many there were', (t) => {
+test.serial('the first warning is logged at once, later ones every 30 seconds with their count', (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
   const lines: unknown[] = [];

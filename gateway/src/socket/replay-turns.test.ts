@@ -5,7 +5,7 @@ import { replayTurns } from './replay-turns.ts';
 const never = new AbortController().signal;
 const from = (ip: string, tenantId = 1) => ({ ip, tenantId });
 
-/** How often the event loop goes round until `work` is done. */
+/** Event loop iterations until `work` is done. */
 async function roundsDuring(work: Promise<unknown>): Promise<number> {
   const state = { rounds: 0, isDone: false };
   const wait = async () => {
@@ -20,7 +20,7 @@ async function roundsDuring(work: Promise<unknown>): Promise<number> {
   return state.rounds;
 }
 
-test('the event loop goes round between what is replayed, however many replays there are', async (t) => {
+test('replays yield to the event loop, however many there are', async (t) => {
   const turns = replayTurns(0);
   const events = 20;
   const replays = Array.from({ length: 5 }, async () => {
@@ -30,7 +30,7 @@ test('the event loop goes round between what is replayed, however many replays t
   t.true(rounds >= 5 * events - 1, `${rounds}`);
 });
 
-test('short events share a round', async (t) => {
+test('short events share an event loop iteration', async (t) => {
   const turns = replayTurns(60_000);
   const replay = async () => {
     for (let n = 0; n < 100; n += 1) (await turns.next(from('192.0.2.1'), never))();
@@ -63,7 +63,7 @@ test('clients take turns, however many replays one of them or its tenant has', a
   t.is(order.length, 208);
 });
 
-test('one that is left waits no more, and keeps no other waiting', async (t) => {
+test('an aborted replay leaves the queue and delays no other', async (t) => {
   const turns = replayTurns();
   const first = await turns.next(from('192.0.2.1'), never);
   const leaving = new AbortController();

@@ -12,23 +12,21 @@ const item = (n: number): Item => ({ eventId: `1-${n}` });
 const old = (n: number): Item => ({ ...item(n), old: true });
 const ids = (...numbers: number[]) => numbers.map((n) => `1-${n}`);
 
-/** A stream that the test feeds. */
 interface Source {
   give(...items: Item[]): void;
   end(error?: Error): void;
   isOpen: boolean;
 }
 
-/** Whoever reads, and what they have been handed. */
 interface Reader {
   got: string[];
-  /** How the reading ended: `ended`, or the error. */
+  /** `ended`, or the error. */
   ended?: unknown;
   leave(): void;
   source: Source;
 }
 
-/** Readers of shared feeds, each with a stream of its own behind it. */
+/** Readers of shared feeds, each with its own source stream. */
 function place(t: ExecutionContext, options: { bufferSize?: number; maxUnread?: number; maxLagMs?: number } = {}) {
   const feeds = sharedFeeds<Item>({ isLive: (each) => !each.old, ...options });
   const sources: Source[] = [];
@@ -67,7 +65,7 @@ function place(t: ExecutionContext, options: { bufferSize?: number; maxUnread?: 
     })();
   }
 
-  /** @param before what each item is held up by, once the reader has been handed it. */
+  /** @param before runs after each delivered item. */
   async function read(key = 'a', before: () => Promise<unknown> = async () => undefined): Promise<Reader> {
     const leaving = new AbortController();
     t.teardown(() => leaving.abort());
@@ -90,13 +88,12 @@ function place(t: ExecutionContext, options: { bufferSize?: number; maxUnread?: 
   return { read, open: () => sources.filter(({ isOpen }) => isOpen).length };
 }
 
-/** Until a reader has what it should. */
 async function has(t: ExecutionContext, reader: Reader, ...numbers: number[]) {
   await eventually('it has all', () => reader.got.length >= numbers.length);
   t.deepEqual(reader.got, ids(...numbers));
 }
 
-test('readers who have caught up are handed the same, from one stream', async (t) => {
+test('readers that have caught up share one stream', async (t) => {
   const { read, open } = place(t);
   const [ada, ben] = [await read(), await read()];
   ada.source.give(old(1), item(2));
@@ -111,7 +108,7 @@ test('readers who have caught up are handed the same, from one stream', async (t
   await has(t, ben, 2, 3, 4);
 });
 
-test('who replays has a stream of its own until it meets the live one, and lacks nothing', async (t) => {
+test('a replaying reader uses its own stream until it reaches live events, without gaps', async (t) => {
   const { read, open } = place(t);
   const ada = await read();
   ada.source.give(item(5), item(6));
@@ -126,7 +123,7 @@ test('who replays has a stream of its own until it meets the live one, and lacks
   await eventually('one is left', () => open() === 1);
 });
 
-test('a stream that is ahead of the shared one, or far behind it, repeats and loses nothing', async (t) => {
+test('joining from a stream ahead of or far behind the shared one causes no duplicates and no gaps', async (t) => {
   const { read, open } = place(t, { bufferSize: 2 });
   const ada = await read();
   ada.source.give(item(1));
@@ -150,7 +147,7 @@ test('a stream that is ahead of the shared one, or far behind it, repeats and lo
   await eventually('one is left', () => open() === 1);
 });
 
-test('the stream lives until the last reader leaves, whoever lent it', async (t) => {
+test('a shared stream stays open until its last reader leaves', async (t) => {
   const { read, open } = place(t);
   const [ada, ben] = [await read(), await read()];
   ada.source.give(item(1));
@@ -171,7 +168,7 @@ test('the stream lives until the last reader leaves, whoever lent it', async (t)
   t.is(cleo.ended, undefined);
 });
 
-test('a stream that stalls behind what another has shown is given up, and one that only comes later is not', async (t) => {
+test('a shared stream that stalls behind another is closed, and one that is only later is not', async (t) => {
   const { read } = place(t, { maxLagMs: 200 });
   const [late, lateToo] = [await read('late'), await read('late')];
   late.source.give(item(1));
@@ -197,7 +194,7 @@ test('a stream that stalls behind what another has shown is given up, and one th
   await has(t, cleo, 3, 4);
 });
 
-test('its end and its error reach all', async (t) => {
+test('the end or error of a shared stream reaches all readers', async (t) => {
   const { read } = place(t);
   const failure = new Error('away');
   for (const error of [undefined, failure]) {
@@ -215,7 +212,7 @@ test('its end and its error reach all', async (t) => {
   }
 });
 
-test('a stream that refuses its reader is no part of any other', async (t) => {
+test('a reader whose own stream is refused does not join the shared one', async (t) => {
   const { read } = place(t);
   const ada = await read();
   ada.source.give(item(1));
@@ -241,7 +238,7 @@ test('streams of other keys are not shared', async (t) => {
   t.is(open(), 2);
 });
 
-test('who leaves before anything was live ends its own stream', async (t) => {
+test('a reader that leaves before the first live event closes its own stream', async (t) => {
   const { read, open } = place(t);
   const [ada, ben] = [await read(), await read()];
   ada.source.give(old(1));
@@ -250,7 +247,7 @@ test('who leaves before anything was live ends its own stream', async (t) => {
   await eventually('nothing is open', () => open() === 0);
 });
 
-test('a reader that reads too slowly is told so, and holds up nobody', async (t) => {
+test('a slow reader gets an error and delays no other', async (t) => {
   const { read } = place(t, { maxUnread: 5 });
   const ada = await read();
   ada.source.give(item(1));

@@ -2,7 +2,6 @@ import test from 'ava';
 import { buildSchema, type ExecutionArgs, type ExecutionResult, parse } from 'graphql';
 import { sharedResults } from './shared-results.ts';
 
-/** A schema whose events count how often their text is read. */
 function news(events: object[]) {
   const schema = buildSchema(
     'type Query { a: Int } type Subscription { news(after: Int): News } type News { text: String n: Int }',
@@ -53,7 +52,7 @@ test('the same selection of the same event is executed once, and is the same res
   t.deepEqual([one.reads, two.reads], [1, 1]);
 });
 
-test('another document, operation or variable, or a like event, is executed for itself', async (t) => {
+test('a different document, operation, variable or event is executed separately', async (t) => {
   const one = counted('one');
   const schema = news([one.root]);
   const subscribe = sharedResults();
@@ -75,7 +74,7 @@ test('another document, operation or variable, or a like event, is executed for 
   t.is(JSON.stringify(again), '[{"data":{"news":{"t":"another"}}}]');
 });
 
-test('a variable that is null is another than one that is left out', async (t) => {
+test('a null variable differs from an omitted one', async (t) => {
   const schema = news([counted('one').root]);
   const subscribe = sharedResults();
   const document = parse('subscription ($x: Boolean = true) { news { text n @include(if: $x) } }');
@@ -86,7 +85,7 @@ test('a variable that is null is another than one that is left out', async (t) =
   t.is(JSON.stringify(whole), '[{"data":{"news":{"text":"one","n":1}}}]');
 });
 
-test('a variable that only says which events come asks for nothing else', async (t) => {
+test('variables that only select events do not separate results', async (t) => {
   const one = counted('one');
   const schema = news([one.root]);
   const subscribe = sharedResults();
@@ -97,7 +96,7 @@ test('a variable that only says which events come asks for nothing else', async 
   t.is(one.reads, 1);
 });
 
-test('one event has so many results kept, and any other selection of it is executed', async (t) => {
+test('the results cached per event are bounded, and further selections are executed', async (t) => {
   const one = counted('one');
   const schema = news([one.root]);
   const subscribe = sharedResults();
@@ -111,7 +110,7 @@ test('one event has so many results kept, and any other selection of it is execu
   t.is(one.reads, 40 + 24, 'those of the first 16 are kept');
 });
 
-test('what cannot be subscribed to is told, and the end of a subscription reaches its source', async (t) => {
+test('a failed subscription returns its errors, and ending one reaches its source', async (t) => {
   const subscribe = sharedResults();
   const schema = news([counted('one').root, counted('two').root]);
   let ended = false;

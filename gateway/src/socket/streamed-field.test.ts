@@ -8,7 +8,6 @@ import type { SubscriptionEvent } from './subscriptions.ts';
 const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r-1' };
 const starts = { begin: async () => () => undefined, waiting: 0 };
 
-/** A service of subscriptions whose streams are as many as were followed. */
 function service() {
   const streams: { request: Partial<FollowRequest>; send: (event: FollowResponse) => void }[] = [];
   async function* follow(requests: AsyncIterable<Partial<FollowRequest>>): AsyncGenerator<FollowResponse> {
@@ -45,7 +44,7 @@ const live = (n: number): FollowResponse => ({
   payloadJson: JSON.stringify({ title: `news ${n}` }),
 });
 
-test('any field is served: its service is asked by its name and arguments, and readers of the same are handed the same', async (t) => {
+test('any field is served by its service from its name and arguments, and equal subscriptions share a stream', async (t) => {
   const { streams, calls } = service();
   const source = streamedField('news', () => calls, starts);
   const leaving = new AbortController();

@@ -5,7 +5,7 @@ const graphs = 'enum join__Graph { ONE @join__graph(name: "one", url: "") TWO @j
 const both = '@join__type(graph: ONE) @join__type(graph: TWO)';
 const owners = (subscription: string) => [...subscriptionOwners(`${graphs} ${subscription}`)];
 
-test('a field belongs to the one subgraph that has the type, or to the one that the field names', (t) => {
+test('a field belongs to the only subgraph of its type, or to the one in its join__field', (t) => {
   t.deepEqual(owners('type Subscription @join__type(graph: TWO) { a: Int b: Int }'), [
     ['a', 'two'],
     ['b', 'two'],

@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 const limits = { shares: { address: { underWay: 2, waiting: 1 }, tenant: { underWay: 3, waiting: 2 } } };
 const from = (ip: string, tenantId = 1): Caller => ({ kind: 'user', tenantId, ip, requestId: 'r-1' });
 
-/** Who has begun, in order. */
+/** Records which subscriptions have started, in order. */
 function setup(t: ExecutionContext, longestMs = 60_000) {
   const starts = subscriptionStarts({ limits, timeoutMs: 60_000, longestMs });
   const begun: string[] = [];
@@ -16,13 +16,13 @@ function setup(t: ExecutionContext, longestMs = 60_000) {
     const end = await starts.begin(caller, signal);
     begun.push(name);
     ends.set(name, end);
-    // Its timer would keep the process.
+    // Its timer would keep the process alive.
     t.teardown(end);
   }
   return { starts, begun, begin, end: (name: string) => ends.get(name)?.() };
 }
 
-test('a client has so many subscriptions beginning, wherever in its network it is, and one more than may wait is refused', async (t) => {
+test('starting subscriptions of a client network are bounded, and a full queue refuses', async (t) => {
   const { starts, begun, begin, end } = setup(t);
   for (const name of ['a1', 'a2', 'a3']) void begin(name, from(`2001:db8::${name}`));
   t.like(await t.throwsAsync(begin('a4', from('2001:db8::4'))), { kind: 'tooManyRequests' });
@@ -34,7 +34,7 @@ test('a client has so many subscriptions beginning, wherever in its network it i
   t.deepEqual(begun, ['a1', 'a2', 'b', 'a3']);
 });
 
-test('a tenant has so many over all of its clients, and those of others begin', async (t) => {
+test('starting subscriptions of a tenant are bounded over all its clients, apart from those of others', async (t) => {
   const { begun, begin, end } = setup(t);
   const all = [1, 2, 3, 4, 5].map((n) => begin(`a${n}`, from(`192.0.2.${n}`)));
   t.like(await t.throwsAsync(begin('a6', from('192.0.2.6'))), { kind: 'tooManyRequests' });
@@ -45,7 +45,7 @@ test('a tenant has so many over all of its clients, and those of others begin', 
   await Promise.all(all);
 });
 
-test('one that is left while it waits never begins', async (t) => {
+test('an aborted subscription never starts', async (t) => {
   const { starts, begun, begin, end } = setup(t);
   await begin('a1', from('192.0.2.1'));
   await begin('a2', from('192.0.2.1'));
@@ -59,7 +59,7 @@ test('one that is left while it waits never begins', async (t) => {
   t.deepEqual(begun, ['a1', 'a2', 'a4']);
 });
 
-test('one of which nobody says that it has begun keeps the next waiting for a moment only', async (t) => {
+test('a subscription that never reports its start delays the next one only briefly', async (t) => {
   const { begun, begin } = setup(t, 1);
   await Promise.all(['a1', 'a2', 'a3'].map((name) => begin(name, from('192.0.2.1'))));
   t.deepEqual(begun, ['a1', 'a2', 'a3']);

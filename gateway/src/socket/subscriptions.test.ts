@@ -8,7 +8,6 @@ import { attachSubscriptions, type SubscriptionContext, type SubscriptionEvent }
 
 const caller: Caller = { kind: 'user', tenantId: 1, ip: '192.0.2.1', requestId: 'r-1' };
 
-/** A subscription to these events. */
 function subscribeTo(payloads: SubscriptionEvent[], { pace, signal }: Pick<SubscriptionContext, 'pace' | 'signal'>) {
   const schema = buildSchema('type Query { a: Int } type News { title: String } type Subscription { news: News }');
   attachSubscriptions(schema, {
@@ -26,7 +25,7 @@ const at = (occurredAtMs: number) => ({ eventId: '1-0', occurredAtMs, payload: {
 const old = (count: number) => Array.from({ length: count }, () => at(0));
 const live = (count: number) => Array.from({ length: count }, () => at(Date.now()));
 
-/** How often the event loop goes round while these are read. */
+/** Event loop iterations while these are read. */
 async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
   const pace = replayPace(async () => undefined, replayTurns(0));
   const reading = { isDone: false };
@@ -41,13 +40,13 @@ async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
   return rounds;
 }
 
-test('between replayed events the event loop goes round; live ones are handed on at once', async (t) => {
+test('replayed events yield to the event loop, live ones are delivered at once', async (t) => {
   t.true((await roundsOf(old(100))) >= 99);
   t.true((await roundsOf(live(100))) <= 2);
   t.true((await roundsOf([...live(1), ...old(100)])) <= 2, 'who has caught up hears live');
 });
 
-test('a socket that has no room takes no turn from others', async (t) => {
+test('a socket with a full buffer takes no turn', async (t) => {
   const turns = replayTurns();
   const room = Promise.withResolvers<void>();
   const full = subscribeTo(old(1), { pace: replayPace(() => room.promise, turns), signal: never }).next();
@@ -59,7 +58,7 @@ test('a socket that has no room takes no turn from others', async (t) => {
   t.false((await full).done);
 });
 
-test('a replay that is left while it waits for its turn ends, and its socket and others go on', async (t) => {
+test('an aborted replay ends, and its socket and others continue', async (t) => {
   const turns = replayTurns();
   const end = await turns.next(caller, never);
   const pace = replayPace(async () => undefined, turns);

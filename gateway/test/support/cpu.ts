@@ -1,9 +1,9 @@
-/** How much of the CPU answering one hostile request may take, as a multiple of the yardstick: some 50 ms on a machine of 2020. */
+/** The CPU limit of one hostile request as a multiple of the yardstick; some 50 ms on a machine of 2020. */
 export const maxCpuRatio = 40;
 
 const yardstick = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => ({ a: i })));
 
-/** The CPU of this process while something runs, in ms. */
+/** CPU time of this process in ms. */
 async function cpuOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -12,10 +12,9 @@ async function cpuOf(work: () => unknown): Promise<number> {
 }
 
 /**
- * The CPU of this process, client included, while `work` runs with what `prepare` made, as a multiple of what reading a JSON of
- * 20,000 objects takes at the same time: the median of so many runs, each with a yardstick of its own beside it, since neither
- * the quickest of them nor one that the collector fell into is what a request costs. It ends as soon as it is certain that the
- * median is below `enough`; one that is not is looked at closer, as the median of all of `again` runs.
+ * CPU time of `work` with the result of `prepare`, client included, as a multiple of parsing a JSON of 20,000 objects.
+ * The median of several runs, each with its own yardstick, because the fastest run or one with garbage collection is
+ * not typical. Stops early when the median is certainly below `enough`; otherwise takes the median of all `again` runs.
  */
 export async function cpuRatioOf<T>(
   prepare: () => T,

@@ -26,36 +26,34 @@ import { gatewayOf } from '../../src/service.ts';
 import { identityScript, publicUrl } from './identity-script.ts';
 import { sessionScript } from './session-script.ts';
 
-/** One of those that the supergraph is composed of. */
 type SubgraphName = string;
 export type Resolvers = GraphQLResolverMap<GraphContext>;
 
 export interface GatewayMeshOptions {
-  /** The gateway's settings. */
   env?: Environment;
-  /** What the subgraphs answer; a root field without a resolver answers null. */
+  /** By subgraph; a root field without a resolver is null. */
   resolvers?: Partial<Record<SubgraphName, Resolvers>>;
-  /** A server of the test's own in a subgraph's place. */
+  /** Servers of the test in place of subgraphs. */
   graphUrls?: Partial<Record<SubgraphName, string>>;
-  /** Asked before each subscription to announcements; what it throws is what comes of it. */
+  /** Called before each subscription to announcements; a throw fails it. */
   onSubscribe?: () => void;
-  /** A session service of the version before, which hands gateways no subscriptions. */
+  /** A session service of the previous version, without streams of subscriptions. */
   oldSession?: boolean;
-  /** An operation that also carries `@longBody`, beside those that do by the schema. */
+  /** An operation with `@longBody` in addition to those of the schema. */
   longOperation?: string;
-  /** How long a subscription counts as beginning that does not say that it has begun, in ms. */
+  /** As `subscriptionStarts.longestMs` of the config. */
   longestStartMs?: number;
   /** Where the gateway listens. Default: 127.0.0.1. */
   host?: string;
 }
 
 export interface Asked {
-  /** What goes beside the contract's x-app-platform; undefined leaves that out. */
+  /** In addition to x-app-platform; undefined removes it. */
   headers?: Record<string, string>;
   token?: string;
   apiKey?: string;
   variables?: Record<string, unknown>;
-  /** The base of another gateway than the first. */
+  /** The URL of another gateway than the first. */
   at?: string;
 }
 
@@ -69,7 +67,7 @@ export interface GraphAnswer {
 
 export type GatewayMesh = Awaited<ReturnType<typeof gatewayMesh>>;
 
-/** A gateway on free ports in front of scripted subgraphs and gRPC services, over the real wire. */
+/** A gateway on free ports with scripted subgraphs and gRPC services, over real connections. */
 export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options: GatewayMeshOptions = {}) {
   const log = createLogger('test');
   const meshKey = randomBytes(32);
@@ -183,16 +181,15 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     meshKey,
     keyValue,
     addresses,
-    /** Stops the gateway, or the neighbour of this name: `agent graph`. */
+    /** Stops the gateway or the named service: `agent graph`. */
     async stop(name = self.name) {
       const part = [...running].find((each) => each.name === name);
       if (part) await stop(part);
     },
-    /** Brings a stopped gRPC neighbour back on its old address. */
+    /** Restarts a stopped gRPC service on its old address. */
     restartRpc: (name: 'identity' | 'session') => start(rpcOf(name, portOf(addresses.of(name, 'rpc')))),
     restartGraph: (name: SubgraphName) => start(subgraphOf(name, portOf(addresses.of(name, 'graph')))),
     post,
-    /** Sends one operation. */
     ask: (query: string, { variables, token, apiKey, headers = {}, at }: Asked = {}) =>
       post(
         JSON.stringify({ query, variables }),
@@ -203,7 +200,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
         },
         at,
       ),
-    /** Another gateway in front of the same neighbours; answers its base. */
+    /** Starts another gateway for the same services; returns its URL. */
     async secondGateway(): Promise<string> {
       let second = '';
       const announce = (_unit: string, door: string, address: string) => {
@@ -212,7 +209,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       await start(gatewayOf(readSdl).unit(config, { ...around, addresses: { ...addresses, announce } }));
       return second;
     },
-    /** A token of a session that is ACTIVE from then on. */
+    /** A token of a session, which becomes ACTIVE. */
     sessionToken(
       sessionId: number,
       { tenantId = 1, ...how }: SessionTokenOptions & { tenantId?: number } = {},
@@ -222,7 +219,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       return tokens.mint({ audience: 'session', tenantId, sessionId }).token;
     },
     voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
-    /** Tells the gateways as identity does. Undefined: of something that they do not know. */
+    /** Announces a change as identity does; undefined stands for an unknown kind. */
     announce: (whose: CredentialsChanged['whose']) => announcer(keyValue, credentialsChanged, log)({ whose }),
   };
 }
@@ -231,7 +228,6 @@ function portOf(address: string): number {
   return Number(/:(\d+)\/?$/.exec(address)?.[1]);
 }
 
-/** The codes of an answer's errors. */
 export function codesOf({ errors }: GraphAnswer): unknown[] {
   return (errors ?? []).map(({ extensions }) => extensions.code);
 }

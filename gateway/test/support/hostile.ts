@@ -1,15 +1,14 @@
 import { gzipSync } from 'node:zlib';
 
-/** The operation that the requests below name for a long body; a gateway of theirs takes it as such. */
+/** The operation that the requests below use for long bodies; their gateway accepts it. */
 export const longOperation = 'createAgent';
 
 export interface HostileRequest {
   name: string;
   body: string | Buffer;
   headers?: Record<string, string>;
-  /** Whether somebody sends it who is signed in. */
   signedIn?: boolean;
-  /** The statuses that answer it. */
+  /** Expected HTTP statuses. */
   statuses: number[];
 }
 
@@ -19,13 +18,12 @@ const document = (name: string, query: string): HostileRequest => ({
   body: JSON.stringify({ query }),
   statuses: [400],
 });
-/** Nobody is signed in, and nobody is asked to: what is wrong with the variables is found before. */
+/** Needs no sign-in, because variables are checked before credentials. */
 const withVariables = (name: string, query: string, variables: unknown): HostileRequest => ({
   name,
   body: JSON.stringify({ query, variables }),
   statuses: [400],
 });
-/** Nobody's credentials are in the way of what it would run. */
 const signedIn = (name: string, query: string): HostileRequest => ({
   name,
   body: JSON.stringify({ query }),
@@ -37,7 +35,7 @@ const start = (metadata: string) =>
 const lists = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const within = (text: string) => `{"query":"{ __typename }","variables":{"v":${text}}}`;
 
-/** The same with a document that has not been there before, by its text: what is valid is remembered. */
+/** Makes the document unknown to the cache. */
 export function neverSeen(request: HostileRequest, number: number): HostileRequest {
   const { body } = request;
   const start = '{"query":"';
@@ -45,7 +43,7 @@ export function neverSeen(request: HostileRequest, number: number): HostileReque
   return { ...request, body: `${start}#${number}\\n${body.slice(start.length)}` };
 }
 
-/** Requests that mean no good, and how they are answered: none runs anything, none takes long. */
+/** Hostile requests with their expected statuses; none runs or takes long. */
 export const hostileRequests: HostileRequest[] = [
   document('10,000 aliases', `{ ${many(10_000, (i) => `a${i}: agentCount`)} }`),
   document('600 aliases', `{ ${many(600, (i) => `a${i}: agentCount`)} }`),

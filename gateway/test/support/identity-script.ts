@@ -8,13 +8,13 @@ import type {
 } from '@parley/protos/parley/identity/v1/identity';
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
 
-/** What the gateways of tests take their access tokens to be issued by and for. */
+/** Issuer and audience of access tokens in tests. */
 export const publicUrl = 'http://parley.test';
 
 export interface SigningKey {
   kid: string;
   publicJwk: JWK;
-  /** An access token; `claims` and `header` replace what a right one says. */
+  /** An access token; `claims` and `header` replace valid values. */
   token(signInId: string, claims?: Record<string, unknown>, header?: Partial<JWTHeaderParameters>): Promise<string>;
 }
 
@@ -32,24 +32,24 @@ export async function signingKey(kid: string): Promise<SigningKey> {
   };
 }
 
-/** An identity service whose answers the test writes down. */
+/** An identity service with scripted answers. */
 export interface IdentityScript {
   rpc: IdentityServiceImplementation<MeshContext>;
   key: SigningKey;
   jwks: { keys: JWK[] };
-  /** Sign-ins by `sid`; what is not here is revoked or was never there. */
+  /** By `sid`; others are revoked or unknown. */
   signIns: Map<string, ResolveSignInResponse>;
-  /** While true every call fails as unavailable. */
+  /** Every call fails as unavailable. */
   away: boolean;
-  /** Passed by each question about one sign-in before its answer. */
+  /** Awaited before each answer about a single sign-in. */
   beforeSignIn: () => Promise<void>;
-  /** Passed by each question about an API key before its answer, with whether there is such a key. */
+  /** Awaited before each answer about an API key. */
   beforeApiKey: (isKnown: boolean) => Promise<void>;
-  /** Tenants by id; what is not here is there, and neither suspended nor deleted. */
+  /** By id; others exist and are neither suspended nor deleted. */
   tenants: Map<number, { suspended?: boolean; deleted?: boolean } | 'absent'>;
-  /** What it was asked, in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`. */
+  /** Received calls in order: `jwks`, `signIn <sid>`, `signIns <how many>`, `apiKey`, `tenant <id>`. */
   asked: string[];
-  /** Signs somebody in and answers the access token. Default: user 1 of tenant 1. */
+  /** Creates a sign-in and returns its access token. Default: user 1 of tenant 1. */
   signIn(sid: string, facts?: Partial<ResolveSignInResponse>): Promise<string>;
   addApiKey(key: string, facts: ResolveApiKeyResponse): void;
   removeApiKey(key: string): void;

@@ -7,16 +7,15 @@ export interface RawAnswer {
 }
 
 export interface RawPost {
-  /** The address to come from. */
+  /** The local address to send from. */
   from?: string;
   headers?: Record<string, string>;
-  /** Sent piece by piece. */
   body: (string | Buffer)[];
-  /** Whether the body ends; else the request stays open. Default: true. */
+  /** Whether the body ends; otherwise the request stays open. Default: true. */
   ends?: boolean;
 }
 
-/** One POST on a connection of its own, as fetch would not send it. */
+/** A POST on its own connection, beyond what fetch can send. */
 export function rawPost(url: string, { from, headers = {}, body, ends = true }: RawPost): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
-/** A bare HTTP server, for neighbours that misbehave; answers its URL. */
+/** A bare HTTP server for misbehaving services; returns its URL. */
 export async function rawServer(t: ExecutionContext, listener: RequestListener): Promise<string> {
   // Longer than a test takes on a busy machine: Node's own 5 s would close connections that a test counts on.
   const server = createServer({ keepAliveTimeout: 120_000 }, listener);

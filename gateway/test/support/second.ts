@@ -1,5 +1,2 @@
-/**
- * What "within a second" may take where other tests keep the machine busy, in ms: still far from the minutes of a token, and from
- * what a lost announcement would take without the look at all open sockets.
- */
+/** The limit in ms for what takes a second when other tests use the CPU: still far below the lifetime of a token. */
 export const secondMs = 15_000;

@@ -4,13 +4,12 @@ import type { MeshCall, MeshContext } from '@parley/chassis/rpc/server';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
 import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 
-/** What a stream was asked for, as the service of the field reads it. */
+/** The request of a stream, as the owning service reads it. */
 export interface FollowedSession {
   sessionId?: string;
   after?: string;
 }
 
-/** An event as session hands it to gateways. */
 export function finishedEvent(
   __typename: string,
   { eventId, occurredAt, ...fields }: { eventId: string; occurredAt: Date; [field: string]: unknown },
@@ -18,25 +17,22 @@ export function finishedEvent(
   return { eventId, occurredAt, payloadJson: JSON.stringify({ __typename, eventId, occurredAt, ...fields }) };
 }
 
-/** A session service whose event streams the test feeds. */
+/** A session service whose event streams the test controls. */
 export interface SessionScript {
   rpc: SessionServiceImplementation<MeshContext>;
   subscriptions: SubscriptionServiceImplementation<MeshContext>;
-  /** The streams that were opened, in order. */
   opened: { request: FollowedSession; caller: Caller }[];
-  /** Streams that are open now. */
   open(): number;
-  /** Events that were handed to streams so far. */
+  /** Events delivered to streams. */
   handedOn: number;
-  /** Sends to every open stream. */
   send(...events: FollowResponse[]): void;
-  /** Ends every open stream, with an error if one is given. */
+  /** Ends every open stream, with an error if given. */
   end(error?: Error): void;
-  /** Status by session's id, all of tenant 1. */
+  /** By session id, all of tenant 1. */
   statuses: Map<number, string>;
-  /** Called when a stream opens, before its first event; what it throws is the stream's error. */
+  /** Called before the first event of a stream; a throw is the error of the stream. */
   onOpen: (request: FollowedSession) => void;
-  /** Passed by each stream before it says that it follows. */
+  /** Awaited by each stream before it reports its start. */
   beforeFollowing: () => Promise<void>;
 }
 

@@ -3,23 +3,22 @@ import type { ExecutionContext } from 'ava';
 import { type Client, createClient, type FormattedExecutionResult } from 'graphql-ws';
 
 export interface Subscribed {
-  /** What has arrived so far. */
   results: FormattedExecutionResult[];
-  /** How it ended: `complete`, or what the client was told; undefined while it goes on. */
+  /** `complete`, or the error; undefined while it runs. */
   ended: () => unknown;
   leave: () => void;
 }
 
 export interface TestSocket {
   client: Client;
-  /** The code that the socket was closed with, once it was. */
+  /** The close code, if closed. */
   closed: () => number | undefined;
-  /** Resolves when the socket has been acknowledged, or closed. */
+  /** Resolves when the socket has been acknowledged or closed. */
   settled: () => Promise<unknown>;
   subscribe(query: string, variables?: Record<string, unknown>): Subscribed;
 }
 
-/** A graphql-ws client of the gateway that opens one socket and does not come back by itself. */
+/** A graphql-ws client with one socket and no reconnection. */
 export function openSocket(
   t: ExecutionContext,
   httpUrl: string,
