@@ -115,7 +115,7 @@ test('one refused root field refuses the whole request before any of it runs', a
 test('a public operation ignores expired tokens and tokens of revoked sign-ins', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const refresh = 'mutation { refreshToken(input: {refreshToken: "r"}) { accessToken } }';
-  const ended = await identity.key.token('gone', { exp: 1 });
+  const ended = await identity.key.token('absent', { exp: 1 });
   for (const token of [ended, 'garbage', 'pst1.x.y.z']) {
     t.deepEqual((await ask(refresh, { token, apiKey: 'sk_wrong' })).data, { refreshToken: { accessToken: 'a' } });
   }
@@ -188,7 +188,7 @@ test('forged, foreign, expired and malformed access tokens get the same error', 
     'not yet': await identity.key.token('s-1', { nbf: Math.floor(Date.now() / 1000) + 600 }),
     'without an end': await identity.key.token('s-1', { exp: undefined }),
     'without a sign-in': await identity.key.token('s-1', { sid: undefined }),
-    'a sign-in that is not there': await identity.key.token('gone'),
+    'a sign-in that is not there': await identity.key.token('absent'),
     'another payload': `${header}.${base64url({ sid: 's-1', iss: publicUrl, aud: publicUrl })}.${signature}`,
     'padding in the signature': `${right}==`,
     'another spelling of the last bits': `${header}.${payload}.${lastBits}`,

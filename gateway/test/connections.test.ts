@@ -90,14 +90,14 @@ test('the bound on bodies also covers unfinished short bodies', async (t) => {
       headers: { 'content-length': '61000', ...from(address) },
       ends: false,
     });
-  const greedy = hold('10.0.0.1');
+  const busy = hold('10.0.0.1');
   const body = JSON.stringify({ query: '{ __typename }', variables: { v: 'x'.repeat(50_000) } });
   await eventually('its share is taken', async () => (await mesh.post(body, from('10.0.0.1'))).status === 429);
   t.is((await mesh.post(body, from('10.0.0.2'))).status, 200);
   const others = [2, 3, 4, 5, 6].map((n) => hold(`10.0.0.${n}`));
   await eventually('all of it is taken', async () => (await mesh.post(body, from('10.0.0.9'))).status === 503);
   t.is((await mesh.post(typename, from('10.0.0.9'))).status, 200);
-  for (const { status } of await Promise.all([greedy, ...others])) t.is(status, 408);
+  for (const { status } of await Promise.all([busy, ...others])) t.is(status, 408);
   await eventually('there is room again', async () => (await mesh.post(body, from('10.0.0.1'))).status === 200);
 });
 
@@ -133,7 +133,7 @@ test('a client with long unread responses gets no more of them, and others do', 
   t.is((await mesh.post(typename, headers)).status, 200, 'a short one is always sent');
   t.is((await mesh.post(askBig, { ...headers, ...from('10.0.0.2') })).text.length > big.length, true);
   slow.destroy();
-  await eventually('it has gone', async () => (await mesh.post(askBig, headers)).status === 200);
+  await eventually('the connection is closed', async () => (await mesh.post(askBig, headers)).status === 200);
 });
 
 test('the connection of an unread response is closed', async (t) => {

@@ -39,11 +39,11 @@ async function setup(t: ExecutionContext, env: Record<string, string>, resolvers
     const counts = { ok: 0, refused: 0 };
     const all = addresses.map(async (address) => {
       const token = await mesh.identity.signIn(`s-${tenantId}`, { tenantId });
-      const { status, data, ...told } = await mesh.ask(query, { token, headers: from(address) });
+      const { status, data, ...rest } = await mesh.ask(query, { token, headers: from(address) });
       t.is(status, 200);
       if (data?.agentCount === 2) counts.ok += 1;
-      else if (codesOf({ status, data, ...told })[0] === 'TOO_MANY_REQUESTS') counts.refused += 1;
-      else t.fail(told.text);
+      else if (codesOf({ status, data, ...rest })[0] === 'TOO_MANY_REQUESTS') counts.refused += 1;
+      else t.fail(rest.text);
     });
     return { counts, over: Promise.all(all) };
   }
@@ -70,22 +70,22 @@ test('calls of one client are bounded and queued without delaying others, and a 
     GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '2',
     GATEWAY_SUBGRAPH_WAITING_PER_CLIENT: '3',
   });
-  const greedy = ask(
+  const busy = ask(
     1,
     Array.from({ length: 9 }, () => '2001:db8::1'),
   );
-  await eventually('it has its share', () => seen.calls === 2 && greedy.counts.refused === 4);
-  const neighbour = ask(1, ['2001:db8::2']);
-  await eventually('a /64 is one client', () => neighbour.counts.refused === 1);
+  await eventually('it has its share', () => seen.calls === 2 && busy.counts.refused === 4);
+  const sameNetwork = ask(1, ['2001:db8::2']);
+  await eventually('a /64 is one client', () => sameNetwork.counts.refused === 1);
 
-  const stranger = ask(2, ['10.0.0.1']);
+  const other = ask(2, ['10.0.0.1']);
   await eventually('the call of another client is under way', () => seen.calls === 3);
   answerLast();
-  await stranger.over;
-  t.is(stranger.counts.ok, 1);
+  await other.over;
+  t.is(other.counts.ok, 1);
   t.is(seen.calls, 3, 'its room is its own');
-  await answerAllUntil(greedy.over);
-  t.deepEqual(greedy.counts, { ok: 5, refused: 4 });
+  await answerAllUntil(busy.over);
+  t.deepEqual(busy.counts, { ok: 5, refused: 4 });
 });
 
 test('a full queue refuses no operation that has begun, so a mutation that ran reports its result', async (t) => {
@@ -112,15 +112,15 @@ test('calls of one tenant are bounded over all addresses', async (t) => {
     GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
     GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
   });
-  const greedy = ask(1, people);
-  await eventually('it has its share', () => seen.calls === 2 && greedy.counts.refused === 1);
-  const stranger = ask(2, people.slice(0, 1));
+  const busy = ask(1, people);
+  await eventually('it has its share', () => seen.calls === 2 && busy.counts.refused === 1);
+  const other = ask(2, people.slice(0, 1));
   await eventually('the call of another tenant is under way', () => seen.calls === 3);
   answerLast();
-  await stranger.over;
-  t.is(stranger.counts.ok, 1);
-  await answerAllUntil(greedy.over);
-  t.deepEqual(greedy.counts, { ok: 3, refused: 1 });
+  await other.over;
+  t.is(other.counts.ok, 1);
+  await answerAllUntil(busy.over);
+  t.deepEqual(busy.counts, { ok: 3, refused: 1 });
 });
 
 test('callers without a sign-in share one limit over all addresses, apart from signed-in ones', async (t) => {
@@ -165,8 +165,8 @@ test('callers without a sign-in share one limit over all addresses, apart from s
   t.regex(String(answers[1]?.errors?.[0]?.message), /of this user/u);
   t.is(under.get('anonymous'), 2);
 
-  const stranger = await identity.signIn('s-3', { userId: 3, tenantId: 3 });
-  t.like(await ask('{ myTenant { id } }', { token: stranger }), { data: { myTenant: null }, errors: undefined });
+  const other = await identity.signIn('s-3', { userId: 3, tenantId: 3 });
+  t.like(await ask('{ myTenant { id } }', { token: other }), { data: { myTenant: null }, errors: undefined });
   gate.open();
   await Promise.all([...logins, ...profiles]);
   t.is(under.get('anonymous'), 3);
@@ -190,7 +190,7 @@ test('when a client disconnects, its waiting calls never start and its running c
   second.destroy();
   await eventually('it waits no more', async () => (await waiting()) === 0);
   first.destroy();
-  await eventually('the subgraph is told', () => seen.cut === 1);
+  await eventually('the subgraph sees the disconnect', () => seen.cut === 1);
   const next = ask(1, ['10.0.0.1']);
   await answerAllUntil(next.over);
   t.is(next.counts.ok, 1);
@@ -210,7 +210,7 @@ test('credential lookups of one client are queued apart from those of others, an
   identity.beforeSignIn = gate.pass;
   const codes: unknown[] = [];
   const guesses = Array.from({ length: 9 }, async (_, n) => {
-    const token = await identity.key.token(`gone-${n}`);
+    const token = await identity.key.token(`absent-${n}`);
     codes.push(...codesOf(await ask(query, { token, headers: from('10.0.0.1') })));
   });
   await eventually('those that are too many are refused', () => codes.length === 4);
@@ -219,8 +219,8 @@ test('credential lookups of one client are queued apart from those of others, an
   t.is(asked(), 2);
 
   identity.beforeSignIn = async () => undefined;
-  const stranger = await ask(query, { token: await identity.signIn('s-1'), headers: from('10.0.0.2') });
-  t.deepEqual(stranger.data, { agentCount: 2 });
+  const other = await ask(query, { token: await identity.signIn('s-1'), headers: from('10.0.0.2') });
+  t.deepEqual(other.data, { agentCount: 2 });
   t.is(asked(), 3, 'none of the others was asked meanwhile');
   gate.open();
   await Promise.all(guesses);
@@ -248,32 +248,32 @@ async function rawRequests(t: ExecutionContext) {
     const text = await (await fetch(`${addresses.of('gateway', 'ops')}/metrics`)).text();
     return Number(/^parley_requests_waiting\S* (\d+)$/mu.exec(text)?.[1]);
   }
-  const stranger = await connection();
-  stranger.socket.write(post('10.0.0.2'));
-  await eventually('the first request, which is slow, is answered', () => stranger.answers() === 1);
-  return { connection, post, stranger, waiting };
+  const other = await connection();
+  other.socket.write(post('10.0.0.2'));
+  await eventually('the first request, which is slow, is answered', () => other.answers() === 1);
+  return { connection, post, other, waiting };
 }
 
 test('a burst of requests from one client delays a request of another by only a few of them', async (t) => {
-  const { connection, post, stranger } = await rawRequests(t);
-  const greedy = await connection();
-  greedy.socket.write(post('10.0.0.1').repeat(400));
-  stranger.socket.write(post('10.0.0.2'));
-  await eventually('the stranger is answered', () => stranger.answers() === 2);
-  t.true(greedy.answers() < 150, `${greedy.answers()}`);
-  await eventually('all are answered', () => greedy.answers() === 400);
+  const { connection, post, other } = await rawRequests(t);
+  const busy = await connection();
+  busy.socket.write(post('10.0.0.1').repeat(400));
+  other.socket.write(post('10.0.0.2'));
+  await eventually('the other client is answered', () => other.answers() === 2);
+  t.true(busy.answers() < 150, `${busy.answers()}`);
+  await eventually('all are answered', () => busy.answers() === 400);
 });
 
 test('the same holds when the last bytes of all these requests arrive at once', async (t) => {
-  const { connection, post, stranger, waiting } = await rawRequests(t);
-  const greedy = await Promise.all(Array.from({ length: 150 }, connection));
-  const answers = () => greedy.reduce((sum, each) => sum + each.answers(), 0);
-  for (const { socket } of greedy) socket.write(post('10.0.0.1').slice(0, -1));
-  stranger.socket.write(post('10.0.0.2'));
-  await eventually('the rest of all is awaited', async () => stranger.answers() === 2 && (await waiting()) === 0);
-  for (const { socket } of greedy) socket.write('}');
-  stranger.socket.write(post('10.0.0.2'));
-  await eventually('the stranger is answered', () => stranger.answers() === 3);
+  const { connection, post, other, waiting } = await rawRequests(t);
+  const busy = await Promise.all(Array.from({ length: 150 }, connection));
+  const answers = () => busy.reduce((sum, each) => sum + each.answers(), 0);
+  for (const { socket } of busy) socket.write(post('10.0.0.1').slice(0, -1));
+  other.socket.write(post('10.0.0.2'));
+  await eventually('the rest of all is awaited', async () => other.answers() === 2 && (await waiting()) === 0);
+  for (const { socket } of busy) socket.write('}');
+  other.socket.write(post('10.0.0.2'));
+  await eventually('the other client is answered', () => other.answers() === 3);
   t.true(answers() < 100, `${answers()}`);
   await eventually('all are answered', () => answers() === 150);
 });

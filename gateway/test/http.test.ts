@@ -103,17 +103,17 @@ test('every answer carries a request id: the one that was sent when it is well f
     t.regex((await idOf(bad)) ?? '', /^[0-9a-f-]{36}$/, bad);
   }
   t.truthy((await fetch(`${base}/nowhere`)).headers.get('x-request-id'));
-  for (const [given, told] of [
+  for (const [given, expected] of [
     ['order-66', /^order-66$/],
     ['with space', /^[0-9a-f-]{36}$/],
   ] as const) {
     const headers = { 'x-request-id': given };
     const preflight = await fetch(`${base}/graphql`, { method: 'OPTIONS', headers });
-    t.regex(preflight.headers.get('x-request-id') ?? '', told, 'of OPTIONS');
+    t.regex(preflight.headers.get('x-request-id') ?? '', expected, 'of OPTIONS');
     const handshake = new WebSocket(`${base.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers });
     t.teardown(() => handshake.terminate());
     const [{ headers: upgraded }] = await once(handshake, 'upgrade');
-    t.regex(upgraded['x-request-id'], told, 'of the 101');
+    t.regex(upgraded['x-request-id'], expected, 'of the 101');
   }
 });
 

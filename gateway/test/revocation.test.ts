@@ -33,8 +33,8 @@ const whoseOf = (whose: 'signInId' | 'userId' | 'tenantId') =>
   whose === 'signInId' ? ({ $case: whose, value: 's-1' } as const) : ({ $case: whose, value: 1 } as const);
 
 for (const [name, { happens, code, whose }] of Object.entries(ends)) {
-  for (const told of [true, false]) {
-    test(`${name} is dead on every gateway ${told ? 'as soon as they are told' : 'within a second, told or not'}`, async (t) => {
+  for (const announced of [true, false]) {
+    test(`${name} is refused on every gateway ${announced ? 'as soon as it is announced' : 'within a second without an announcement'}`, async (t) => {
       const mesh = await gatewayMesh(t, { resolvers });
       const { ask, identity, session, announce } = mesh;
       const bases = [mesh.base, await mesh.secondGateway()];
@@ -49,10 +49,10 @@ for (const [name, { happens, code, whose }] of Object.entries(ends)) {
 
       happens(mesh);
       const happenedAt = performance.now();
-      if (told) await announce(whoseOf(whose));
+      if (announced) await announce(whoseOf(whose));
       await eventually('no gateway serves it', async () => {
         const answers = await Promise.all(bases.map((at) => ask(count, { token, at })));
-        if (told) for (const answer of answers) t.deepEqual(codesOf(answer), [code]);
+        if (announced) for (const answer of answers) t.deepEqual(codesOf(answer), [code]);
         return answers.every((answer) => codesOf(answer)[0] === code);
       });
       for (const { closed } of sockets) t.is(await eventually('its sockets are closed', closed), 4403);
@@ -62,8 +62,8 @@ for (const [name, { happens, code, whose }] of Object.entries(ends)) {
   }
 }
 
-for (const told of [true, false]) {
-  test(`a suspended tenant's sockets close on every gateway${told ? '' : ' without an announcement'}, its members go on reading`, async (t) => {
+for (const announced of [true, false]) {
+  test(`a suspended tenant's sockets close on every gateway${announced ? '' : ' without an announcement'}, its members go on reading`, async (t) => {
     const mesh = await gatewayMesh(t, { resolvers });
     const { ask, identity, session, announce, sessionToken } = mesh;
     const bases = [mesh.base, await mesh.secondGateway()];
@@ -79,20 +79,20 @@ for (const told of [true, false]) {
     );
     await Promise.all(sockets.map((socket) => socket.settled()));
     await identity.signIn('s-2', { userId: 2, tenantId: 2 });
-    const stranger = openSocket(t, mesh.url, {
+    const other = openSocket(t, mesh.url, {
       ...platform,
       authorization: `Bearer ${await identity.key.token('s-2')}`,
     });
-    await stranger.settled();
+    await other.settled();
 
     await identity.signIn('s-1', { tenantSuspended: true });
     identity.tenants.set(1, { suspended: true });
     identity.addApiKey('sk_1', { apiKeyId: 1, tenantId: 1, tenantSuspended: true });
     const suspendedAt = performance.now();
-    if (told) await announce({ $case: 'tenantId', value: 1 });
+    if (announced) await announce({ $case: 'tenantId', value: 1 });
     for (const { closed } of sockets) t.is(await eventually('all are closed', closed), 4403);
     t.true(performance.now() - suspendedAt < secondMs, `${performance.now() - suspendedAt} ms`);
-    t.is(stranger.closed(), undefined);
+    t.is(other.closed(), undefined);
     t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
     t.is(session.open(), 0);
   });
@@ -117,7 +117,7 @@ test('switching or deleting a tenant closes the sockets that were open in it', a
   t.is(await eventually('the switched one is closed', switched.closed), 4403);
   await identity.signIn('s-2', { tenantId: undefined });
   await identity.signIn('s-3', { tenantId: 5 });
-  t.is(await eventually('the one without a tenant is closed, told or not', left.closed), 4403);
+  t.is(await eventually('the one without a tenant is closed without an announcement', left.closed), 4403);
   t.is(arrived.closed(), undefined, 'who had no tenant left nothing open');
   t.is(stayed.closed(), undefined);
 });
@@ -155,13 +155,13 @@ test("wrong keys from the same address and other changes do not delay the close 
   };
   await eventually('all but one wait', async () => (await waiting()) >= 19);
   for (let n = 0; n < 20; n += 1) await announce({ $case: 'tenantId', value: 2 });
-  t.true((await waiting()) <= 20, 'each socket has one question, however much changes');
+  t.true((await waiting()) <= 20, 'each socket has one lookup at a time');
 
   identity.removeApiKey('sk_1');
   identity.beforeApiKey = async () => undefined; // what is held back stays so
-  t.is(await eventually('it is closed, though nobody has told', open.closed), 4403);
+  t.is(await eventually('it is closed without an announcement', open.closed), 4403);
   guesses.at(-1)?.client.terminate();
-  await eventually('whoever has gone waits no more', async () => (await waiting()) <= 18);
+  await eventually('closed sockets leave the queue', async () => (await waiting()) <= 18);
   gate.open();
   // On a busy machine their turn may time out.
   for (const { closed } of guesses.slice(0, -1))
@@ -180,18 +180,18 @@ test('after a refused refresh the gateway looks up the sign-in again', async (t)
 
 test('a gateway that starts without announcements serves, and subscribes to them once it can', async (t) => {
   let away = true;
-  let heard = 0;
+  let subscribed = 0;
   const { ask, identity, announce } = await gatewayMesh(t, {
     resolvers,
     onSubscribe() {
       if (away) throw unavailable('no announcements now');
-      heard += 1;
+      subscribed += 1;
     },
   });
   const token = await identity.signIn('s-1');
   t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
   away = false;
-  await eventually('it hears', () => heard === 1);
+  await eventually('it is subscribed', () => subscribed === 1);
   t.deepEqual((await ask(count, { token })).data, { agentCount: 2 });
   identity.signIns.delete('s-1');
   await announce({ $case: 'signInId', value: 's-1' });

@@ -128,7 +128,7 @@ test('all live readers of a session share one stream, each with its own selectio
 
   for (const { leave } of all) leave();
   session.send(live(4, 'four'));
-  await eventually('who stays hears on', () => brief.results.length === 4);
+  await eventually('the remaining reader still receives', () => brief.results.length === 4);
   t.true(all.every(({ results }) => results.length === 3));
   session.end(new Error('broken'));
   t.like(await eventually('the error reaches who stayed', brief.ended), [{ extensions: { code: 'INTERNAL' } }]);
@@ -152,11 +152,11 @@ test('a reader without access to a session gets none of its shared stream', asyn
   session.onOpen = () => {
     throw notFound('Session', 7);
   };
-  const stranger = open().subscribe(sessionEventsQuery, { sessionId: 7 });
-  t.like(await eventually('the stranger is refused', stranger.ended), [{ extensions: { code: 'NOT_FOUND' } }]);
+  const otherClient = open().subscribe(sessionEventsQuery, { sessionId: 7 });
+  t.like(await eventually('the other client is refused', otherClient.ended), [{ extensions: { code: 'NOT_FOUND' } }]);
   session.send(live(2));
   await eventually('events flow', () => results.length === 2);
-  t.deepEqual(stranger.results, []);
+  t.deepEqual(otherClient.results, []);
 });
 
 test('fragments on the interface and on types, aliases and __typename resolve from the event', async (t) => {
@@ -230,10 +230,10 @@ test("refusals of the session service reach the client in the contract's shape",
       { message: 'Something went wrong on our side', extensions: { code: 'INTERNAL', statusCode: 500 } },
     ],
   ];
-  for (const [error, told] of cases) {
+  for (const [error, expected] of cases) {
     refusal = error;
     const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 9 });
-    t.like(await eventually(error.message, ended), [told]);
+    t.like(await eventually(error.message, ended), [expected]);
   }
   refusal = undefined;
   const { results } = socket.subscribe(sessionEventsQuery, { sessionId: 9 });
@@ -280,10 +280,10 @@ test('a suspended tenant and a limited sign-in may not subscribe', async (t) => 
   await identity.signIn('s-1', { tenantId: 42, limitedReason: 'TWO_FACTOR_REQUIRED' });
   await announce({ $case: 'signInId', value: 's-1' });
   const { ended } = socket.subscribe(sessionEventsQuery, { sessionId: 7 });
-  const told = await eventually('it is refused', ended);
+  const errors = await eventually('it is refused', ended);
   // The sweep of open sockets may have closed it first.
   if (socket.closed() !== undefined) t.is(socket.closed(), 4403);
-  else t.like(told, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } }]);
+  else t.like(errors, [{ extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'TWO_FACTOR_REQUIRED' } }]);
   t.is(session.opened.length, 0);
 });
 
@@ -303,8 +303,8 @@ test('a subscription may use variables, and selects one root field however it is
     'subscription { __schema { queryType { name } } }',
   ]) {
     const refused = socket.subscribe(document);
-    const told = await eventually(`${document} is refused`, refused.ended);
-    t.like(told, [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);
+    const errors = await eventually(`${document} is refused`, refused.ended);
+    t.like(errors, [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }]);
   }
   const nothing = socket.subscribe(conditional, { x: false });
   t.like(await eventually('nothing is left to subscribe to', nothing.ended), [{ extensions: { code: 'BAD_REQUEST' } }]);

@@ -29,7 +29,7 @@ test('every invalid session token gets the same error', async (t) => {
   const last = Buffer.from(mac, 'base64url');
   last[31] = (last[31] ?? 0) ^ 1;
   const other = JSON.stringify({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), sessionId: 8 });
-  const gone = sessionToken(9);
+  const unknown = sessionToken(9);
   session.statuses.delete(9);
   identity.tenants.set(2, { deleted: true });
   identity.tenants.set(3, 'absent');
@@ -40,7 +40,7 @@ test('every invalid session token gets the same error', async (t) => {
     'with padding': `${right}=`,
     ended: sessionToken(7, { lifetimeMs: -1 }),
     'for speech': voiceToken(),
-    'of a session that is not there': gone,
+    'of a session that is not there': unknown,
     'of a deleted tenant': sessionToken(7, { tenantId: 2 }),
     'of a tenant that is not there': sessionToken(7, { tenantId: 3 }),
     'of the prefix alone': 'pst1.',
@@ -87,7 +87,10 @@ test('the token of an ended session is accepted, that of a suspended tenant refu
     { extensions: { code: 'FORBIDDEN', reason: 'TENANT_SUSPENDED', statusCode: 403 } },
   ]);
   identity.tenants.set(1, { deleted: true });
-  await eventually('the tenant is gone', async () => codesOf(await ask(interrupt, { token }))[0] === 'UNAUTHENTICATED');
+  await eventually(
+    'the tenant is deleted',
+    async () => codesOf(await ask(interrupt, { token }))[0] === 'UNAUTHENTICATED',
+  );
 });
 
 test('session and tenant are looked up at most once a second', async (t) => {

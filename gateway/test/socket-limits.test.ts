@@ -61,25 +61,25 @@ test('starts of subscriptions are queued per client without delaying others; a f
   const subscribe = ({ socket }: RawSocket, id: string) =>
     socket.send(subscribeMessage(id, undefined, { sessionId: id }));
 
-  const greedy = await rawSocket(t, mesh, '10.0.0.1');
+  const busy = await rawSocket(t, mesh, '10.0.0.1');
   // One starts; five may wait for each of its two sockets.
-  for (let id = 1; id <= 12; id += 1) subscribe(greedy, String(id));
-  const refused = () => greedy.messages.filter(({ type }) => type === 'error');
+  for (let id = 1; id <= 12; id += 1) subscribe(busy, String(id));
+  const refused = () => busy.messages.filter(({ type }) => type === 'error');
   await eventually('one too many is refused', () => refused().length > 0);
   t.like(refused(), [{ id: '12', payload: [{ extensions: { code: 'TOO_MANY_REQUESTS' } }] }]);
   t.is(refused().length, 1);
-  greedy.socket.send(JSON.stringify({ id: '2', type: 'complete' }));
+  busy.socket.send(JSON.stringify({ id: '2', type: 'complete' }));
   await eventually('it waits no more', async () => (await waiting()) === 9);
-  greedy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // what was begun for it goes on
+  busy.socket.send(JSON.stringify({ id: '1', type: 'complete' })); // what was begun for it goes on
   subscribe(await rawSocket(t, mesh, '10.0.0.2'), '20');
-  await eventually("a stranger's begins", () => begun().includes('20'));
+  await eventually("the other client's starts", () => begun().includes('20'));
   t.deepEqual(begun(), ['1', '20']);
 
   const other = await rawSocket(t, mesh, '10.0.0.1');
   subscribe(other, '21');
   await eventually('another socket of the client waits as well', async () => (await waiting()) === 10);
-  t.is(greedy.closed(), undefined);
-  greedy.socket.close();
+  t.is(busy.closed(), undefined);
+  busy.socket.close();
   await eventually('with their socket the others go', async () => (await waiting()) === 1);
   gate.open();
   await eventually('the next begins', () => begun().includes('21'));
@@ -88,14 +88,14 @@ test('starts of subscriptions are queued per client without delaying others; a f
 
 test('a burst of subscriptions from one client delays one of another by only a few of them', async (t) => {
   const mesh = await gatewayMesh(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
-  const stranger = await rawSocket(t, mesh, '10.0.0.2');
-  const greedy = await Promise.all(Array.from({ length: 4 }, () => rawSocket(t, mesh, '10.0.0.1')));
-  const refused = () => greedy.reduce((sum, { messages }) => sum + messages.filter(isError).length, 0);
-  for (const [n, { socket }] of greedy.entries()) {
+  const otherClient = await rawSocket(t, mesh, '10.0.0.2');
+  const busy = await Promise.all(Array.from({ length: 4 }, () => rawSocket(t, mesh, '10.0.0.1')));
+  const refused = () => busy.reduce((sum, { messages }) => sum + messages.filter(isError).length, 0);
+  for (const [n, { socket }] of busy.entries()) {
     for (let id = 0; id < 50; id += 1) socket.send(subscribeMessage(String(id), `subscription A${n}B${id} { none }`));
   }
-  stranger.socket.send(subscribeMessage('1', 'subscription { none }'));
-  await eventually('the stranger is answered', () => stranger.messages.some(isError));
+  otherClient.socket.send(subscribeMessage('1', 'subscription { none }'));
+  await eventually('the other client is answered', () => otherClient.messages.some(isError));
   t.true(refused() < 100, `${refused()}`);
   await eventually('all are answered', () => refused() === 200);
 });
@@ -138,7 +138,7 @@ test('a flood of messages closes only its socket, and all of its streams', async
 
   await eventually('only the calm one is left', () => mesh.session.open() === 1);
   mesh.session.send(chunk(1, 'Hello'));
-  await eventually('it still hears', () => stays.results.length === 1);
+  await eventually('it still receives', () => stays.results.length === 1);
   t.is(calm.closed(), undefined);
 });
 
@@ -189,7 +189,7 @@ test('the limits on documents and strings apply to subscriptions', async (t) => 
 test('a reader that is 1 MB behind is closed, and others continue', async (t) => {
   const mesh = await gatewayMesh(t);
   const quick = openSocket(t, mesh.url, { ...platform, authorization: `Bearer ${await mesh.identity.signIn('s-2')}` });
-  const heard = quick.subscribe(sessionEventsQuery, { sessionId: 1 });
+  const received = quick.subscribe(sessionEventsQuery, { sessionId: 1 });
   const { socket, closed } = await rawSocket(t, mesh);
   // Its own session, so that it shares no stream and its end is visible.
   socket.send(subscribeMessage('slow', sessionEventsQuery, { sessionId: '2' }));
@@ -199,14 +199,14 @@ test('a reader that is 1 MB behind is closed, and others continue', async (t) =>
   let sent = 0;
   // System buffers hold some of it, so more than 1 MB is sent.
   await eventually('its stream is over', () => {
-    if (heard.results.length === sent && sent < 2_000) {
+    if (received.results.length === sent && sent < 2_000) {
       mesh.session.send(...Array.from({ length: 20 }, () => chunk(++sent, text)));
     }
     return mesh.session.open() === 1;
   });
   socket.resume();
-  t.true(closeOrCut(4408).includes(await eventually('the slow reader is gone', closed)));
-  await eventually('the quick reader has all', () => heard.results.length === sent);
+  t.true(closeOrCut(4408).includes(await eventually('the slow reader is disconnected', closed)));
+  await eventually('the quick reader has all', () => received.results.length === sent);
   t.is(quick.closed(), undefined);
 });
 

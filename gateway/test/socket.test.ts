@@ -18,7 +18,7 @@ test('a socket without the platform, or with a bad credential, is closed with 44
     'an ended token': { ...platform, authorization: `Bearer ${await identity.key.token('s-1', { exp: 1 })}` },
     garbage: { ...platform, authorization: 'Bearer garbage' },
     'a session token that is none': { ...platform, authorization: 'Bearer pst1.a.b.c' },
-    'a revoked sign-in': { ...platform, authorization: `Bearer ${await identity.key.token('gone')}` },
+    'a revoked sign-in': { ...platform, authorization: `Bearer ${await identity.key.token('absent')}` },
     'a suspended tenant': { ...platform, authorization: `Bearer ${suspended}` },
     'a wrong API key': { ...platform, 'x-api-key': 'sk_wrong' },
     "a suspended tenant's API key": { ...platform, 'x-api-key': 'sk_closed' },

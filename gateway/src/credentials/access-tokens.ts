@@ -28,10 +28,7 @@ interface KeySet {
 const jwksAgeMs = 300_000;
 const unknownKeyPauseMs = 1_000;
 
-/**
- * Verifies access tokens against identity's key set and caches verified signatures by token hash. Whether the sign-in
- * is still valid is checked separately, for each request.
- */
+/** Caches verified signatures by token hash; whether the sign-in is still valid is checked for each request. */
 export function accessTokens(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   issuer: string,

@@ -5,11 +5,9 @@ const maxAgeMs = 1_000;
 
 /** Caches answers of a service for at most a second and shares requests in flight. */
 export interface AnswerCache<Value> {
-  /** The cached or pending answer, if any. */
   find(key: string): Promise<Value> | undefined;
   /** @throws what `ask` threw; failures are not cached. */
   get(key: string, ask: () => Promise<Value>): Promise<Value>;
-  /** Replaces the cached answer with a pending one. */
   set(key: string, pending: Promise<Value>): void;
   /** Removes matching answers, or all. Pending answers are always removed, because they may predate the change. */
   invalidate(matches?: (answer: Value, key: string) => boolean): void;

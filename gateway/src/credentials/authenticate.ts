@@ -17,13 +17,10 @@ export interface Origin {
   requestId: string;
 }
 
-/** Resolves credentials to a caller, for HTTP and WebSocket alike. */
 export interface Authenticate {
   /**
-   * Resolves the caller of an operation; one refused field refuses the whole operation. Credentials are read only when
-   * a field requires one.
-   * @param begun the operation has already run in part, so a full queue does not refuse it.
-   * @throws DomainError `unauthenticated` or `forbidden`; those of `CredentialCalls`.
+   * Authorizes all fields or none. `begun`: a full queue does not refuse it.
+   * @throws DomainError `unauthenticated`, `forbidden`; as `CredentialCalls`.
    */
   (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
@@ -68,11 +65,7 @@ export interface OwnerOfOptions {
   signal?: AbortSignal;
 }
 
-/**
- * The owner of a socket, whichever fields it will select: all its credentials must be valid. Undefined without
- * credentials.
- * @throws DomainError as `Authenticate`; the abort reason of the signal.
- */
+/** All credentials of a socket must be valid; undefined without any. @throws as `Authenticate`; the abort reason. */
 export type OwnerOf = (
   credentials: Credentials,
   origin: Origin,
@@ -131,10 +124,7 @@ async function userCaller(deps: CredentialDeps, request: CredentialRequest, rule
   };
 }
 
-/**
- * Accepts the token of an ended session, because each operation decides what an ended session may still do. Refuses it
- * when the session does not exist or its tenant is deleted.
- */
+/** Accepts a token of an ended session, because each operation decides what that may still do. */
 async function sessionCaller(deps: CredentialDeps, request: CredentialRequest): Promise<Caller & SessionKey> {
   const { credentials, origin } = request;
   const claims = credentials.session ?? deps.sessionTokens.verify(credentials.bearer, 'session');

@@ -51,10 +51,10 @@ test('an aborted lookup leaves the queue', async (t) => {
   const gate = createGate();
   const ip = '192.0.2.1';
   const first = calls.inTurn({ ip }, gate.pass);
-  const gone = new AbortController();
-  const left = calls.inTurn({ ip, signal: gone.signal }, async () => t.fail());
+  const closed = new AbortController();
+  const left = calls.inTurn({ ip, signal: closed.signal }, async () => t.fail());
   t.is(calls.waiting, 1);
-  gone.abort();
+  closed.abort();
   await t.throwsAsync(left, { name: 'AbortError' });
   t.is(calls.waiting, 0);
   gate.open();

@@ -2,10 +2,7 @@ import { clientNetwork } from '@parley/chassis/client-network';
 import { type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
-/**
- * The client behind a credential lookup. Before the lookup nothing is verified, so it counts against the client
- * address.
- */
+/** Before the lookup nothing is verified, so it counts against the client address. */
 export interface Requester {
   ip: string;
   /** Default: `request`. */
@@ -16,17 +13,12 @@ export interface Requester {
   signal?: AbortSignal | undefined;
 }
 
-/**
- * Each purpose has its own queue. Otherwise a client could delay the check of its own revoked socket by opening others.
- */
+/** Each has its own queue, so that opening sockets cannot delay the check of one's own revoked socket. */
 export type CredentialPurpose = 'request' | 'newSocket' | 'openSocket';
 
 /** Runs credential lookups in a queue that is fair between client addresses. */
 export interface CredentialCalls {
-  /**
-   * @throws DomainError `tooManyRequests` when the client's queue is full, `unavailable` when the wait times out; the
-   * abort reason of the signal.
-   */
+  /** @throws DomainError `tooManyRequests` when the queue is full, `unavailable` after the wait; the abort reason. */
   inTurn<T>(requester: Requester, call: () => Promise<T>): Promise<T>;
   readonly waiting: number;
 }

@@ -6,7 +6,7 @@ import { credentialCalls } from './credential-calls.ts';
 import { createCredentialStatus } from './credential-status.ts';
 
 const flooding = { ip: '192.0.2.1', requestId: 'r-1' };
-const stranger = { ip: '192.0.2.2', requestId: 'r-2' };
+const other = { ip: '192.0.2.2', requestId: 'r-2' };
 
 test('two clients that need the same answer wait in their own queues, and it is fetched once', async (t) => {
   const gate = createGate();
@@ -25,7 +25,7 @@ test('two clients that need the same answer wait in their own queues, and it is 
   });
   const many = [1, 2, 2].map((tenantId) => credentialStatus.tenant(tenantId, flooding));
   t.like(await t.throwsAsync(credentialStatus.tenant(3, flooding)), { kind: 'tooManyRequests' });
-  t.like(await credentialStatus.tenant(2, stranger), { deleted: false });
+  t.like(await credentialStatus.tenant(2, other), { deleted: false });
   t.like(await credentialStatus.tenant(2, flooding), { deleted: false }, 'what is known needs no turn');
   gate.open();
   await Promise.all(many);

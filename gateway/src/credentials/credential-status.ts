@@ -16,10 +16,7 @@ import type { CredentialCalls, Requester } from './credential-calls.ts';
 export interface CredentialStatus {
   /** @throws DomainError `unauthenticated` when the sign-in is revoked or unknown; those of `CredentialCalls`. */
   signIn(signInId: string, requester: StatusRequester): Promise<ResolveSignInResponse>;
-  /**
-   * The contract's SessionStatus. @throws DomainError `unauthenticated` for an unknown session; those of
-   * `CredentialCalls`.
-   */
+  /** The contract's SessionStatus. @throws DomainError as `tenant` does. */
   session(session: SessionKey, requester: StatusRequester): Promise<string>;
   /** @throws DomainError `unauthenticated` for an unknown tenant; those of `CredentialCalls`. */
   tenant(tenantId: number, requester: StatusRequester): Promise<TenantStatus>;
@@ -44,8 +41,7 @@ export interface CredentialStatusDeps {
   calls: CredentialCalls;
 }
 
-/** The batch size that identity and session accept. */
-const mostAtOnce = 1_000;
+const maxBatchSize = 1_000;
 
 export function createCredentialStatus({ identity, session, calls }: CredentialStatusDeps): CredentialStatus {
   const signIns = answerCache<ResolveSignInResponse>();
@@ -162,8 +158,8 @@ function keyOf({ tenantId, sessionId }: SessionKey): string {
 
 function chunks<T>(items: Iterable<T>): T[][] {
   const all = [...items];
-  return Array.from({ length: Math.ceil(all.length / mostAtOnce) }, (_, n) =>
-    all.slice(n * mostAtOnce, (n + 1) * mostAtOnce),
+  return Array.from({ length: Math.ceil(all.length / maxBatchSize) }, (_, n) =>
+    all.slice(n * maxBatchSize, (n + 1) * maxBatchSize),
   );
 }
 

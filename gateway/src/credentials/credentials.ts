@@ -1,9 +1,7 @@
 import type { TokenClaims } from '@parley/chassis/session-token';
 import type { AccessToken } from './access-tokens.ts';
 
-/** The unverified credentials of a request or socket. */
 export interface Credentials {
-  /** An access token or a session token (`pst1.…`). */
   bearer?: string;
   apiKey?: string;
   /** The verified access token. The connection may outlive the token, but not its sign-in. */

@@ -3,19 +3,14 @@ import type { RootField } from '../graph/root-fields.ts';
 
 /** The caller of a request whose own mutations may change who the caller is. */
 export interface CurrentCaller {
-  /**
-   * The caller now, authorized for these fields; without fields (`_entities`) a current one is reused.
-   * @throws DomainError when the credential is no longer valid or does not allow the fields.
-   */
+  /** Authorizes these fields; none means `_entities`. @throws DomainError when the credential does not allow them. */
   get(fields: () => RootField[]): Promise<Caller>;
-  /** Makes the next `get` resolve the caller again. */
   markStale(): void;
   /** Every caller that the request has had. */
   seen(): Iterable<Caller>;
 }
 
 export interface CurrentCallerOptions {
-  /** The caller and the root fields at the start of the request. */
   first: Caller;
   fields: RootField[];
   ask: (fields: RootField[]) => Promise<Caller>;

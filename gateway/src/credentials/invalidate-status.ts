@@ -2,10 +2,7 @@ import type { Caller } from '@parley/chassis/caller';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { CredentialStatus } from './credential-status.ts';
 
-/**
- * Drops the status of the callers, their users and their tenants after a mutation. For an anonymous caller the affected
- * user is unknown, so everything is dropped.
- */
+/** After a public mutation the affected user is unknown, so everything is dropped. */
 export function invalidateStatusOf(
   callers: Iterable<Caller>,
   credentialStatus: Pick<CredentialStatus, 'invalidate'>,

@@ -1,10 +1,7 @@
 import { scalars } from '@parley/chassis/graph/scalars';
 import { GraphQLError, type GraphQLScalarLiteralParser, type GraphQLSchema, isScalarType } from 'graphql';
 
-/**
- * Installs the parsers of custom scalars in the composed schema, which would otherwise accept any value and lose the
- * location of the error.
- */
+/** Without their parsers the composed schema accepts any value, and errors of subgraphs have no location. */
 export function installCustomScalars(schema: GraphQLSchema): void {
   for (const { name, parseValue, parseLiteral } of Object.values(scalars)) {
     const type = schema.getType(name);

@@ -18,7 +18,6 @@ import { variableErrors } from './variable-errors.ts';
 
 export interface ReadDocument {
   document: DocumentNode;
-  /** Literals that no operation accepts. */
   refusedLiterals: RefusedValue[];
 }
 
@@ -31,10 +30,7 @@ export interface DocumentsOptions extends DocumentLimits {
 }
 
 export interface Documents {
-  /**
-   * Parses, checks the cost, then validates; the result is cached by text.
-   * @returns the document, or the errors for the client.
-   */
+  /** Parses, checks the cost, then validates; caches by text. @returns the errors for the client if any. */
   read(text: string): ReadDocument | GraphQLError[];
   checkVariables(
     operation: OperationDefinitionNode,
@@ -48,10 +44,8 @@ const maxErrors = 20;
 /** Messages may quote the document, which can be megabytes. */
 const maxMessageLength = 500;
 
-/** Estimated memory per token, in bytes. */
 const bytesPerToken = 400;
 
-/** Memory bound of all cached documents. */
 const rememberedBytes = 64_000_000;
 
 export function createDocuments({ schema, maxTokens, introspection, ...limits }: DocumentsOptions): Documents {
@@ -119,9 +113,7 @@ export function createDocuments({ schema, maxTokens, introspection, ...limits }:
   };
 }
 
-/**
- * Removes quoted text from a syntax error, because it may be part of a secret. The kind of token and its position stay.
- */
+/** The quoted text may be part of a secret, so only the kind of token and its position stay. */
 function redact(error: GraphQLError): GraphQLError {
   const message = error.message
     .replace(/^(Syntax Error: [^:"]+?)(?: but got)?: .*$/s, '$1.')

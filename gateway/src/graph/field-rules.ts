@@ -4,7 +4,6 @@ import type { RootField } from './root-fields.ts';
 
 /** The directives of a root field; the shared SDL header explains each. */
 export interface FieldRule {
-  /** Accepted credentials; empty for a public field. */
   by: CredentialKind[];
   whileSuspended?: boolean;
   whileLimited?: boolean;
@@ -15,7 +14,6 @@ export interface FieldRule {
   sentOnce?: boolean;
 }
 
-/** A fixed window per client address. */
 export interface Throttle {
   requests: number;
   windowSeconds: number;
@@ -36,10 +34,7 @@ export function longOperations(rules: FieldRules): string[] {
 
 const rootTypes = new Set(['Query', 'Mutation', 'Subscription']);
 
-/**
- * Reads the rules of all root fields from the supergraph.
- * @throws Error when a root field has no `@access`, so that nothing is public by mistake.
- */
+/** @throws Error when a root field has no `@access`, so that nothing is public by mistake. */
 export function readFieldRules(supergraphSdl: string): FieldRules {
   const rules = new Map<string, FieldRule>();
   for (const definition of parse(supergraphSdl, { noLocation: true }).definitions) {

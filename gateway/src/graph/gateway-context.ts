@@ -8,17 +8,14 @@ import type { ReadDocument } from './documents.ts';
 /** The remaining bytes of a response, shared by all subgraph responses that it is composed of. */
 export interface AnswerBudget {
   bytesLeft: number;
-  /** Subgraph responses so far. */
   parts: number;
 }
 
 export interface GatewayContext {
   /** Anonymous until the root fields are known. */
   caller: Caller;
-  /** Set when the operation has a mutation that may change the caller. */
   currentCaller?: CurrentCaller;
   credentials: Credentials;
-  /** An IPv4 address or an IPv6 /64. */
   client: string;
   /** A subgraph has been called, so a full queue no longer refuses the request. */
   begun?: boolean;
@@ -26,7 +23,6 @@ export interface GatewayContext {
   bodyBytes: number;
   /** Undefined when the request contains no valid document. */
   read: ReadDocument | undefined;
-  /** Collected for the log line of the request. */
   facts: RequestFacts;
   answer: AnswerBudget;
 }

@@ -2,7 +2,6 @@ import { errorTable, internalMessage } from '@parley/chassis/error-table';
 import type { Logger } from '@parley/chassis/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
-/** Codes that pass unchanged. */
 const knownCodes = new Set([
   ...Object.values(errorTable).map(({ code }) => code),
   'PLATFORM_REQUIRED',

@@ -30,10 +30,7 @@ export interface OperationRulesOptions {
   log: Logger;
 }
 
-/**
- * Checks body size, input values, credentials and throttles before execution. Throttles come last, so that only
- * requests that run are counted. Malformed values are HTTP 400; other refusals are HTTP 200 with an error.
- */
+/** Checks body size, values, credentials and, last, throttles, so that only operations that run are counted. */
 export function operationRules(options: OperationRulesOptions): ApolloServerPlugin<GatewayContext> {
   const { rules, authenticate, credentialStatus, throttle, documents, maxBodyBytes, maxAnswerBytes, metrics, log } =
     options;
@@ -142,10 +139,7 @@ function observe(
     metrics.graphDuration.observe({ operation: name, outcome: failed ? 'error' : 'ok' }, seconds);
 }
 
-/**
- * Checks only responses composed of several subgraph responses, because a single one is bounded while it is read.
- * Shared references expand to at most the square of what was read.
- */
+/** A single response was bounded while it was read; shared references expand to at most the square of that. */
 function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayContext>, maxBytes: number): void {
   const { body } = response;
   const { parts, bytesLeft } = contextValue.answer;
@@ -154,7 +148,6 @@ function boundAnswer({ response, contextValue }: GraphQLRequestContext<GatewayCo
     body.singleResult = { errors: [graphError(answerTooLarge()).toJSON()] };
 }
 
-/** HTTP 200 for a refused operation, 400 for a malformed request. */
 function refusal(error: DomainError, status: 200 | 400 = 200): GraphQLError {
   const { message, extensions } = graphError(error);
   return new GraphQLError(message, { extensions: { ...extensions, http: { status } } });

@@ -16,10 +16,7 @@ export interface RootField {
 
 const typeOf = { query: 'Query', mutation: 'Mutation', subscription: 'Subscription' } as const;
 
-/**
- * All root fields that a valid operation runs. Each fragment is visited once and equal response names are merged, so
- * the cost is linear. Without variables, fields under `@skip` and `@include` are included.
- */
+/** Visits each fragment once. Without variables, fields under `@skip` and `@include` are included. */
 export function rootFields(
   document: DocumentNode,
   operation: OperationDefinitionNode,

@@ -11,10 +11,7 @@ import {
   visit,
 } from 'graphql';
 
-/**
- * Wraps validation rules so that each error is reported once per location, without quoting values of the document,
- * which may be secret.
- */
+/** Reports each error once per location and without values of the document, which may be secret. */
 export function sanitizedRules(rules: readonly ValidationRule[]): ValidationRule[] {
   const reported = new Map<unknown, Set<string>>();
   let places: Places | undefined;

@@ -7,10 +7,7 @@ import {
   type ValidationRule,
 } from 'graphql';
 
-/**
- * Replaces the rule of graphql-js, which evaluates `@skip` and `@include` without variables and throws. This one counts
- * such fields as selected.
- */
+/** The rule of graphql-js evaluates `@skip` and `@include` without variables and throws; this one ignores them. */
 export const singleRootField: ValidationRule = (context: ValidationContext) => ({
   OperationDefinition({ operation, selectionSet }) {
     if (operation !== 'subscription') return false;

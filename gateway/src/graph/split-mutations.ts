@@ -20,10 +20,7 @@ export interface RequestPart {
   fields: RootField[];
 }
 
-/**
- * Splits a request of the query planner into one request per mutation, in order, because each mutation may change the
- * caller. Other requests are returned as they are.
- */
+/** Splits mutations into one request each, in order, because each may change the caller. */
 export function splitMutations(query: string): RequestPart[] {
   const document = parse(query);
   const operation = operationOf(document);
@@ -50,7 +47,6 @@ export function isRetryable(query: string, rules: FieldRules): boolean {
   return fieldsOf(document, operation).every((field) => !ruleOf(rules, field)?.sentOnce);
 }
 
-/** One selection per field, keeping the directives around it. */
 function splitSelections(selections: readonly SelectionNode[], fragments: FragmentDefinitionNode[]): SelectionNode[] {
   return selections.flatMap((selection): SelectionNode | SelectionNode[] => {
     if (selection.kind === Kind.FIELD) return selection;

@@ -28,10 +28,7 @@ export interface SubgraphSourceOptions {
   log: Logger;
 }
 
-/**
- * A subgraph over pooled HTTP connections. The fetcher of `@apollo/gateway` takes half of the cost of a federated
- * query.
- */
+/** Over pooled HTTP connections; the fetcher of `@apollo/gateway` takes half of the cost of a federated query. */
 export interface SubgraphSource extends GraphQLDataSource<GatewayContext> {
   readonly waiting: number;
   close(): Promise<void>;
@@ -65,16 +62,16 @@ export function subgraphSource({
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
     const { client, connection } = context;
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
-    const cut = new AbortController();
-    const timer = setTimeout(() => cut.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
-    const unsubscribe = connection.onClose(() => cut.abort(new Error('The client is gone')));
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
+    const unsubscribe = connection.onClose(() => abort.abort(new Error('The client is gone')));
     try {
-      cut.signal.throwIfAborted();
+      abort.signal.throwIfAborted();
       const { begun = false } = context;
-      const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => cut.signal, begun);
+      const end = await queue.enter(sharesOf(caller, client, isAttempt(request, caller)), () => abort.signal, begun);
       context.begun = true;
       try {
-        return await call(request, context, caller, cut.signal);
+        return await call(request, context, caller, abort.signal);
       } finally {
         end();
       }
@@ -116,10 +113,7 @@ export function subgraphSource({
     return answer;
   }
 
-  /**
-   * A stopping server may close an idle connection just as a request is sent on it. Queries are then sent again; a
-   * mutation is not, because it may have run.
-   */
+  /** A stopping server closes idle connections. Queries are sent again; a mutation is not, because it may have run. */
   async function post({ query, ...message }: Message): Promise<Dispatcher.ResponseData> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -14,7 +14,6 @@ import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
 export interface Supergraph {
   gateway: ApolloGateway;
   rules: FieldRules;
-  /** Available once the gateway has loaded. */
   apiSchema(): GraphQLSchema;
   waiting(): number;
   close(): Promise<void>;

@@ -16,15 +16,11 @@ import {
 type Path = readonly (string | number)[];
 type Report = (problem: string) => void;
 
-/** Bounds unknown field names, which the client chooses. */
 const maxNameLength = 40;
 
 class LimitReached extends Error {}
 
-/**
- * Checks variables against their types. The errors of graphql-js quote the value, which may be a password or very
- * large; these name the path and the expected type.
- */
+/** The errors of graphql-js quote the value, which may be a password or very large; these name path and type. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

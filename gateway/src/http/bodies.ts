@@ -5,16 +5,13 @@ import { type ByteBudget, byteBudget } from '../limits/byte-budget.ts';
 import { holdsMoreValues } from '../limits/json-values.ts';
 import { refuse } from './http-rules.ts';
 
-/**
- * Values in one JSON body, as many as 64 KB of metadata can have. Shorter bodies than `uncheckedBytes` are not counted.
- */
+/** As many as 64 KB of metadata can have. Bodies up to `uncheckedBytes` are not counted. */
 const maxValues = 45_000;
 const uncheckedBytes = 20_000;
 
 export interface BodyLimits {
   maxBodyBytes: number;
   maxLongBodyBytes: number;
-  /** Long bodies of all clients; one client may use a quarter. */
   maxBodiesBytes: number;
 }
 
@@ -34,10 +31,7 @@ export interface Bodies {
   bytesOf(request: IncomingMessage): number;
 }
 
-/**
- * Accepts uncompressed JSON in UTF-8, of bounded size per body and in total. A body over `maxBodyBytes` must contain
- * the name of an operation with `@longBody`; the operation itself is checked after parsing.
- */
+/** A body over `maxBodyBytes` must contain the name of a long operation; which one runs is checked after parsing. */
 export function requestBodies(
   { maxBodyBytes, maxLongBodyBytes, maxBodiesBytes }: BodyLimits,
   longOperations: readonly string[],

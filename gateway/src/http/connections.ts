@@ -14,10 +14,7 @@ export interface ConnectionLimits {
   answerStallMs: number;
 }
 
-/**
- * Bounds connections in total and per client, and closes those that do not read their response. Behind a trusted proxy,
- * requests are counted instead of connections.
- */
+/** Behind a trusted proxy, requests are counted instead of connections. */
 export function boundConnections(
   http: Server,
   { maxConnections, maxConnectionsPerClient, answerStallMs }: ConnectionLimits,
@@ -40,7 +37,6 @@ export function boundConnections(
 }
 
 export interface RequestAdmission {
-  /** Calls `handle` when it is the client's turn. */
   admit(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
   /** Answers 429 when the client has too many requests in progress, over any number of connections. */
   refuseTooMany: RequestHandler;

@@ -7,7 +7,6 @@ export function refuse(response: Response, status: number, message: string, code
   response.status(status).json({ errors: [{ message, extensions: { code, statusCode: status } }] });
 }
 
-/** Refuses a missing host in the error format of the API, which Node's own refusal lacks. */
 export function hostNamed(): RequestHandler {
   return (request, response, next) => {
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {

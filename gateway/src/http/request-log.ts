@@ -10,10 +10,7 @@ export interface RequestFacts {
   failed?: boolean;
 }
 
-/**
- * Assigns a request id and a trace, and logs one line at the end. `outcome` is `aborted` when the client disconnected
- * before its response.
- */
+/** Logs one line at the end; `outcome` is `aborted` when the client disconnected before its response. */
 export function requestLog(log: Logger): RequestHandler {
   const tracer = trace.getTracer('parley.gateway');
   return (request, response, next) => {

@@ -1,20 +1,13 @@
 import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
 
-/**
- * Runs requests round-robin between clients and yields to the event loop between small batches, so that hundreds of
- * requests of one client delay nobody else.
- */
+/** Runs requests round-robin between clients, and yields to the event loop between small batches. */
 export interface RequestTurns {
-  /**
-   * Runs `work` now if no other request has run in this iteration of the event loop or this request still has its turn;
-   * otherwise when its turn comes.
-   */
+  /** Runs `work` now within the request's turn or in an idle iteration of the event loop; else when its turn comes. */
   take(turn: RequestTurn, work: () => void): Promise<void>;
   readonly waiting: number;
 }
 
 export interface RequestTurn {
-  /** Identifies the request over several turns. */
   request: object;
   client: string;
   /** Called only if the request has to wait; work is skipped when the signal aborts. */
@@ -27,7 +20,6 @@ export interface RequestTurnsOptions {
    * as all other work took in the iteration, because events for thousands of sockets would otherwise leave them almost nothing.
    */
   sliceMs?: number;
-  /** Requests per iteration. Default 16. */
   mostInRound?: number;
 }
 
@@ -42,10 +34,7 @@ export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOpti
     ended?.end(); // the next one starts after this callback
   }
 
-  /**
-   * Node runs the promise jobs of a callback before the next callback, so each turn gets its own callback to measure
-   * its full cost.
-   */
+  /** A callback's promise jobs run before the next callback, so each turn has its own to measure its full cost. */
   function goRound(): void {
     isRoundDue = true;
     const from = performance.now();

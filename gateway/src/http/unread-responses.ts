@@ -6,10 +6,7 @@ import { refuse } from './http-rules.ts';
 /** Shorter responses are always sent, because they take about as much memory as their connection. */
 const uncountedBytes = 65_536;
 
-/**
- * Bounds written but unread responses, with a quarter of `maxAnswersBytes` per client. A long response over the limit
- * is replaced by an error.
- */
+/** A client may leave a quarter of `maxAnswersBytes` unread; a long response over the limit becomes an error. */
 export function limitUnreadResponses(
   { maxAnswersBytes }: { maxAnswersBytes: number },
   clientOf: (request: IncomingMessage) => string,

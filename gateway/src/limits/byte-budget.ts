@@ -4,7 +4,6 @@ export type Exhausted = 'client' | 'all';
 
 /** A limit on bytes in use by all clients, of which one client may use a quarter. */
 export interface ByteBudget {
-  /** Which limit refuses `more` bytes, if any. */
   refusal(client: string, more: number): Exhausted | undefined;
   add(client: string, bytes: number): void;
 }

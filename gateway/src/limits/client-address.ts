@@ -10,11 +10,7 @@ export interface RequestSource {
   socket: { remoteAddress?: string | undefined };
 }
 
-/**
- * The address of the client: the peer, or behind trusted proxies the right-most untrusted hop of `X-Forwarded-For`. An
- * invalid hop counts as the proxy that added it.
- * @param trustedProxies addresses or CIDRs.
- */
+/** The peer, or behind trusted proxies the right-most untrusted hop; an invalid hop counts as its proxy. */
 export function clientAddress(trustedProxies: string[]): (request: RequestSource) => string {
   const networks = trustedProxies.map(readNetwork);
   const trusted = trustedIn(networks);

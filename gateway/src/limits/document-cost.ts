@@ -28,10 +28,7 @@ export interface SelectionCost {
 const manyTimes = 1_000_000_000;
 const nothing: SelectionCost = { depth: 0, complexity: 0, selections: 0, schemas: 0, introspection: 0 };
 
-/**
- * Refuses documents that are too deep or select too much. Runs before validation, whose cost grows faster than the
- * document; here each node is visited once.
- */
+/** Runs before validation, whose cost grows faster than the document; here each node is visited once. */
 export function refuseCostly(document: DocumentNode, limits: DocumentLimits): GraphQLError | undefined {
   const costOf = selectionCosts(document);
   for (const definition of document.definitions) {

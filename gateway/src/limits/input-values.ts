@@ -17,10 +17,7 @@ type VisitedParent = Ancestors[number] | undefined;
 /** JSON serialization recurses, so nesting is bounded. */
 const maxLevels = 64;
 
-/**
- * Query planning doubles its cost with each nested list literal. Deeper values go into variables, which planning does
- * not read.
- */
+/** Query planning doubles its cost with each nested list literal, but does not read variables. */
 const maxLiteralLists = 5;
 const maxLiteralLevels = 16;
 
@@ -97,7 +94,6 @@ function whyRefused(value: unknown): Omit<RefusedValue, 'path'> | undefined {
   return message === undefined ? undefined : { message, ...(typeof value === 'number' && { malformed: true }) };
 }
 
-/** A fast check without paths, because nearly all input is valid. */
 function acceptable(value: unknown, levels: number): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value === 'number') return Number.isFinite(value);

@@ -25,10 +25,7 @@ const unwrapped = 0.5;
 /** About twice the full introspection query of graphql-js. */
 export const maxIntrospection = 90_000;
 
-/**
- * Estimates how many schema values an introspection query resolves, multiplying nested lists. Each fragment is visited
- * once per place.
- */
+/** Estimates the values that an introspection query resolves. Each fragment is visited once per place. */
 export function introspectionCosts(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
   const known = new Map<string, number>();
 

@@ -3,7 +3,6 @@ const backslash = 0x5c;
 const colon = 0x3a;
 const openers = new Set([0x2c /* , */, 0x5b /* [ */, 0x7b /* { */]);
 
-/** The extra memory of an object member over a list element. */
 const memberValues = 2;
 
 /** Counts JSON values without parsing, because parsing megabytes of brackets takes a second. */

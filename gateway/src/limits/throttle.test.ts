@@ -42,8 +42,8 @@ function setup() {
     pass: (ms: number) => {
       now += ms;
     },
-    cut: (gone = true) => {
-      away = gone;
+    cut: (isCut = true) => {
+      away = isCut;
     },
   };
 }

@@ -20,10 +20,8 @@ export interface ThrottleResult {
 }
 
 /**
- * Counts a request in the windows of all its throttled fields atomically, or in none of them. Runs after all other
- * checks, so that refused requests are not counted. Undefined when no field has a throttle.
- * @throws DomainError `unavailable` when counts cannot be reached and a throttle fails closed, so that an outage allows
- * no extra guesses. Other throttles are then counted per process.
+ * Counts all throttled fields in one step or, when refused, none. Undefined when no field has a throttle.
+ * @throws DomainError `unavailable` while counts are, if a throttle fails closed; else counts per process.
  */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
@@ -32,7 +30,6 @@ export interface ThrottleOptions {
   keyValue: Pick<KeyValue, 'countAll'>;
   onDegraded: () => void;
   log: Logger;
-  /** A monotonic clock in ms. */
   now?: () => number;
 }
 

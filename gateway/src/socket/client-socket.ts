@@ -66,7 +66,6 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       (typeof second === 'function' ? (second as Sent) : third)?.();
     }
 
-    /** Resolves when a replay may continue or the connection has closed. */
     async drained(): Promise<void> {
       const stream = this.#stream;
       const most = Math.min(replayBytes, maxUnsentBytes / 4);

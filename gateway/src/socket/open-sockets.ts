@@ -11,7 +11,6 @@ export interface OpenSocket {
   /** An access token is verified once, then counts as long as its sign-in. */
   credentials: Credentials;
   origin: Origin;
-  /** Closes the socket because its credential is no longer valid. */
   refuse(): void;
 }
 
@@ -53,7 +52,6 @@ interface SharedCredential {
   holders: Set<SocketEntry>;
   /** Set during a check; `repeat` when a change arrives meanwhile. */
   check?: { repeat: boolean } | undefined;
-  /** Aborts when the last holder is removed. */
   removed: AbortController;
 }
 
@@ -65,7 +63,6 @@ const sweepMs = 500;
 /** Delays the close after a session ends, so that its last events arrive. */
 const closeDelayMs = 300;
 
-/** Keeps sockets open only as long as their credentials are valid. */
 export function openSockets({
   ownerOf,
   credentialStatus,
@@ -180,7 +177,6 @@ export function openSockets({
       const options = { purpose: 'newSocket', signal: entry.removed.signal } as const;
       let result = await checkOnce(socket, options);
       if (entry.isStale && isValid(result)) {
-        // The owner is known from here on, so only changes that affect it count.
         entry.owner = result.owner?.caller;
         entry.isStale = false;
         result = await checkOnce(socket, options);

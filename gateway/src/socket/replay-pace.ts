@@ -1,12 +1,8 @@
 import type { Caller } from '@parley/chassis/caller';
 import type { ReplayTurns } from './replay-turns.ts';
 
-/** Backpressure for the replays of one socket. */
 export interface ReplayPace {
-  /**
-   * Waits until the socket has room and its turn among all sockets comes. @returns a function that ends the turn.
-   * @throws the abort reason of the signal.
-   */
+  /** Waits for room and a turn. @returns a function that ends the turn. @throws the abort reason. */
   turn(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<() => void>;
 }
 

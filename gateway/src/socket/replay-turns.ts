@@ -4,17 +4,12 @@ import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
 
 /** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
 export interface ReplayTurns {
-  /**
-   * Waits for the turn of this caller. @returns a function to call once the event has been sent.
-   * @throws the abort reason of the signal.
-   */
+  /** @returns a function to call once the event has been sent. @throws the abort reason. */
   next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<EndCall>;
   readonly waiting: number;
 }
 
-/**
- * @param sliceMs time per iteration of the event loop in ms. Default 2: ten iterations delay other work by some 20 ms.
- */
+/** @param sliceMs per iteration of the event loop. Default 2: ten iterations delay other work by some 20 ms. */
 export function replayTurns(sliceMs = 2): ReplayTurns {
   const queue = fairQueue<'address' | 'tenant'>({ underWay: 1, shares: { address: {}, tenant: {} } });
   let roundEndsAt: number | undefined;

@@ -155,7 +155,7 @@ test('a shared stream stays open until its last reader leaves', async (t) => {
   ben.source.give(item(1));
   await has(t, ben, 1);
   ada.leave();
-  await eventually('she is gone', () => ada.ended);
+  await eventually('she has left', () => ada.ended);
   ada.source.give(item(2));
   await has(t, ben, 1, 2);
   t.deepEqual(ada.got, ids(1));
@@ -182,7 +182,7 @@ test('a shared stream that stalls behind another is closed, and one that is only
   ada.source.give(item(1));
   await has(t, ada, 1);
   ben.source.give(item(2), item(3));
-  await eventually('both are told', () => ada.ended && ben.ended);
+  await eventually('both get the error', () => ada.ended && ben.ended);
   const message = 'These events stalled; subscribe again with the last event id';
   for (const { ended } of [ada, ben]) t.like(ended, { kind: 'unavailable', message });
   t.deepEqual(ben.got, ids(2), 'what it had been handed before');
@@ -217,12 +217,12 @@ test('a reader whose own stream is refused does not join the shared one', async 
   const ada = await read();
   ada.source.give(item(1));
   await has(t, ada, 1);
-  const stranger = await read();
-  stranger.source.end(new Error('not yours'));
-  t.like(await eventually('she is refused', () => stranger.ended), { message: 'not yours' });
+  const other = await read();
+  other.source.end(new Error('not yours'));
+  t.like(await eventually('it is refused', () => other.ended), { message: 'not yours' });
   ada.source.give(item(2));
   await has(t, ada, 1, 2);
-  t.deepEqual(stranger.got, []);
+  t.deepEqual(other.got, []);
 });
 
 test('streams of other keys are not shared', async (t) => {
@@ -259,6 +259,6 @@ test('a slow reader gets an error and delays no other', async (t) => {
   ada.source.give(...Array.from({ length: 8 }, (_, n) => item(n + 2)));
   await has(t, ada, 1, 2, 3, 4, 5, 6, 7, 8, 9);
   stuck.resolve();
-  t.like(await eventually('it is told', () => slow.ended), { kind: 'unavailable' });
+  t.like(await eventually('it gets the error', () => slow.ended), { kind: 'unavailable' });
   t.deepEqual(slow.got, ids(1));
 });

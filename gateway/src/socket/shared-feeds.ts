@@ -2,7 +2,6 @@ import { unavailable } from '@parley/chassis/errors';
 import { compareEventIds, type EventId, FIRST_EVENT_ID } from '@parley/chassis/event-log/event-id';
 
 export interface FeedItem {
-  /** Grows within a stream. */
   readonly eventId: EventId;
 }
 
@@ -11,7 +10,6 @@ export interface SharedFeedsOptions<Item> {
   isLive: (item: Item) => boolean;
   /** Newest items kept for readers that join. Default 16. */
   bufferSize?: number;
-  /** Unread items per reader. Default 1,000. */
   maxUnread?: number;
   /** How long a shared stream may lag behind another, in ms, before it is closed. Default 3,000. */
   maxLagMs?: number;
@@ -19,10 +17,9 @@ export interface SharedFeedsOptions<Item> {
 
 export interface SharedFeeds<Item> {
   /**
-   * Reads a stream until `signal` aborts. Each reader opens its own stream, which authorizes it and replays what it
-   * missed, and switches to the shared one at the first live item. The first reader to catch up shares its stream,
-   * which stays open until the last reader leaves.
-   * @param key streams with the same key have the same items and the same authorization.
+   * Opens a reader's own stream, which authorizes it and replays what it missed, and joins the shared one at the first
+   * live item. The first reader to catch up shares its stream until the last reader leaves.
+   * @param key streams with the same key have the same items and authorization.
    */
   follow(
     key: string,
@@ -35,9 +32,7 @@ interface Feed<Item> {
   /** Oldest first; never empty. */
   recent: Item[];
   readers: Set<Reader<Item>>;
-  /** Closes the underlying stream. */
-  leave: () => void;
-  /** Runs while the feed lags behind another stream. */
+  close: () => void;
   deadline?: NodeJS.Timeout | undefined;
 }
 
@@ -58,8 +53,8 @@ export function sharedFeeds<Item extends FeedItem>({
   const feeds = new Map<string, Feed<Item>>();
 
   /** Shares a reader's stream; `item` is the last one that it delivered. */
-  function share(key: string, stream: AsyncGenerator<Item>, item: Item, leave: () => void): Feed<Item> {
-    const feed: Feed<Item> = { recent: [item], readers: new Set(), leave };
+  function share(key: string, stream: AsyncGenerator<Item>, item: Item, close: () => void): Feed<Item> {
+    const feed: Feed<Item> = { recent: [item], readers: new Set(), close };
     feeds.set(key, feed);
     void readFor(key, feed, stream);
     return feed;
@@ -92,9 +87,7 @@ export function sharedFeeds<Item extends FeedItem>({
     }
   }
 
-  /**
-   * A feed that stays behind another stream has stalled at its sender. Its readers get an error and subscribe again.
-   */
+  /** A feed that stays behind another has stalled at its sender; its readers get an error and subscribe again. */
   function watchLag(key: string, feed: Feed<Item>, item: Item): void {
     const isBehind = () => isBefore(feed.recent.at(-1) ?? item, item);
     if (feed.deadline || !isBehind()) return;
@@ -104,7 +97,7 @@ export function sharedFeeds<Item extends FeedItem>({
       end(key, feed, {
         error: unavailable('These events stalled; subscribe again with the last event id'),
       });
-      feed.leave();
+      feed.close();
     }, maxLagMs).unref();
   }
 
@@ -153,7 +146,7 @@ export function sharedFeeds<Item extends FeedItem>({
       if (feed.readers.size === 0) {
         remove(key, feed);
         clearTimeout(feed.deadline);
-        feed.leave();
+        feed.close();
       }
     }
   }
@@ -162,8 +155,8 @@ export function sharedFeeds<Item extends FeedItem>({
     async *follow(key, open, signal) {
       if (signal.aborted) return;
       const own = new AbortController();
-      const leave = () => own.abort();
-      signal.addEventListener('abort', leave, { once: true });
+      const close = () => own.abort();
+      signal.addEventListener('abort', close, { once: true });
       const stream = open(own.signal);
       let isShared = false;
       try {
@@ -173,10 +166,10 @@ export function sharedFeeds<Item extends FeedItem>({
           if (isLive(item)) {
             const found = feeds.get(key);
             isShared = !found;
-            const feed = found ?? share(key, stream, item, leave);
+            const feed = found ?? share(key, stream, item, close);
             const reader = attach(feed, item);
             if (reader) {
-              signal.removeEventListener('abort', leave);
+              signal.removeEventListener('abort', close);
               if (!isShared) abandon(stream);
               watchLag(key, feed, item);
               yield* read(key, feed, reader, signal);
@@ -186,7 +179,7 @@ export function sharedFeeds<Item extends FeedItem>({
           yield item;
         }
       } finally {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', close);
         if (!isShared) abandon(stream);
       }
     },

@@ -15,10 +15,7 @@ type Result = ReturnType<typeof execute>;
 /** Cached results per event; further selections are executed separately. */
 const maxResults = 16;
 
-/**
- * Executes each selection once per event for all subscribers. Events are identified by their root value, so sources
- * must deliver the same object for the same event, and nobody may modify it.
- */
+/** Executes each selection once per event. The root value identifies an event, so nobody may modify it. */
 export function sharedResults(): (
   args: ExecutionArgs,
 ) => Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {

@@ -34,7 +34,6 @@ export interface SocketServerOptions {
   throttle: Throttle;
   open: OpenSockets;
   replays: ReplayTurns;
-  /** Shared with HTTP requests. */
   turns: Pick<RequestTurns, 'take'>;
   originOf: (request: IncomingMessage) => Origin;
   log: Logger;
@@ -48,7 +47,6 @@ export interface SocketServer {
 interface SocketState extends Record<PropertyKey, unknown> {
   entry: OpenSocket;
   pace: ReplayPace;
-  /** Subscriptions whose document has not been read yet. */
   pendingReads: number;
   closed: AbortController;
 }

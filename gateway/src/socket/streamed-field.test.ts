@@ -56,7 +56,7 @@ test('any field is served by its service from its name and arguments, and equal 
     return { got, done: read() };
   };
   const [one, two] = [reader({ topic: 'a' }), reader({ topic: 'a', after: '1-0' })];
-  const [other, stranger] = [reader({ topic: 'b' }), reader({ topic: 'a' }, { ...caller, tenantId: 2 })];
+  const [other, otherClient] = [reader({ topic: 'b' }), reader({ topic: 'a' }, { ...caller, tenantId: 2 })];
   await eventually('all follow', () => streams.length === 4);
   t.deepEqual(
     streams.map(({ request }) => request),
@@ -67,13 +67,17 @@ test('any field is served by its service from its name and arguments, and equal 
   );
 
   for (const { send } of streams) send(live(1));
-  const all = [one, two, other, stranger];
+  const all = [one, two, other, otherClient];
   await eventually('all have it', () => all.every(({ got }) => got.length === 1));
   streams[0]?.send(live(2));
   await eventually('both are handed what comes', () => one.got.length === 2 && two.got.length === 2);
   t.is(one.got[1], two.got[1], 'decoded once for both');
   t.deepEqual(one.got[1]?.payload, { title: 'news 2' });
-  t.deepEqual([other.got.length, stranger.got.length], [1, 1], 'other arguments and tenants have streams of their own');
+  t.deepEqual(
+    [other.got.length, otherClient.got.length],
+    [1, 1],
+    'other arguments and tenants have streams of their own',
+  );
   leaving.abort();
   await Promise.all(all.map(({ done }) => done));
 });

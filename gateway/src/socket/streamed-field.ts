@@ -55,12 +55,10 @@ export function streamedField(
   };
 }
 
-/** Decoded once for all readers of the stream. */
 function eventOf({ eventId, occurredAt, payloadJson }: FollowResponse): SubscriptionEvent {
   return { eventId, occurredAtMs: occurredAt?.getTime(), payload: JSON.parse(payloadJson) };
 }
 
-/** Calls `onFirst` after the first item, or when there will be none. */
 function watchFirst<T>(responses: AsyncIterable<T>, onFirst: () => void): AsyncIterable<T> {
   const iterator = responses[Symbol.asyncIterator]();
   const rest = () => iterator.next();

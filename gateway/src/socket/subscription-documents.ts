@@ -16,10 +16,7 @@ export interface SubscriptionDocument {
   operation: OperationDefinitionNode;
 }
 
-/**
- * Reads a subscription under the rules of HTTP; other operations are refused.
- * @returns the subscription, or the errors for the client.
- */
+/** Reads a document under the rules of HTTP. @returns the subscription, or the errors for the client. */
 export function readSubscription(
   documents: Documents,
   query: string,

@@ -1,9 +1,6 @@
 import { type ConstDirectiveNode, Kind, parse } from 'graphql';
 
-/**
- * The owning unit of each Subscription field, from the supergraph.
- * @throws Error when a field has no owner or several.
- */
+/** @throws Error when a field has no owner or several. */
 export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
   const units = new Map<string, string>();
   const owners = new Map<string, string>();

@@ -3,12 +3,10 @@ import { clientNetwork } from '@parley/chassis/client-network';
 import { type EndCall, type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
-/** Queues the start of subscriptions, which is their expensive part. */
 export interface SubscriptionStarts {
   /**
-   * Waits for the turn of this caller. @returns a function to call once it has started or ended at its owner.
-   * @throws DomainError `tooManyRequests` when the queue of the client or tenant is full, `unavailable` when the wait
-   * times out; the abort reason of the signal.
+   * @returns a function to call once it has started or ended at its owner.
+   * @throws DomainError `tooManyRequests` when the queue is full, `unavailable` after the wait; the abort reason.
    */
   begin(caller: Caller, signal: AbortSignal): Promise<EndCall>;
   readonly waiting: number;

@@ -43,7 +43,7 @@ async function roundsOf(payloads: SubscriptionEvent[]): Promise<number> {
 test('replayed events yield to the event loop, live ones are delivered at once', async (t) => {
   t.true((await roundsOf(old(100))) >= 99);
   t.true((await roundsOf(live(100))) <= 2);
-  t.true((await roundsOf([...live(1), ...old(100)])) <= 2, 'who has caught up hears live');
+  t.true((await roundsOf([...live(1), ...old(100)])) <= 2, 'a reader that has caught up gets live events');
 });
 
 test('a socket with a full buffer takes no turn', async (t) => {

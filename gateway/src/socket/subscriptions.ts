@@ -20,17 +20,14 @@ export type SubscriptionSource = (
 
 export interface SubscriptionContext {
   caller: Caller;
-  /** Aborts when the client unsubscribes or disconnects. */
   signal: AbortSignal;
   pace: ReplayPace;
 }
 
-/** Older events are replayed ones. */
 const liveMs = 2_000;
 
 /**
- * Attaches a source to each Subscription field, because `@apollo/gateway` executes no subscriptions. Replayed events
- * wait for slow readers and take turns; live events wait for nobody.
+ * `@apollo/gateway` executes no subscriptions. Replayed events wait for slow readers, live ones for nobody.
  * @throws Error when a field has no source, or a source no field.
  */
 export function attachSubscriptions(schema: GraphQLSchema, sources: Record<string, SubscriptionSource>): void {

@@ -203,8 +203,8 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     /** Starts another gateway for the same services; returns its URL. */
     async secondGateway(): Promise<string> {
       let second = '';
-      const announce = (_unit: string, door: string, address: string) => {
-        if (door === 'public') second = address;
+      const announce = (_unit: string, server: string, address: string) => {
+        if (server === 'public') second = address;
       };
       await start(gatewayOf(readSdl).unit(config, { ...around, addresses: { ...addresses, announce } }));
       return second;
