@@ -30,7 +30,7 @@ export const gatewaySettings = {
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     list.refine(areCidrs, 'is not a list of addresses or CIDRs').default([]),
-    'Proxies whose `X-Forwarded-For` is believed, as addresses or CIDRs.',
+    'Proxies whose `X-Forwarded-For` is trusted, as addresses or CIDRs.',
     { without: 'none' },
   ),
   introspection: setting('INTROSPECTION', flag.default(true), 'Whether clients may read the schema.', {
@@ -41,7 +41,7 @@ export const gatewaySettings = {
   maxComplexity: setting(
     'GATEWAY_MAX_COMPLEXITY',
     positiveInt.default(50),
-    'Fields of one operation, fragments spread out, introspection apart.',
+    'Fields of one operation, fragments expanded, introspection excluded.',
   ),
   maxSelections: setting(
     'GATEWAY_MAX_SELECTIONS',
@@ -151,7 +151,7 @@ export const gatewaySettings = {
     initTimeoutMs: setting(
       'GATEWAY_SOCKET_INIT_TIMEOUT_MS',
       positiveInt.default(3_000),
-      'How long a client may take to introduce itself with `connection_init`.',
+      'How long a client may take to send `connection_init`.',
     ),
     pingMs: setting(
       'GATEWAY_SOCKET_PING_MS',
@@ -168,7 +168,6 @@ export const gatewaySettings = {
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
-/** Subscriptions of each socket that may wait to start. */
 const startsPerSocket = 5;
 
 /** @throws SettingsError naming every problem. */
