@@ -112,9 +112,9 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       port,
       typeDefs: readFileSync(new URL(`../../../services/${name}/src/schema.graphql`, import.meta.url), 'utf8'),
       resolvers: options.resolvers?.[name] ?? {},
-      context: (caller) => {
-        reached.push({ subgraph: name, caller });
-        return { caller };
+      context: (request) => {
+        reached.push({ subgraph: name, caller: request.caller });
+        return request;
       },
       callers,
       log,

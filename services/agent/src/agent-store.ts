@@ -1,4 +1,3 @@
-import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
 import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
 import { written } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
@@ -11,20 +10,15 @@ interface AgentPage {
   after?: number | undefined;
 }
 
-/** Whether there is room for a list, and which fields of it are shown. */
-interface Answer {
-  room: AnswerRoom;
-  fields: AskedFields;
-}
-
 /** One tenant's agents. */
-export function agentStore({ knex, tenantId }: TenantDb) {
+export function agentStore(db: TenantDb) {
+  const { knex, tenantId } = db;
   const mine = () => knex<Agent>('agents').where({ tenantId });
   const live = () => mine().whereNull('deletedAt');
   const listed = () => live().where({ hidden: false });
   const now = knex.raw('parley_now()');
-  const shown = (query: ReturnType<typeof mine>, { room, fields }: Answer) =>
-    listWithin<ListedAgent>({ knex }, room, query.select(knex.raw(columnsWithin(agents, fields))));
+  const shown = (query: ReturnType<typeof mine>) =>
+    listWithin<ListedAgent>(db, query.select(knex.raw(columnsWithin(db, agents))));
 
   return {
     /** Unless it is deleted; hidden ones too. */
@@ -42,15 +36,15 @@ export function agentStore({ knex, tenantId }: TenantDb) {
       return mine().whereIn('id', [...ids]);
     },
     /** The same for an answer, with the fields that it shows. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`. */
-    async listShown(ids: readonly number[], answer: Answer): Promise<ListedAgent[]> {
-      return shown(mine().whereIn('id', [...ids]), answer);
+    async listShown(ids: readonly number[]): Promise<ListedAgent[]> {
+      return shown(mine().whereIn('id', [...ids]));
     },
     /** By id, with the fields that the answer shows. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`. */
-    async list({ first, after }: AgentPage, answer: Answer): Promise<ListedAgent[]> {
+    async list({ first, after }: AgentPage): Promise<ListedAgent[]> {
       const query = listed().orderBy('id');
       if (after !== undefined) void query.where('id', '>', after);
       if (first !== undefined) void query.limit(first);
-      return shown(query, answer);
+      return shown(query);
     },
     async count(): Promise<number> {
       const row = await listed().count<{ count: number }[]>({ count: '*' }).first();

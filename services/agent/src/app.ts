@@ -1,4 +1,3 @@
-import type { Asking } from '@parley/chassis/answer-budget';
 import type { TenantCaller } from '@parley/chassis/caller';
 import { configOptions } from './config-options.ts';
 import { createAgent } from './create-agent.ts';
@@ -22,13 +21,10 @@ export function createApp(ports: Ports) {
     deleteAgent: (caller: TenantCaller, id: number, gone?: AbortSignal) => deleteAgent(ports, caller, id, gone),
     findAgent: (caller: TenantCaller, id: number) => findAgent(ports, caller, id),
     getAgent: (caller: TenantCaller, id: number) => getAgent(ports, caller, id),
-    agentsByIds: (caller: TenantCaller, ids: readonly number[], asking?: Asking) =>
-      agentsByIds(ports, caller, ids, asking),
-    listAgents: (caller: TenantCaller, page: QueryAgentsArgs, asking?: Asking) =>
-      listAgents(ports, caller, page, asking),
+    agentsByIds: (caller: TenantCaller, ids: readonly number[]) => agentsByIds(ports, caller, ids),
+    listAgents: (caller: TenantCaller, page: QueryAgentsArgs) => listAgents(ports, caller, page),
     countAgents: (caller: TenantCaller) => countAgents(ports, caller),
-    listAuditLogs: (caller: TenantCaller, agentId: number, asking?: Asking) =>
-      listAuditLogs(ports, caller, agentId, asking),
+    listAuditLogs: (caller: TenantCaller, agentId: number) => listAuditLogs(ports, caller, agentId),
     configOptions: (_caller: TenantCaller) => configOptions(ports),
     runTurn: (caller: TenantCaller, turn: Turn, signal: AbortSignal) => runTurn(ports, caller, turn, signal),
     describeModel: (caller: TenantCaller, agentId: number) => describeModel(ports, caller, agentId),

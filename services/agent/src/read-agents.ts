@@ -1,4 +1,3 @@
-import { type Asking, wholeRows } from '@parley/chassis/answer-budget';
 import type { TenantCaller } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
 import { page, parseInput } from '@parley/chassis/input';
@@ -28,11 +27,8 @@ export async function agentsByIds(
   { database }: Reads,
   caller: TenantCaller,
   ids: readonly number[],
-  { budget, fields }: Asking = wholeRows(),
 ): Promise<(ListedAgent | undefined)[]> {
-  const agents = await budget.inTurn((room) =>
-    database.transact(caller.tenantId, (db) => agentStore(db).listShown(ids, { room, fields })),
-  );
+  const agents = await database.transact(caller.tenantId, (db) => agentStore(db).listShown(ids));
   const byId = new Map(agents.map((agent) => [agent.id, agent]));
   return ids.map((id) => byId.get(id));
 }
@@ -45,12 +41,9 @@ export async function listAgents(
   { database }: Reads,
   caller: TenantCaller,
   query: QueryAgentsArgs,
-  { budget, fields }: Asking = wholeRows(),
 ): Promise<ListedAgent[]> {
   const bounds = parseInput(page, query, '');
-  return budget.inTurn((room) =>
-    database.transact(caller.tenantId, (db) => agentStore(db).list(bounds, { room, fields })),
-  );
+  return database.transact(caller.tenantId, (db) => agentStore(db).list(bounds));
 }
 
 /** How many agents `listAgents` gives without a bound. */
@@ -59,16 +52,9 @@ export function countAgents({ database }: Reads, caller: TenantCaller): Promise<
 }
 
 /** What was changed on an agent, newest first; a deleted agent's too. @throws DomainError `notFound`; `invalid`, `ANSWER_TOO_LARGE`. */
-export function listAuditLogs(
-  { database }: Reads,
-  caller: TenantCaller,
-  agentId: number,
-  { budget, fields }: Asking = wholeRows(),
-): Promise<AuditLog[]> {
-  return budget.inTurn((room) =>
-    database.transact(caller.tenantId, async (db) => {
-      if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
-      return auditLogStore(db).listOf(agentId, { room, fields });
-    }),
-  );
+export function listAuditLogs({ database }: Reads, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
+  return database.transact(caller.tenantId, async (db) => {
+    if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
+    return auditLogStore(db).listOf(agentId);
+  });
 }

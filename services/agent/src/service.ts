@@ -39,6 +39,6 @@ export const agent = service(agentDeclaration, {
   graph: {
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    context: (ports) => contextFor(createApp(ports)),
+    context: (ports) => contextFor(ports),
   },
 });

@@ -1,4 +1,5 @@
 import type { TenantCaller } from '@parley/chassis/caller';
+import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
 import type { Database } from '@parley/chassis/database/types';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import type { ExecutionContext } from 'ava';
@@ -20,7 +21,7 @@ export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   const database = await testSchema(t, agentSchema);
   const models = offlineModels();
   const app = createApp({
-    database,
+    database: wholeRowsDatabase(database),
     readAgent: agentReader(database),
     chooseModel: async () => models.choose(),
     catalogue: builtInCatalogue,

@@ -31,15 +31,10 @@ export interface AskedFields {
   readonly objectBytes: number;
 }
 
-/** What a list is read for: the answer that it goes into, and the fields of its rows that the answer shows. */
-export interface Asking {
-  budget: AnswerBudget;
+/** What a list is read for: what it may take of the answer, and the fields of its rows that the answer shows. */
+export interface AnswerPart {
+  room: AnswerRoom;
   fields: AskedFields;
-}
-
-/** Whole rows, for an answer of their own. */
-export function wholeRows(maxBytes = defaultMaxAnswerBytes): Asking {
-  return { budget: answerBudget(maxBytes), fields: { times: () => 1, objectBytes: objectBytesOf(12) } };
 }
 
 /** An object of one number is shorter in JSON; that many of them would still fill the memory first. */

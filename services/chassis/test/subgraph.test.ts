@@ -8,10 +8,6 @@ import { type GraphContext, subgraph } from '../src/graph/subgraph.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { eventually } from '../src/testing/eventually.ts';
 
-interface Context extends GraphContext {
-  gone: AbortSignal;
-}
-
 const typeDefs = `
   type Query {
     quick: Boolean @access(by: [])
@@ -25,22 +21,22 @@ async function waitingSubgraph(t: ExecutionContext) {
   const sink = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) });
   const signals: AbortSignal[] = [];
   let url = '';
-  const part = subgraph<Context>({
+  const part = subgraph<GraphContext>({
     unit: 'test',
     port: 0,
     typeDefs,
     resolvers: {
       Query: {
         quick: () => true,
-        slow: (_: unknown, __: unknown, { gone }: Context) =>
+        slow: (_: unknown, __: unknown, { gone }: GraphContext) =>
           new Promise((_resolve, reject) => {
             gone.addEventListener('abort', () => reject(unavailable('The caller has gone', gone.reason)));
           }),
       },
     },
-    context: (caller, _budget, gone) => {
-      signals.push(gone);
-      return { caller, gone };
+    context: (request) => {
+      signals.push(request.gone);
+      return request;
     },
     callers,
     log: pino({}, sink),

@@ -118,8 +118,9 @@ onEveryDatabase(({ test, testSchema }) => {
         const fields = { times: (field: string) => Number(asked.includes(field)), objectBytes: 100 };
         let bytes = 0;
         const room = { bytesLeft: 1_000, charge: (more: number) => void (bytes += more) };
-        const query = db.knex('jobs').select(db.knex.raw(columnsWithin(works, fields)));
-        const [row] = await listWithin<Work>(db, room, query);
+        const answering = { knex: db.knex, answer: { room, fields } };
+        const query = db.knex('jobs').select(db.knex.raw(columnsWithin(answering, works)));
+        const [row] = await listWithin<Work>(answering, query);
         return { row, bytes };
       });
     await database.transactShared(({ knex }) => knex('jobs').insert(stored({ key: 'long key', payload: { x: 1 } })));

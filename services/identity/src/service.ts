@@ -38,7 +38,7 @@ export const identity = service(identityDeclaration, {
     resolvers,
     context(ports) {
       const app = createApp(ports);
-      return (caller, _budget, gone): IdentityContext => ({ app, caller, gone });
+      return (request): IdentityContext => ({ ...request, app });
     },
   },
 });

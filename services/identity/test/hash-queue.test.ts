@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { answerBudget } from '@parley/chassis/answer-budget';
+import { graphAnswer } from '@parley/chassis/graph/graph-answer';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
 import type { Asker } from '../src/passwords.ts';
@@ -72,12 +74,13 @@ test('whatever hashes a password does so for the client’s network and for the 
   const { login, register, changePassword } = resolvers.Mutation;
   const ip = '2001:db8:1:2::9';
   const info = {} as never; // none of them looks at it
-  await register({}, { input: somebody() }, { app, caller: { ...anybody, ip }, gone }, info);
-  await login({}, { input: { email: input.email, password } }, { app, caller: { ...anybody, ip }, gone }, info);
+  const request = { app, answer: graphAnswer(answerBudget(0)), gone };
+  await register({}, { input: somebody() }, { ...request, caller: { ...anybody, ip } }, info);
+  await login({}, { input: { email: input.email, password } }, { ...request, caller: { ...anybody, ip } }, info);
   await changePassword(
     {},
     { input: { newPassword: 'another long password' } },
-    { app, caller: { ...caller, ip }, gone },
+    { ...request, caller: { ...caller, ip } },
     info,
   );
 

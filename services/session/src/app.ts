@@ -1,4 +1,3 @@
-import type { Asking } from '@parley/chassis/answer-budget';
 import type { Caller } from '@parley/chassis/caller';
 import { endSession } from './end-session.ts';
 import type {
@@ -29,11 +28,10 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(ports: Ports) {
   return {
     findSession: (caller: Caller, id: string | number) => findSession(ports, caller, id),
-    listSessions: (caller: Caller, query: QuerySessionsArgs, asking?: Asking) =>
-      listSessions(ports, caller, query, asking),
+    listSessions: (caller: Caller, query: QuerySessionsArgs) => listSessions(ports, caller, query),
     countSessions: (caller: Caller) => countSessions(ports, caller),
-    listMessages: (caller: Caller, sessionIds: readonly number[], query: SessionDtoMessagesArgs, asking?: Asking) =>
-      listMessages(ports, caller, sessionIds, query, asking),
+    listMessages: (caller: Caller, sessionIds: readonly number[], query: SessionDtoMessagesArgs) =>
+      listMessages(ports, caller, sessionIds, query),
     findEvaluation: (caller: Caller, sessionId: number, maxTranscriptBytes = 0) =>
       findEvaluation(ports, caller, sessionId, maxTranscriptBytes),
     startSession: (caller: Caller, input: StartSessionInput) => startSession(ports, caller, input),

@@ -1,4 +1,3 @@
-import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
 import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
 import { columnsOf } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
@@ -17,26 +16,23 @@ interface MessagePage {
   after?: number | undefined;
 }
 
-export function messageStore({ knex, tenantId }: TenantDb) {
+export function messageStore(db: TenantDb) {
+  const { knex, tenantId } = db;
   return {
     /**
      * The messages of each of these sessions, oldest first: one query for all. Texts and structured content that are not asked
      * for are empty. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is no room for them.
      */
-    async listOf(
-      sessionIds: number[],
-      { first, after }: MessagePage,
-      { room, fields }: { room: AnswerRoom; fields: AskedFields },
-    ): Promise<Map<number, Message[]>> {
+    async listOf(sessionIds: number[], { first, after }: MessagePage): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
-           SELECT ${columnsWithin(messages, fields)} FROM messages
+           SELECT ${columnsWithin(db, messages)} FROM messages
             WHERE messages.session_id = session_id.session_id AND tenant_id = :tenantId
               AND (cast(:after AS integer) IS NULL OR id > cast(:after AS integer))
             ORDER BY turn_index LIMIT cast(:first AS integer)) AS page`,
         { tenantId, sessionIds, first: first ?? null, after: after ?? null },
       );
-      const rows = await listWithin<Message>({ knex }, room, knex.select('page.*').from(page));
+      const rows = await listWithin<Message>(db, knex.select('page.*').from(page));
       const found = new Map(sessionIds.map((id): [number, Message[]] => [id, []]));
       for (const message of rows) found.get(message.sessionId)?.push(message);
       return found;

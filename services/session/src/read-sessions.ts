@@ -1,5 +1,5 @@
-import { type Asking, wholeRows } from '@parley/chassis/answer-budget';
 import { type Caller, inTenant } from '@parley/chassis/caller';
+import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
 import { notFound } from '@parley/chassis/errors';
 import { optionalNumber, page, pageArguments, parseInput } from '@parley/chassis/input';
 import { z } from 'zod';
@@ -26,20 +26,13 @@ export async function findSession(ports: Ports, caller: Caller, id: string | num
 }
 
 /** Newest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them. */
-export async function listSessions(
-  ports: Ports,
-  caller: Caller,
-  query: QuerySessionsArgs,
-  { budget, fields }: Asking = wholeRows(),
-): Promise<Session[]> {
+export async function listSessions(ports: Ports, caller: Caller, query: QuerySessionsArgs): Promise<Session[]> {
   const { tenantId } = inTenant(caller);
   const filter = parseInput(sessionsPage, query, '');
   const { agentId, after } = filter;
   if (agentId !== undefined && parseId(agentId) === undefined) return [];
   if (after !== undefined && parseId(after) === undefined) return []; // nothing is older than what comes before all ids
-  return budget.inTurn((room) =>
-    ports.database.transact(tenantId, (db) => sessionStore(db).list(filter, { room, fields })),
-  );
+  return ports.database.transact(tenantId, (db) => sessionStore(db).list(filter));
 }
 
 export async function countSessions(ports: Ports, caller: Caller): Promise<number> {
@@ -56,13 +49,10 @@ export async function listMessages(
   caller: Caller,
   sessionIds: readonly number[],
   query: SessionDtoMessagesArgs,
-  { budget, fields }: Asking = wholeRows(),
 ): Promise<Message[][]> {
   const { tenantId } = inTenant(caller);
   const bounds = parseInput(page, query, '');
-  const found = await budget.inTurn((room) =>
-    ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], bounds, { room, fields })),
-  );
+  const found = await ports.database.transact(tenantId, (db) => messageStore(db).listOf([...sessionIds], bounds));
   return sessionIds.map((id) => found.get(id) ?? []);
 }
 
@@ -102,12 +92,9 @@ export async function getTranscript(ports: Ports, caller: Caller, id: number): P
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);
   if (sessionId === undefined) throw notFound('Session', id);
-  const { budget, fields } = wholeRows(maxTranscriptBytes);
-  return budget.inTurn((room) =>
-    ports.database.transact(tenantId, async (db) => {
-      const session = await sessionStore(db).get(sessionId);
-      const messages = await messageStore(db).listOf([sessionId], {}, { room, fields });
-      return { session, messages: messages.get(sessionId) ?? [] };
-    }),
-  );
+  return wholeRowsDatabase(ports.database, maxTranscriptBytes).transact(tenantId, async (db) => {
+    const session = await sessionStore(db).get(sessionId);
+    const messages = await messageStore(db).listOf([sessionId], {});
+    return { session, messages: messages.get(sessionId) ?? [] };
+  });
 }

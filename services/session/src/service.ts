@@ -7,7 +7,7 @@ import { createApp } from './app.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
-import { createContext } from './graph/context.ts';
+import { contextFor } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import type { Ports } from './ports.ts';
 import { sessionRpc } from './rpc.ts';
@@ -44,9 +44,6 @@ export const session = service(sessionDeclaration, {
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
     subscriptions: (ports) => sessionSubscriptions(createApp(ports)),
-    context(ports) {
-      const app = createApp(ports);
-      return (caller, budget, gone) => createContext(app, caller, budget, gone);
-    },
+    context: (ports) => contextFor(ports),
   },
 });

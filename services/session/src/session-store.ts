@@ -1,4 +1,3 @@
-import type { AnswerRoom, AskedFields } from '@parley/chassis/answer-budget';
 import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
 import { columnsOf } from '@parley/chassis/database/table';
 import type { TenantDb } from '@parley/chassis/database/types';
@@ -22,7 +21,8 @@ export interface SessionFilter {
   after?: number | undefined;
 }
 
-export function sessionStore({ knex, tenantId }: TenantDb) {
+export function sessionStore(db: TenantDb) {
+  const { knex, tenantId } = db;
   const mine = () => knex<Session>('sessions').where({ tenantId });
 
   async function find(id: number, lock: 'FOR UPDATE' | '' = ''): Promise<Session | undefined> {
@@ -53,17 +53,14 @@ export function sessionStore({ knex, tenantId }: TenantDb) {
      * Newest first. Metadata and external ids that are not asked for are empty.
      * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is no room for them.
      */
-    async list(
-      { agentId, first, after }: SessionFilter,
-      { room, fields }: { room: AnswerRoom; fields: AskedFields },
-    ): Promise<Session[]> {
+    async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
       const query = mine()
-        .select(knex.raw(columnsWithin(sessions, fields)))
+        .select(knex.raw(columnsWithin(db, sessions)))
         .orderBy('id', 'desc');
       if (agentId !== undefined) query.where({ agentId });
       if (after !== undefined) query.where('id', '<', after);
       if (first !== undefined) query.limit(first);
-      return listWithin<Session>({ knex }, room, query);
+      return listWithin<Session>(db, query);
     },
 
     /** How these sessions stand; those that are not there are left out. */

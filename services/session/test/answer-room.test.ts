@@ -1,4 +1,5 @@
 import { type AnswerBudget, type AskedFields, answerBudget } from '@parley/chassis/answer-budget';
+import { answerDatabase } from '@parley/chassis/database/answer-database';
 import type { Database } from '@parley/chassis/database/types';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
@@ -40,7 +41,7 @@ async function stored(t: ExecutionContext) {
 
 function reader(database: Database) {
   return (budget: AnswerBudget, ids: number[], fields: AskedFields, page: { first?: number; after?: number } = {}) =>
-    budget.inTurn((room) => database.transact(1, (db) => messageStore(db).listOf(ids, page, { room, fields })));
+    answerDatabase(database, budget, fields).transact(1, (db) => messageStore(db).listOf(ids, page));
 }
 
 function sessionReader(database: Database) {
@@ -48,7 +49,7 @@ function sessionReader(database: Database) {
     budget: AnswerBudget,
     fields: AskedFields,
     filter: { first?: number; after?: number; agentId?: number } = {},
-  ) => budget.inTurn((room) => database.transact(1, (db) => sessionStore(db).list(filter, { room, fields })));
+  ) => answerDatabase(database, budget, fields).transact(1, (db) => sessionStore(db).list(filter));
 }
 
 test('messages are read where all of them fit, to the byte, and none where they do not', async (t) => {
@@ -149,14 +150,11 @@ test('the database stops adding up where it is too much', async (t) => {
     knex.raw(`INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata)
               SELECT 1, 1, 'ACTIVE', 'y', to_jsonb(repeat('m', 1000)) FROM generate_series(1, 2000)`),
   );
-  const plan = await database.transact(1, async (db) => {
+  const bounded = answerDatabase(database, answerBudget(5_000), fieldsOf('metadata'));
+  const plan = await bounded.transact(1, async (db) => {
     let statement: { sql: string; bindings: (string | number)[] } | undefined;
     db.knex.on('query', (query) => (statement ??= query));
-    const budget = answerBudget(5_000);
-    await t.throwsAsync(
-      budget.inTurn((room) => sessionStore(db).list({}, { room, fields: fieldsOf('metadata') })),
-      tooLarge,
-    );
+    await t.throwsAsync(sessionStore(db).list({}), tooLarge);
     const { sql = '', bindings = [] } = statement ?? {};
     const { rows } = await db.knex.raw(`EXPLAIN (ANALYZE, TIMING OFF) ${sql.replaceAll(/\$\d+/g, '?')}`, bindings);
     return rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n') as string;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { wholeRows } from '@parley/chassis/answer-budget';
+import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
 import type { Database, TenantDb } from '@parley/chassis/database/types';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
@@ -190,13 +190,11 @@ test('messages of many sessions are read by one query, whole or by pages', async
   const a = await longSession(database, 2);
   const b = await longSession(database, 1);
   const { messageStore } = await import('../src/message-store.ts');
-  await database.transact(1, async (db) => {
+  await wholeRowsDatabase(database).transact(1, async (db) => {
     let queries = 0;
     db.knex.on('query', () => (queries += 1));
-    const read = (ids: number[], page: { first?: number; after?: number | undefined }) => {
-      const { budget, fields } = wholeRows();
-      return budget.inTurn((room) => messageStore(db).listOf(ids, page, { room, fields }));
-    };
+    const read = (ids: number[], page: { first?: number; after?: number | undefined }) =>
+      messageStore(db).listOf(ids, page);
     const whole = await read([b.sessionId, a.sessionId, 999], {});
     t.is(queries, 1);
     t.deepEqual(

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Caller, createCallers } from '@parley/chassis/caller';
+import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
 import type { Database } from '@parley/chassis/database/types';
 import type { EventLog } from '@parley/chassis/event-log/event-log';
 import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
@@ -96,7 +97,8 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
       log: createLogger('session', { LOG_LEVEL: 'silent' }),
       servers: false,
     });
-    return { app: createApp(unit.deps), unit, eventLog };
+    const app = createApp({ ...unit.deps, database: wholeRowsDatabase(unit.deps.database) });
+    return { app, unit, eventLog };
   }
 
   return { ...(await replica()), database, agent, published, eventBus, keyValue, replica };

@@ -1,53 +1,25 @@
-import type { AnswerBudget, Asking } from '@parley/chassis/answer-budget';
-import { type Caller, inTenant } from '@parley/chassis/caller';
-import DataLoader from 'dataloader';
+import { inTenant } from '@parley/chassis/caller';
+import type { FieldInfo } from '@parley/chassis/graph/asked-fields';
+import type { GraphContext } from '@parley/chassis/graph/subgraph';
 import type { ListedAgent } from '../agent.ts';
-import type { App } from '../app.ts';
+import { type App, createApp } from '../app.ts';
+import type { Ports } from '../ports.ts';
 
 /** What the resolvers of one request work with. */
-export interface Context {
+export interface Context extends GraphContext {
   app: App;
-  caller: Caller;
-  /** What the answer may still take. */
-  budget: AnswerBudget;
-  /** Aborted when the request is given up before it is answered. */
-  gone: AbortSignal;
+  /** The use cases as they read what this field shows: every list of any length is read by them. */
+  reading(info: FieldInfo): App;
   /** By id, deleted ones included; many keys of one request are one query. */
-  agentOf(id: number, fields: Asking['fields']): Promise<ListedAgent | undefined>;
+  agentOf(info: FieldInfo, id: number): Promise<ListedAgent | undefined>;
 }
 
-interface Entities {
-  loader: DataLoader<number, ListedAgent | undefined>;
-  /** Agents that stand in the answer already, and are counted. */
-  shown: Set<number>;
-}
-
-export function contextFor(app: App): (caller: Caller, budget: AnswerBudget, gone: AbortSignal) => Context {
-  return (caller, budget, gone) => {
-    const entities = new Map<Asking['fields'], Entities>();
-
-    function entitiesWith(fields: Asking['fields']): Entities {
-      const made = entities.get(fields) ?? {
-        loader: new DataLoader((ids: readonly number[]) => app.agentsByIds(inTenant(caller), ids, { budget, fields })),
-        shown: new Set<number>(),
-      };
-      entities.set(fields, made);
-      return made;
-    }
-
-    return {
-      app,
-      caller,
-      budget,
-      gone,
-      async agentOf(id, fields) {
-        const { loader, shown } = entitiesWith(fields);
-        const again = shown.has(id);
-        shown.add(id);
-        const agent = await loader.load(id);
-        if (again) budget.charge(fields.objectBytes); // read once, and in the answer once more
-        return agent;
-      },
-    };
+export function contextFor(ports: Ports): (request: GraphContext) => Context {
+  const app = createApp(ports);
+  return (request) => {
+    const { answer, caller } = request;
+    const reading = (info: FieldInfo) => createApp(answer.reading(ports, info));
+    const agentOf = answer.batched((info, ids) => reading(info).agentsByIds(inTenant(caller), ids));
+    return { ...request, app, reading, agentOf };
   };
 }

@@ -1,6 +1,5 @@
 import { inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
-import { askedFields } from '@parley/chassis/graph/asked-fields';
 import { idArgument } from '@parley/chassis/graph/id-argument';
 import type { Resolvers } from './generated/resolvers.ts';
 
@@ -11,12 +10,11 @@ export const resolvers: Resolvers = {
       const agentId = idArgument(id);
       return agentId === undefined ? null : app.findAgent(inTenant(caller), agentId);
     },
-    agents: (_, page, { app, caller, budget }, info) =>
-      app.listAgents(inTenant(caller), page, { budget, fields: askedFields(info) }),
+    agents: (_, page, { reading, caller }, info) => reading(info).listAgents(inTenant(caller), page),
     agentCount: (_, __, { app, caller }) => app.countAgents(inTenant(caller)),
     agentConfigOptions: (_, __, { app, caller }) => app.configOptions(inTenant(caller)),
-    agentAuditLogs: (_, { id }, { app, caller, budget }, info) =>
-      app.listAuditLogs(inTenant(caller), requiredId(id), { budget, fields: askedFields(info) }),
+    agentAuditLogs: (_, { id }, { reading, caller }, info) =>
+      reading(info).listAuditLogs(inTenant(caller), requiredId(id)),
   },
   Mutation: {
     createAgent: (_, { input }, { app, caller }) => app.createAgent(inTenant(caller), input),
@@ -29,7 +27,7 @@ export const resolvers: Resolvers = {
   },
   AgentDto: {
     // Other subgraphs hand over many keys at once: one query serves them all.
-    __resolveReference: ({ id }, { agentOf }, info) => agentOf(id, askedFields(info)),
+    __resolveReference: ({ id }, { agentOf }, info) => agentOf(info, id),
   },
   AuditLogDto: {
     auditableType: () => 'Agent',

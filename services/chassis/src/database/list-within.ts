@@ -1,13 +1,16 @@
 import type { Knex } from 'knex';
-import type { AnswerRoom, AskedFields } from '../answer-budget.ts';
+import type { AnswerPart } from '../answer-budget.ts';
 import { readColumn, type Table } from './table.ts';
-import type { Transaction } from './types.ts';
+import type { TenantDb } from './types.ts';
+
+type AnswerDb = Pick<TenantDb, 'knex' | 'answer'>;
 
 /**
  * The columns of a list's query: those of the table, the long ones among them where they are asked for, and `answer_bytes`, what
  * the row takes in the answer.
  */
-export function columnsWithin<Row extends object>({ name, columns }: Table<Row>, fields: AskedFields): string {
+export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns }: Table<Row>): string {
+  const { fields } = answerOf(db);
   const entries = Object.entries(columns);
   const sizes = entries
     .filter(([field, { long }]) => long && fields.times(field) > 0)
@@ -28,10 +31,11 @@ export function columnsWithin<Row extends object>({ name, columns }: Table<Row>,
  * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`.
  */
 export async function listWithin<Row extends object>(
-  { knex }: Pick<Transaction, 'knex'>,
-  room: AnswerRoom,
+  db: AnswerDb,
   list: Knex.QueryBuilder,
 ): Promise<(Row & { answerBytes: number })[]> {
+  const { knex } = db;
+  const { room } = answerOf(db);
   const sums = knex
     .select(knex.raw('sum(answer_bytes) OVER (ROWS UNBOUNDED PRECEDING) AS bytes'))
     .from(list.as('list'));
@@ -41,4 +45,10 @@ export async function listWithin<Row extends object>(
   if (rows.length === 0 && (await excess.limit(1)).length > 0) room.charge(Number.POSITIVE_INFINITY);
   room.charge(rows.reduce((sum, { answerBytes }) => sum + answerBytes, 0));
   return rows;
+}
+
+/** A list that no budget bounds could fill the memory of everybody's turns: it fails in its first test. */
+function answerOf({ answer }: AnswerDb): AnswerPart {
+  if (!answer) throw new Error('A list is read without a bound: use answerDatabase or wholeRowsDatabase');
+  return answer;
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { AnswerPart } from '../answer-budget.ts';
 import type { Parties } from '../fair-queue.ts';
 import type { JobClaimer } from '../jobs/job-claimer.ts';
 
@@ -57,6 +58,8 @@ export interface Transaction {
 /** A transaction that sees one tenant's rows and the plumbing. */
 export interface TenantDb extends Transaction {
   tenantId: number;
+  /** What a list may take and shows. Without it, i.e. outside of `answer-database.ts`, `listWithin` and `columnsWithin` fail. */
+  answer?: AnswerPart;
 }
 
 /** A transaction that sees people and plumbing, and no tenant's rows until it turns to one. */

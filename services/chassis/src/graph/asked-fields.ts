@@ -9,10 +9,13 @@ import {
 } from 'graphql';
 import { type AskedFields, objectBytesOf } from '../answer-budget.ts';
 
+/** What a resolver's `info` says of its field. */
+export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
+
 const known = new WeakMap<readonly FieldNode[], AskedFields>();
 
 /** The fields asked of what a resolver answers, or of each object of the list that it answers. */
-export function askedFields({ fieldNodes, fragments, variableValues }: AskingInfo): AskedFields {
+export function askedFields({ fieldNodes, fragments, variableValues }: FieldInfo): AskedFields {
   const asked = known.get(fieldNodes);
   if (asked) return asked; // a list's elements share their nodes
   const nameOf = new Map<string, string>(); // by the name in the answer
@@ -34,5 +37,3 @@ export function askedFields({ fieldNodes, fragments, variableValues }: AskingInf
   known.set(fieldNodes, fields);
   return fields;
 }
-
-type AskingInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;

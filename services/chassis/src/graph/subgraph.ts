@@ -8,7 +8,7 @@ import { expressMiddleware } from '@as-integrations/express5';
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
 import express from 'express';
 import { parse } from 'graphql';
-import { type AnswerBudget, answerBudget, defaultMaxAnswerBytes } from '../answer-budget.ts';
+import { answerBudget, defaultMaxAnswerBytes } from '../answer-budget.ts';
 import { type Caller, type Callers, callerHeader } from '../caller.ts';
 import { isDomainError } from '../errors.ts';
 import { type HttpDrain, httpDrain } from '../http-drain.ts';
@@ -18,6 +18,7 @@ import { withRequestId } from '../request-context.ts';
 import type { Part } from '../unit.ts';
 import { enforceAccess } from './access.ts';
 import { answerWriter } from './answer-size.ts';
+import { type GraphAnswer, graphAnswer } from './graph-answer.ts';
 import { formatGraphError } from './graph-errors.ts';
 import { scalars } from './scalars.ts';
 import { withSharedSdl } from './shared-sdl.ts';
@@ -26,6 +27,9 @@ import { withSharedSdl } from './shared-sdl.ts';
 export interface GraphContext {
   /** Who is asking; verified. */
   caller: Caller;
+  answer: GraphAnswer;
+  /** Aborted when the connection closes before the answer: nobody waits for it any more. */
+  gone: AbortSignal;
 }
 
 export interface SubgraphOptions<Context extends GraphContext> {
@@ -38,11 +42,8 @@ export interface SubgraphOptions<Context extends GraphContext> {
   typeDefs: string;
   /** Without the scalars, which all subgraphs share. */
   resolvers: ResolversIn<Context>;
-  /**
-   * Makes one request's context: the app, loaders, and what its lists draw on. `gone` is aborted when the connection closes
-   * before the answer: nobody waits for it any more.
-   */
-  context: (caller: Caller, budget: AnswerBudget, gone: AbortSignal) => Context;
+  /** Adds to one request's context what the service's resolvers need. */
+  context: (request: GraphContext) => Context;
   /** Bytes of one answer at most; default 32 MB. More is `ANSWER_TOO_LARGE`. */
   maxAnswerBytes?: number;
   callers: Callers;
@@ -106,7 +107,11 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       });
       app.use(express.json({ limit: '9mb' }));
       const context = async ({ res }: { res: express.Response }) =>
-        options.context(res.locals.caller as Caller, answerBudget(maxAnswerBytes), goneSignal(res));
+        options.context({
+          caller: res.locals.caller as Caller,
+          answer: graphAnswer(answerBudget(maxAnswerBytes)),
+          gone: goneSignal(res),
+        });
       app.use(expressMiddleware(apollo, { context }));
 
       const http = createServer({ keepAliveTimeout: 65_000 }, app);

@@ -1,56 +1,27 @@
-import type { AnswerBudget, Asking } from '@parley/chassis/answer-budget';
-import type { Caller } from '@parley/chassis/caller';
+import type { FieldInfo } from '@parley/chassis/graph/asked-fields';
 import type { GraphContext } from '@parley/chassis/graph/subgraph';
-import DataLoader from 'dataloader';
-import type { App } from '../app.ts';
+import { type App, createApp } from '../app.ts';
 import type { SessionDtoMessagesArgs } from '../generated/schema.ts';
+import type { Ports } from '../ports.ts';
 import type { Message } from '../session.ts';
 
 /** What every resolver of one request finds. */
 export interface Context extends GraphContext {
   app: App;
-  /** What the answer may still take. */
-  budget: AnswerBudget;
-  /** Aborted when the request is given up before it is answered. */
-  gone: AbortSignal;
+  /** The use cases as they read what this field shows: every list of any length is read by them. */
+  reading(info: FieldInfo): App;
   /** The messages of many sessions by one query; asked only where they are selected. */
-  messagesOf(sessionId: number, page: SessionDtoMessagesArgs, fields: Asking['fields']): Promise<Message[]>;
+  messagesOf(info: FieldInfo, sessionId: number, page: SessionDtoMessagesArgs): Promise<Message[]>;
 }
 
-interface Page {
-  loader: DataLoader<number, Message[]>;
-  /** Sessions whose messages stand in the answer already, and are counted. */
-  shown: Set<number>;
-}
-
-export function createContext(app: App, caller: Caller, budget: AnswerBudget, gone: AbortSignal): Context {
-  // A document may ask for several pages of messages under aliases: each page is one query for all sessions.
-  const pages = new Map<Asking['fields'], Map<string, Page>>();
-
-  function pageOf(query: SessionDtoMessagesArgs, fields: Asking['fields']): Page {
-    const ofFields = pages.get(fields) ?? new Map<string, Page>();
-    pages.set(fields, ofFields);
-    const key = `${query.first ?? ''} ${query.after ?? ''}`;
-    const page = ofFields.get(key) ?? {
-      loader: new DataLoader<number, Message[]>((ids) => app.listMessages(caller, ids, query, { budget, fields })),
-      shown: new Set<number>(),
-    };
-    ofFields.set(key, page);
-    return page;
-  }
-
-  return {
-    app,
-    caller,
-    budget,
-    gone,
-    async messagesOf(sessionId, query, fields) {
-      const { loader, shown } = pageOf(query, fields);
-      const again = shown.has(sessionId);
-      shown.add(sessionId);
-      const messages = await loader.load(sessionId);
-      if (again) budget.charge(messages.length * fields.objectBytes); // read once, and in the answer once more
-      return messages;
-    },
+export function contextFor(ports: Ports): (request: GraphContext) => Context {
+  const app = createApp(ports);
+  return (request) => {
+    const { answer, caller } = request;
+    const reading = (info: FieldInfo) => createApp(answer.reading(ports, info));
+    const messagesOf = answer.batched((info, ids, page: SessionDtoMessagesArgs) =>
+      reading(info).listMessages(caller, ids, page),
+    );
+    return { ...request, app, reading, messagesOf };
   };
 }

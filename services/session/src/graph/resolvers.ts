@@ -11,12 +11,11 @@ function transcriptBytes({ transcriptBytes, transcriptJson }: Evaluation): numbe
 export const resolvers: Resolvers = {
   Query: {
     session: (_, { id }, { app, caller }) => app.findSession(caller, id),
-    sessions: (_, query, { app, caller, budget }, info) =>
-      app.listSessions(caller, query, { budget, fields: askedFields(info) }),
+    sessions: (_, query, { reading, caller }, info) => reading(info).listSessions(caller, query),
     sessionCount: (_, __, { app, caller }) => app.countSessions(caller),
     // Its transcript may be as long as a list.
-    evaluation: (_, { sessionId }, { app, caller, budget }, info) =>
-      budget.inTurn(async (room) => {
+    evaluation: (_, { sessionId }, { app, caller, answer }, info) =>
+      answer.budget.inTurn(async (room) => {
         const times = askedFields(info).times('transcript');
         const most = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
         const evaluation = await app.findEvaluation(caller, sessionId, most);
@@ -34,7 +33,7 @@ export const resolvers: Resolvers = {
 
   SessionDto: {
     agent: ({ agentId }) => ({ __typename: 'AgentDto', id: agentId }),
-    messages: ({ id }, page, { messagesOf }, info) => messagesOf(id, page, askedFields(info)),
+    messages: ({ id }, page, { messagesOf }, info) => messagesOf(info, id, page),
   },
 
   EvaluationDto: {
