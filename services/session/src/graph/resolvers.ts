@@ -7,7 +7,7 @@ function transcriptBytes({ transcriptBytes, transcriptJson }: Evaluation): numbe
   return Math.max(Number(transcriptBytes), Buffer.byteLength(transcriptJson));
 }
 
-/** The fields of the subgraph, each root field one use case. The gateway serves the subscription from `FollowSession`. */
+/** The fields of the subgraph, each root field one use case. The subscription is served by `subscriptions.ts`. */
 export const resolvers: Resolvers = {
   Query: {
     session: (_, { id }, { app, caller }) => app.findSession(caller, id),
