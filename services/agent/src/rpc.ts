@@ -9,17 +9,23 @@ import {
   Role,
 } from '@parley/protos/parley/agent/v1/agent';
 import type { Agent } from './agent.ts';
-import type { App } from './app.ts';
+import { describeModel } from './describe-model.ts';
 import { gatherText } from './gather-text.ts';
+import { generate } from './generate.ts';
 import type { ModelMessage } from './models/model.ts';
+import type { Ports } from './ports.ts';
+import { getAgent } from './read-agents.ts';
+import { runTurn } from './run-turn.ts';
 
-export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
+export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
   return {
-    getAgent: async ({ agentId }, { caller }) => ({ agent: toMessage(await app.getAgent(inTenant(caller), agentId)) }),
+    getAgent: async ({ agentId }, { caller }) => ({
+      agent: toMessage(await getAgent(ports, inTenant(caller), agentId)),
+    }),
 
     async *runTurn({ agentId, history }, { caller, signal }) {
       const turn = { agentId, history: history.map((message) => fromMessage(message)) };
-      for await (const event of gatherText(app.runTurn(inTenant(caller), turn, signal))) {
+      for await (const event of gatherText(runTurn(ports, inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
         else if (event.type === 'asking') yield { event: { $case: 'contextTokens', value: event.contextTokens } };
         else {
@@ -30,10 +36,10 @@ export function agentRpc(app: App): AgentServiceImplementation<MeshContext> {
       }
     },
 
-    describeModel: ({ agentId }, { caller }) => app.describeModel(inTenant(caller), agentId),
+    describeModel: ({ agentId }, { caller }) => describeModel(ports, inTenant(caller), agentId),
 
     generate: async (request, { caller, signal }) => ({
-      ...(await app.generate(inTenant(caller), request, signal)),
+      ...(await generate(ports, inTenant(caller), request, signal)),
       costUsdE8: 0n,
     }),
   };

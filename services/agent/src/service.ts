@@ -2,7 +2,6 @@ import { service } from '@parley/chassis/service';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { agentReader } from './agent-reader.ts';
-import { createApp } from './app.ts';
 import { builtInCatalogue } from './catalogue.ts';
 import { agentDeclaration } from './declaration.ts';
 import { contextFor } from './graph/context.ts';
@@ -32,7 +31,7 @@ export const agent = service(agentDeclaration, {
   onTenantEnd: { nothingBecause: 'agents act for callers of their tenant only, and those are refused' },
   rpc: {
     definition: AgentServiceDefinition,
-    implementation: (ports) => agentRpc(createApp(ports)),
+    implementation: (ports) => agentRpc(ports),
     // A reply that is being made is lost when it is cut: it gets most of the 25 s that a stop may take.
     drainTimeoutMs: 15_000,
   },

@@ -1,15 +1,43 @@
 import type { TenantCaller } from '@parley/chassis/caller';
 import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
 import type { Database } from '@parley/chassis/database/types';
+import { type Bound, bound } from '@parley/chassis/testing/bound';
 import { testSchema } from '@parley/chassis/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
-import { type App, createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
+import { configOptions } from '../src/config-options.ts';
+import { createAgent } from '../src/create-agent.ts';
+import { deleteAgent } from '../src/delete-agent.ts';
+import { describeModel } from '../src/describe-model.ts';
+import { generate } from '../src/generate.ts';
 import type { CreateAgentInput } from '../src/generated/schema.ts';
 import { createModels, type Models } from '../src/models/models.ts';
+import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from '../src/read-agents.ts';
+import { runTurn } from '../src/run-turn.ts';
+import { updateAgent } from '../src/update-agent.ts';
+
+/** All use cases. */
+export const useCases = {
+  createAgent,
+  updateAgent,
+  deleteAgent,
+  findAgent,
+  getAgent,
+  agentsByIds,
+  listAgents,
+  countAgents,
+  listAuditLogs,
+  configOptions,
+  runTurn,
+  describeModel,
+  generate,
+};
+
+/** They, with their dependencies. */
+export type App = Bound<typeof useCases>;
 
 export interface AgentApp {
   app: App;
@@ -20,7 +48,7 @@ export interface AgentApp {
 export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   const database = await testSchema(t, agentSchema);
   const models = offlineModels();
-  const app = createApp({
+  const app = bound(useCases, {
     database: wholeRowsDatabase(database),
     readAgent: agentReader(database),
     chooseModel: async () => models.choose(),

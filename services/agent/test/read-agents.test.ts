@@ -86,7 +86,7 @@ test('agents are listed by id, whole or page by page', async (t) => {
 
 test('the options name models, voices and where to read on', async (t) => {
   const { app } = await agentApp(t);
-  const { avatarModels, recommendedTtsVoices, ...urls } = await app.configOptions(owner);
+  const { avatarModels, recommendedTtsVoices, ...urls } = await app.configOptions();
 
   t.is(avatarModels.find(({ gender }) => gender === 'FEMALE')?.filename, 'aria.glb');
   t.true(recommendedTtsVoices.some(({ languageCode }) => languageCode === 'en-US'));

@@ -1,15 +1,15 @@
 import type { Database } from '@parley/chassis/database/types';
 import { isDomainError } from '@parley/chassis/errors';
+import { bound } from '@parley/chassis/testing/bound';
 import { createGate } from '@parley/chassis/testing/gate';
 import { replicaOf } from '@parley/chassis/testing/test-schema';
 import test from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
-import { createApp } from '../src/app.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
 import type { UpdateAgentInput } from '../src/generated/schema.ts';
-import { ada, agentApp, all, inTenant, offlineModels } from './agent-app.ts';
+import { ada, agentApp, all, inTenant, offlineModels, useCases } from './agent-app.ts';
 
 const owner = inTenant(1);
 
@@ -183,7 +183,7 @@ test('the database itself refuses a workflow of another tenant', async (t) => {
 test('updates at the same time all take effect, and each is recorded against what it found', async (t) => {
   const { app, database } = await agentApp(t);
   const replica = await replicaOf(t, database, agentSchema);
-  const second = createApp({
+  const second = bound(useCases, {
     database: replica,
     readAgent: agentReader(replica),
     chooseModel: async () => offlineModels().choose(),

@@ -1,24 +1,29 @@
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
-import type { App } from './app.ts';
+import { getJwks } from './get-jwks.ts';
+import { getTenant } from './get-tenant.ts';
+import type { Ports } from './ports.ts';
+import { resolveApiKey } from './resolve-api-key.ts';
+import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
+import { rotateSigningKey } from './rotate-signing-key.ts';
 import type { SignInState } from './sign-in-store.ts';
 
 /** Identity as the mesh asks it: who is this, and what are the facts of a tenant. */
-export function identityRpc(app: App): IdentityServiceImplementation<MeshContext> {
+export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshContext> {
   return {
-    getJwks: async () => ({ jwksJson: JSON.stringify(await app.getJwks()) }),
+    getJwks: async () => ({ jwksJson: JSON.stringify(await getJwks(ports)) }),
 
-    resolveSignIn: async ({ signInId }) => stateOf(await app.resolveSignIn(signInId)),
+    resolveSignIn: async ({ signInId }) => stateOf(await resolveSignIn(ports, signInId)),
 
     async resolveSignIns({ signInIds }) {
-      const found = await app.resolveSignIns(signInIds);
+      const found = await resolveSignIns(ports, signInIds);
       return { signIns: found.map(({ signInId, ...state }) => ({ signInId, state: stateOf(state) })) };
     },
 
-    resolveApiKey: ({ keySha256 }) => app.resolveApiKey(keySha256),
+    resolveApiKey: ({ keySha256 }) => resolveApiKey(ports, keySha256),
 
     async getTenant({ tenantId }, { caller }) {
-      const tenant = await app.getTenant(caller, tenantId);
+      const tenant = await getTenant(ports, caller, tenantId);
       return {
         tenantId: tenant.id,
         plan: tenant.plan,
@@ -29,7 +34,7 @@ export function identityRpc(app: App): IdentityServiceImplementation<MeshContext
       };
     },
 
-    rotateSigningKey: async (_, { caller }) => ({ kid: await app.rotateSigningKey(caller) }),
+    rotateSigningKey: async (_, { caller }) => ({ kid: await rotateSigningKey(ports, caller) }),
   };
 }
 

@@ -1,10 +1,9 @@
 import { createSecretBox } from '@parley/chassis/secret-box';
 import { service } from '@parley/chassis/service';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { createApp } from './app.ts';
 import { announceCredentials } from './credentials-changed.ts';
 import { identityDeclaration } from './declaration.ts';
-import type { IdentityContext } from './graph/context.ts';
+import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { loginLock } from './login-lock.ts';
 import { ownKeys } from './own-keys.ts';
@@ -32,13 +31,12 @@ export const identity = service(identityDeclaration, {
     keys,
   ],
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
-  rpc: { definition: IdentityServiceDefinition, implementation: (ports) => identityRpc(createApp(ports)) },
+  rpc: { definition: IdentityServiceDefinition, implementation: identityRpc },
   graph: {
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    context(ports) {
-      const app = createApp(ports);
-      return (request): IdentityContext => ({ ...request, app });
-    },
+    context:
+      (ports) =>
+      (request): Context => ({ ...request, ports }),
   },
 });

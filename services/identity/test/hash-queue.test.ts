@@ -74,7 +74,7 @@ test('whatever hashes a password does so for the client’s network and for the 
   const { login, register, changePassword } = resolvers.Mutation;
   const ip = '2001:db8:1:2::9';
   const info = {} as never; // none of them looks at it
-  const request = { app, answer: graphAnswer(answerBudget(0)), gone };
+  const request = { ports, answer: graphAnswer(answerBudget(0)), gone };
   await register({}, { input: somebody() }, { ...request, caller: { ...anybody, ip } }, info);
   await login({}, { input: { email: input.email, password } }, { ...request, caller: { ...anybody, ip } }, info);
   await changePassword(

@@ -6,9 +6,8 @@ import { usualEngine } from '@parley/chassis/testing/test-database';
 import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
 import type { Knex } from 'knex';
-import type { App } from '../src/app.ts';
 import type { UserCaller } from '../src/signed-in.ts';
-import { anybody, callerOf, type IdentityApp, identityApp, signUp, turn } from './support/identity-app.ts';
+import { type App, anybody, callerOf, type IdentityApp, identityApp, signUp, turn } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 const newPassword = 'another long password';

@@ -1,25 +1,25 @@
 import type { MeshCall } from '@parley/chassis/rpc/server';
 import type { FollowSessionRequest, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
-import type { App } from './app.ts';
+import type { Ports } from './ports.ts';
 import { sessionRpc } from './rpc.ts';
+import type { watchSession } from './watch-session.ts';
 
+const none = {} as Ports;
 const signal = () => new AbortController().signal;
 const event: SessionEvent = { eventId: '1-1', sessionId: 7, occurredAt: undefined, kind: undefined };
 
 /** Streams of a replay that is far from its end and, between two reads of the database, looks at no signal. */
 function replaying() {
   const replay = { shown: 0, isOver: false };
-  const app: Partial<App> = {
-    async *watchSession() {
-      try {
-        for (; replay.shown < 10_000; replay.shown += 1) yield event;
-      } finally {
-        replay.isOver = true;
-      }
-    },
-  };
-  return { replay, rpc: sessionRpc(app as App) };
+  async function* watch() {
+    try {
+      for (; replay.shown < 10_000; replay.shown += 1) yield event;
+    } finally {
+      replay.isOver = true;
+    }
+  }
+  return { replay, rpc: sessionRpc(none, watch) };
 }
 
 const callOf = (draining: AbortSignal) => ({ signal: signal(), draining }) as MeshCall;
@@ -47,12 +47,10 @@ test('a replica that stops goes on with no replay', async (t) => {
 });
 
 test('a stream says by its header that it follows, before it has anything to show', async (t) => {
-  const app: Partial<App> = {
-    async *watchSession(_caller, { follows }) {
-      follows?.();
-      t.is(sent, 1);
-      yield event;
-    },
+  const watch: typeof watchSession = async function* (_ports, _caller, { follows }) {
+    follows?.();
+    t.is(sent, 1);
+    yield event;
   };
   let sent = 0;
   const header = new Map();
@@ -60,6 +58,6 @@ test('a stream says by its header that it follows, before it has anything to sho
     sent += 1;
   };
   const call = { ...callOf(signal()), header, sendHeader } as unknown as MeshCall;
-  for await (const _ of sessionRpc(app as App).watchSession({ sessionId: 7 }, call));
+  for await (const _ of sessionRpc(none, watch).watchSession({ sessionId: 7 }, call));
   t.true(header.has('parley-following'));
 });

@@ -1,39 +1,42 @@
 import { followed, tellFollowing } from '@parley/chassis/rpc/follow';
 import type { MeshContext } from '@parley/chassis/rpc/server';
 import type { SessionEvent, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
-import type { App } from './app.ts';
+import type { Ports } from './ports.ts';
+import { getTranscript, streamTranscript } from './read-sessions.ts';
+import { resolveSessions } from './resolve-sessions.ts';
 import { messageOf } from './session-event.ts';
+import { watchSession } from './watch-session.ts';
 
-/** What the mesh asks of session. */
-export function sessionRpc(app: App): SessionServiceImplementation<MeshContext> {
+/** What the mesh asks of session. @param watch the use case, for tests. */
+export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceImplementation<MeshContext> {
   return {
     async *watchSession({ sessionId, after }, call) {
       const until = AbortSignal.any([call.signal, call.draining]);
       const follows = () => tellFollowing(call);
-      yield* responses(app.watchSession(call.caller, { sessionId, after, follows }, until), until);
+      yield* responses(watch(ports, call.caller, { sessionId, after, follows }, until), until);
     },
 
     async *followSession(requests, call) {
       const { request, left } = await followed(requests, call.draining);
       const until = AbortSignal.any([call.signal, call.draining, left]);
       const follows = () => tellFollowing(call);
-      yield* responses(app.watchSession(call.caller, { ...request, follows }, until), until);
+      yield* responses(watch(ports, call.caller, { ...request, follows }, until), until);
     },
 
     async resolveSessions({ sessionIds }, { caller }) {
-      const found = await app.resolveSessions(caller, sessionIds);
+      const found = await resolveSessions(ports, caller, sessionIds);
       return { sessions: found.map(({ id, status }) => ({ sessionId: id, status })) };
     },
 
     async *streamTranscript({ sessionId }, { caller, signal }) {
-      for await (const lines of app.streamTranscript(caller, sessionId)) {
+      for await (const lines of streamTranscript(ports, caller, sessionId)) {
         if (signal.aborted) return;
         yield { lines };
       }
     },
 
     async getTranscript({ sessionId }, { caller }) {
-      const { session, messages } = await app.getTranscript(caller, sessionId);
+      const { session, messages } = await getTranscript(ports, caller, sessionId);
       return {
         sessionId: session.id,
         agentId: session.agentId,

@@ -3,7 +3,6 @@ import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { announceEnd } from './announce-end.ts';
-import { createApp } from './app.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
@@ -39,11 +38,11 @@ export const session = service(sessionDeclaration, {
   },
   jobs: [turnJob, expiryJob],
   onTenantEnd: tenantEnd,
-  rpc: { definition: SessionServiceDefinition, implementation: (ports) => sessionRpc(createApp(ports)) },
+  rpc: { definition: SessionServiceDefinition, implementation: (ports) => sessionRpc(ports) },
   graph: {
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    subscriptions: (ports) => sessionSubscriptions(createApp(ports)),
+    subscriptions: (ports) => sessionSubscriptions(ports),
     context: (ports) => contextFor(ports),
   },
 });

@@ -1,13 +1,14 @@
 import { finishEvent, type SubscriptionField } from '@parley/chassis/live/subscription-rpc';
 import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/session';
-import type { App } from './app.ts';
+import type { Ports } from './ports.ts';
+import { watchSession } from './watch-session.ts';
 
 /** Session's fields of Subscription. */
-export function sessionSubscriptions(app: Pick<App, 'watchSession'>): Record<string, SubscriptionField> {
+export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionField> {
   return {
     async *sessionEvents({ sessionId, after }, { caller, follows, signal }) {
       const request = { sessionId: String(sessionId), after: typeof after === 'string' ? after : undefined, follows };
-      for await (const event of app.watchSession(caller, request, signal)) {
+      for await (const event of watchSession(ports, caller, request, signal)) {
         const finished = finishEvent(event, payloadOf);
         if (finished) yield finished;
       }

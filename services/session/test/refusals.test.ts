@@ -14,7 +14,7 @@ test("another tenant's session looks like one that is not there, over every oper
   for (const session of [id, id + 1000]) {
     const absent = { kind: 'notFound', message: `Session ${session} not found` };
     t.is(await app.findSession(stranger, session), undefined);
-    t.is(await app.findEvaluation(stranger, session), undefined);
+    t.is(await app.findEvaluation(stranger, session, 0), undefined);
     t.deepEqual(await app.listMessages(stranger, [session], {}), [[]]);
     t.like(await t.throwsAsync(app.sendMessage(stranger, { sessionId: session, text: 'hello' })), absent);
     t.like(await t.throwsAsync(app.interruptSession(stranger, String(session))), absent);
@@ -36,7 +36,7 @@ test('what is no id is an id that is not there', async (t) => {
   }
   for (const sessionId of [0, -1, 2 ** 31 - 1]) {
     t.like(await t.throwsAsync(app.sendMessage(inTenant(1), { sessionId, text: 'hello' })), { kind: 'notFound' });
-    t.is(await app.findEvaluation(inTenant(1), sessionId), undefined);
+    t.is(await app.findEvaluation(inTenant(1), sessionId, 0), undefined);
   }
   t.deepEqual(await app.listSessions(inTenant(1), { agentId: -1 }), []);
 });

@@ -11,16 +11,51 @@ import type { KeyValue } from '@parley/chassis/key-value/key-value';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createLogger } from '@parley/chassis/log';
 import { createAddresses } from '@parley/chassis/surroundings';
+import { type Bound, bound } from '@parley/chassis/testing/bound';
 import { eventually } from '@parley/chassis/testing/eventually';
 import { startService } from '@parley/chassis/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
 import type { Unit } from '@parley/chassis/unit';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { ExecutionContext } from 'ava';
-import { type App, createApp } from '../src/app.ts';
+import { endSession } from '../src/end-session.ts';
+import { findEvaluation } from '../src/get-evaluation.ts';
+import { interruptSession } from '../src/interrupt-session.ts';
+import {
+  countSessions,
+  findSession,
+  getTranscript,
+  listMessages,
+  listSessions,
+  streamTranscript,
+} from '../src/read-sessions.ts';
+import { resolveSessions } from '../src/resolve-sessions.ts';
+import { sendMessage } from '../src/send-message.ts';
 import { session } from '../src/service.ts';
 import { sessionSchema } from '../src/session-schema.ts';
+import { startSession } from '../src/start-session.ts';
+import { watchSession } from '../src/watch-session.ts';
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
+
+/** All use cases. */
+export const useCases = {
+  findSession,
+  listSessions,
+  countSessions,
+  listMessages,
+  findEvaluation,
+  startSession,
+  sendMessage,
+  interruptSession,
+  endSession,
+  resolveSessions,
+  getTranscript,
+  streamTranscript,
+  watchSession,
+};
+
+/** They, with their dependencies. */
+export type App = Bound<typeof useCases>;
 
 export interface MeshOptions {
   /** Settings beside the defaults. */
@@ -97,7 +132,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
       log: createLogger('session', { LOG_LEVEL: 'silent' }),
       servers: false,
     });
-    const app = createApp({ ...unit.deps, database: wholeRowsDatabase(unit.deps.database) });
+    const app = bound(useCases, { ...unit.deps, database: wholeRowsDatabase(unit.deps.database) });
     return { app, unit, eventLog };
   }
 

@@ -1,27 +1,36 @@
 import { inTenant } from '@parley/chassis/caller';
 import { notFound } from '@parley/chassis/errors';
 import { idArgument } from '@parley/chassis/graph/id-argument';
+import { configOptions } from '../config-options.ts';
+import { createAgent } from '../create-agent.ts';
+import { deleteAgent } from '../delete-agent.ts';
+import { countAgents, findAgent, listAgents, listAuditLogs } from '../read-agents.ts';
+import { updateAgent } from '../update-agent.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
 /** The fields of the subgraph, each root field one use case. */
 export const resolvers: Resolvers = {
   Query: {
-    agent: (_, { id }, { app, caller }) => {
+    agent: (_, { id }, { ports, caller }) => {
       const agentId = idArgument(id);
-      return agentId === undefined ? null : app.findAgent(inTenant(caller), agentId);
+      return agentId === undefined ? null : findAgent(ports, inTenant(caller), agentId);
     },
-    agents: (_, page, { reading, caller }, info) => reading(info).listAgents(inTenant(caller), page),
-    agentCount: (_, __, { app, caller }) => app.countAgents(inTenant(caller)),
-    agentConfigOptions: (_, __, { app, caller }) => app.configOptions(inTenant(caller)),
-    agentAuditLogs: (_, { id }, { reading, caller }, info) =>
-      reading(info).listAuditLogs(inTenant(caller), requiredId(id)),
+    agents: (_, page, { ports, answer, caller }, info) =>
+      listAgents(answer.reading(ports, info), inTenant(caller), page),
+    agentCount: (_, __, { ports, caller }) => countAgents(ports, inTenant(caller)),
+    agentConfigOptions: (_, __, { ports, caller }) => {
+      inTenant(caller); // only they may ask
+      return configOptions(ports);
+    },
+    agentAuditLogs: (_, { id }, { ports, answer, caller }, info) =>
+      listAuditLogs(answer.reading(ports, info), inTenant(caller), requiredId(id)),
   },
   Mutation: {
-    createAgent: (_, { input }, { app, caller }) => app.createAgent(inTenant(caller), input),
-    updateAgent: (_, { id, input }, { app, caller, gone }) =>
-      app.updateAgent(inTenant(caller), requiredId(id), input, gone),
-    deleteAgent: async (_, { id }, { app, caller, gone }) => {
-      await app.deleteAgent(inTenant(caller), requiredId(id), gone);
+    createAgent: (_, { input }, { ports, caller }) => createAgent(ports, inTenant(caller), input),
+    updateAgent: (_, { id, input }, { ports, caller, gone }) =>
+      updateAgent(ports, inTenant(caller), requiredId(id), input, gone),
+    deleteAgent: async (_, { id }, { ports, caller, gone }) => {
+      await deleteAgent(ports, inTenant(caller), requiredId(id), gone);
       return true;
     },
   },

@@ -1,9 +1,7 @@
 import type { GraphContext } from '@parley/chassis/graph/subgraph';
-import type { App } from '../app.ts';
+import type { Ports } from '../ports.ts';
 
 /** What a resolver finds in its context. */
-export interface IdentityContext extends GraphContext {
-  app: App;
+export interface Context extends GraphContext {
+  ports: Ports;
 }
-
-export type { IdentityContext as Context };

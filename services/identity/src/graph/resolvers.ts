@@ -1,23 +1,36 @@
+import { changePassword } from '../change-password.ts';
+import { createTenant } from '../create-tenant.ts';
+import { deleteTenant } from '../delete-tenant.ts';
+import { generateApiKey } from '../generate-api-key.ts';
+import { getAuthProfile } from '../get-auth-profile.ts';
+import { getAvatarConfig } from '../get-avatar-config.ts';
+import { isRegisterable } from '../is-registerable.ts';
+import { login } from '../login.ts';
+import { myTenant } from '../my-tenant.ts';
+import { refreshSignIn } from '../refresh-sign-in.ts';
+import { register } from '../register.ts';
+import { updateTenant } from '../update-tenant.ts';
+import { upsertAvatarConfig } from '../upsert-avatar-config.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
 /** The subgraph's root fields, each one use case. */
 export const resolvers: Resolvers = {
   Query: {
-    isRegisterable: (_, input, { app }) => app.isRegisterable(input),
-    getAuthProfile: (_, __, { app, caller }) => app.getAuthProfile(caller),
-    myTenant: (_, __, { app, caller }) => app.myTenant(caller),
-    avatarConfig: (_, __, { app, caller }) => app.getAvatarConfig(caller),
+    isRegisterable: (_, input, { ports }) => isRegisterable(ports, input),
+    getAuthProfile: (_, __, { ports, caller }) => getAuthProfile(ports, caller),
+    myTenant: (_, __, { ports, caller }) => myTenant(ports, caller),
+    avatarConfig: (_, __, { ports, caller }) => getAvatarConfig(ports, caller),
   },
 
   Mutation: {
-    login: (_, { input }, { app, caller, gone }) => app.login(caller, input, gone),
-    refreshToken: (_, { input }, { app, gone }) => app.refreshSignIn(input, gone),
-    register: (_, { input, token }, { app, caller, gone }) => app.register(caller, input, token ?? null, gone),
-    changePassword: (_, { input }, { app, caller, gone }) => app.changePassword(caller, input, gone),
-    createTenant: (_, { input }, { app, caller, gone }) => app.createTenant(caller, input, gone),
-    updateTenant: (_, { input }, { app, caller, gone }) => app.updateTenant(caller, input, gone),
-    deleteTenant: (_, __, { app, caller, gone }) => app.deleteTenant(caller, gone),
-    generateApiKey: (_, __, { app, caller, gone }) => app.generateApiKey(caller, gone),
-    upsertAvatarConfig: (_, { input }, { app, caller, gone }) => app.upsertAvatarConfig(caller, input, gone),
+    login: (_, { input }, { ports, caller, gone }) => login(ports, caller, input, gone),
+    refreshToken: (_, { input }, { ports, gone }) => refreshSignIn(ports, input, gone),
+    register: (_, { input, token }, { ports, caller, gone }) => register(ports, caller, input, token ?? null, gone),
+    changePassword: (_, { input }, { ports, caller, gone }) => changePassword(ports, caller, input, gone),
+    createTenant: (_, { input }, { ports, caller, gone }) => createTenant(ports, caller, input, gone),
+    updateTenant: (_, { input }, { ports, caller, gone }) => updateTenant(ports, caller, input, gone),
+    deleteTenant: (_, __, { ports, caller, gone }) => deleteTenant(ports, caller, gone),
+    generateApiKey: (_, __, { ports, caller, gone }) => generateApiKey(ports, caller, gone),
+    upsertAvatarConfig: (_, { input }, { ports, caller, gone }) => upsertAvatarConfig(ports, caller, input, gone),
   },
 };

@@ -3,21 +3,65 @@ import type { Caller } from '@parley/chassis/caller';
 import type { Database } from '@parley/chassis/database/types';
 import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
 import { createSecretBox } from '@parley/chassis/secret-box';
+import { type Bound, bound } from '@parley/chassis/testing/bound';
 import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
 import type { AccessToken } from '../../src/access-token.ts';
-import { type App, createApp } from '../../src/app.ts';
+import { changePassword } from '../../src/change-password.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
+import { createTenant } from '../../src/create-tenant.ts';
 import { identityDeclaration } from '../../src/declaration.ts';
+import { deleteTenant } from '../../src/delete-tenant.ts';
+import { generateApiKey } from '../../src/generate-api-key.ts';
 import type { RegisterInput } from '../../src/generated/schema.ts';
+import { getAuthProfile } from '../../src/get-auth-profile.ts';
+import { getAvatarConfig } from '../../src/get-avatar-config.ts';
+import { getJwks } from '../../src/get-jwks.ts';
+import { getTenant } from '../../src/get-tenant.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
+import { isRegisterable } from '../../src/is-registerable.ts';
+import { login } from '../../src/login.ts';
 import { loginLock } from '../../src/login-lock.ts';
+import { myTenant } from '../../src/my-tenant.ts';
 import { ownKeys } from '../../src/own-keys.ts';
 import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
+import { refreshSignIn } from '../../src/refresh-sign-in.ts';
+import { register } from '../../src/register.ts';
+import { resolveApiKey } from '../../src/resolve-api-key.ts';
+import { resolveSignIn, resolveSignIns } from '../../src/resolve-sign-in.ts';
+import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
 import type { UserCaller } from '../../src/signed-in.ts';
+import { updateTenant } from '../../src/update-tenant.ts';
+import { upsertAvatarConfig } from '../../src/upsert-avatar-config.ts';
+
+/** All use cases. */
+export const useCases = {
+  register,
+  login,
+  refreshSignIn,
+  isRegisterable,
+  getAuthProfile,
+  changePassword,
+  myTenant,
+  createTenant,
+  updateTenant,
+  deleteTenant,
+  generateApiKey,
+  getAvatarConfig,
+  upsertAvatarConfig,
+  getJwks,
+  resolveSignIn,
+  resolveSignIns,
+  resolveApiKey,
+  getTenant,
+  rotateSigningKey,
+};
+
+/** They, with their dependencies. */
+export type App = Bound<typeof useCases>;
 
 export const secretsKey = randomBytes(32);
 export const anybody: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
@@ -60,14 +104,14 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   };
   const ports = portsOn(database);
   return {
-    app: createApp(ports),
+    app: bound(useCases, ports),
     ports,
     database,
     announced,
     advance: (ms) => {
       offsetMs += ms;
     },
-    replica: async () => createApp(portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }))),
+    replica: async () => bound(useCases, portsOn(await replicaOf(t, database, identitySchema, { clockOffsetMs }))),
   };
 }
 

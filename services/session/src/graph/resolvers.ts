@@ -1,5 +1,11 @@
 import { askedFields } from '@parley/chassis/graph/asked-fields';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { endSession } from '../end-session.ts';
+import { findEvaluation } from '../get-evaluation.ts';
+import { interruptSession } from '../interrupt-session.ts';
+import { countSessions, findSession, listSessions } from '../read-sessions.ts';
+import { sendMessage } from '../send-message.ts';
+import { startSession } from '../start-session.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
 /** An evaluation service of an older version gives no figure, and the transcript whatever it takes. */
@@ -10,25 +16,25 @@ function transcriptBytes({ transcriptBytes, transcriptJson }: Evaluation): numbe
 /** The fields of the subgraph, each root field one use case. The subscription is served by `subscriptions.ts`. */
 export const resolvers: Resolvers = {
   Query: {
-    session: (_, { id }, { app, caller }) => app.findSession(caller, id),
-    sessions: (_, query, { reading, caller }, info) => reading(info).listSessions(caller, query),
-    sessionCount: (_, __, { app, caller }) => app.countSessions(caller),
+    session: (_, { id }, { ports, caller }) => findSession(ports, caller, id),
+    sessions: (_, query, { ports, answer, caller }, info) => listSessions(answer.reading(ports, info), caller, query),
+    sessionCount: (_, __, { ports, caller }) => countSessions(ports, caller),
     // Its transcript may be as long as a list.
-    evaluation: (_, { sessionId }, { app, caller, answer }, info) =>
+    evaluation: (_, { sessionId }, { ports, caller, answer }, info) =>
       answer.budget.inTurn(async (room) => {
         const times = askedFields(info).times('transcript');
         const most = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
-        const evaluation = await app.findEvaluation(caller, sessionId, most);
+        const evaluation = await findEvaluation(ports, caller, sessionId, most);
         if (evaluation && times > 0) room.charge(times * transcriptBytes(evaluation));
         return evaluation;
       }),
   },
 
   Mutation: {
-    startSession: (_, { input }, { app, caller }) => app.startSession(caller, input),
-    sendMessage: (_, { input }, { app, caller, gone }) => app.sendMessage(caller, input, gone),
-    endSession: (_, { sessionId }, { app, caller, gone }) => app.endSession(caller, sessionId, gone),
-    interruptSession: (_, { sessionId }, { app, caller, gone }) => app.interruptSession(caller, sessionId, gone),
+    startSession: (_, { input }, { ports, caller }) => startSession(ports, caller, input),
+    sendMessage: (_, { input }, { ports, caller, gone }) => sendMessage(ports, caller, input, gone),
+    endSession: (_, { sessionId }, { ports, caller, gone }) => endSession(ports, caller, sessionId, gone),
+    interruptSession: (_, { sessionId }, { ports, caller, gone }) => interruptSession(ports, caller, sessionId, gone),
   },
 
   SessionDto: {
