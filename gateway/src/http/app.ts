@@ -38,7 +38,6 @@ export function httpApp(options: HttpAppOptions): RequestListener {
   const clientOf = (request: RequestSource) => clientNetwork(clientIp(request));
   const admission = requestAdmission(config, clientOf, turns);
   const app = express().disable('x-powered-by').disable('etag');
-  app.use(requestLog(log)); // first, so that every response has an id
   app.use(helmet());
   app.use(
     cors({ origin: config.corsOrigins.includes('*') ? '*' : config.corsOrigins, exposedHeaders, maxAge: 86_400 }),
@@ -76,7 +75,9 @@ export function httpApp(options: HttpAppOptions): RequestListener {
   );
   app.use((_request, response) => refuse(response, 404, 'There is nothing here; GraphQL is at /graphql', 'NOT_FOUND'));
   app.use(failedRequests(log));
-  return (request, response) => admission.admit(request, response, () => app(request, response));
+  const logged = requestLog(log); // outside of the wait for a turn, which a client may leave
+  return (request, response) =>
+    logged(request, response, () => admission.admit(request, response, () => app(request, response)));
 }
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];

@@ -1,7 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { context as otel, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from '@parley/chassis/log';
 import { withRequestId } from '@parley/chassis/request-context';
-import type { RequestHandler } from 'express';
 import { requestIdFrom } from './request-id.ts';
 
 /** Facts for the log line of a request, without any text from the client. */
@@ -10,14 +10,14 @@ export interface RequestFacts {
   failed?: boolean;
 }
 
-/** Logs one line at the end; `outcome` is `aborted` when the client disconnected before its response. */
-export function requestLog(log: Logger): RequestHandler {
+/** Logs one line at the end; `outcome` is `aborted` when the client disconnected before its response. `ms` includes waiting for a turn. */
+export function requestLog(log: Logger) {
   const tracer = trace.getTracer('parley.gateway');
-  return (request, response, next) => {
+  return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const started = performance.now();
-    const requestId = requestIdFrom(request.header('x-request-id'));
+    const requestId = requestIdFrom(request.headers['x-request-id']);
     const facts: RequestFacts = {};
-    Object.assign(response.locals, { requestId, facts });
+    Object.assign(response, { locals: { requestId, facts } }); // Express keeps it
     response.setHeader('x-request-id', requestId);
     // A new trace, because the parent sent by a client is not trusted.
     const span = tracer.startSpan('gateway request', { kind: SpanKind.SERVER, root: true });

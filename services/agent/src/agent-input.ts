@@ -22,7 +22,11 @@ const maxLabels = 50;
 const labels = z
   .array(z.unknown())
   .max(maxLabels, `must have at most ${maxLabels} labels`)
-  .pipe(z.array(text(100)).refine((all) => new Set(all).size === all.length, 'must not have a label twice'));
+  .pipe(
+    z
+      .array(text(100))
+      .refine((all) => new Set(all).size === all.length, { error: 'must not have a label twice', when: () => true }),
+  );
 
 const url = text(2_048).check(rule(whyNoUrl));
 

@@ -117,12 +117,20 @@ for (const [what, input, path] of refused) {
 test('all that is wrong is told at once', async (t) => {
   const { app } = await agentApp(t);
   const error = await t.throwsAsync(
-    app.createAgent(inTenant(1), { ...ada, name: '', speakingRate: 9, vadThreshold: 2 }),
+    app.createAgent(inTenant(1), {
+      ...ada,
+      name: '',
+      speakingRate: 9,
+      vadThreshold: 2,
+      evaluationRecommendationLabels: ['', 'a', 'a'],
+    }),
   );
   t.deepEqual(isDomainError(error) && error.fields.map(({ path }) => path), [
     'input.name',
     'input.speakingRate',
     'input.vadThreshold',
+    'input.evaluationRecommendationLabels.0',
+    'input.evaluationRecommendationLabels',
   ]);
 });
 

@@ -32,7 +32,7 @@ test('a field gets its arguments and who asks, and ends when the server stops, a
   t.true((await responses.next()).done);
 });
 
-test('a field that this version does not have is unavailable; arguments that are no JSON are refused', async (t) => {
+test('a field that this version does not have is unavailable; arguments that are no JSON object are refused', async (t) => {
   const news: SubscriptionField = async function* () {
     yield event(1);
   };
@@ -40,8 +40,10 @@ test('a field that this version does not have is unavailable; arguments that are
     const { responses } = follow({ news }, { field, argumentsJson: '{}' });
     t.like(await t.throwsAsync(responses.next()), { kind: 'unavailable' });
   }
-  const { responses } = follow({ news }, { field: 'news', argumentsJson: '{' });
-  t.like(await t.throwsAsync(responses.next()), { kind: 'invalid' });
+  for (const argumentsJson of ['{', 'null', '[]', '7']) {
+    const { responses } = follow({ news }, { field: 'news', argumentsJson });
+    t.like(await t.throwsAsync(responses.next()), { kind: 'invalid' }, argumentsJson);
+  }
 });
 
 test('an event is written once for all who are handed the same, and not at all where its kind is not known', (t) => {

@@ -9,7 +9,7 @@ import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
-import { checkPlanChange, checkRegion, newTenant } from './tenant-input.ts';
+import { checkPlanChange, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** Every tenant starts with this plan; a higher one is a raise from it. */
@@ -24,8 +24,7 @@ export async function createTenant(
 ): Promise<Tenant> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
-  const given = { ...defaults, ...parseInput(newTenant, withoutNulls(input)) };
-  checkRegion(ports.settings, given.region);
+  const given = { ...defaults, ...parseInput(newTenant(ports.settings), withoutNulls(input)) };
   checkPlanChange(ports.settings, defaults.plan, given.plan);
 
   // The user's row is locked, so that two at once do not both find room for one.

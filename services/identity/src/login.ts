@@ -22,6 +22,7 @@ const credentials = z
   .refine(({ email, phoneNumber }) => (email == null) !== (phoneNumber == null), {
     path: ['email'],
     error: 'or input.phoneNumber must be given, and not both',
+    when: () => true, // also beside other problems
   });
 
 /**

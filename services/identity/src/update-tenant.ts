@@ -6,7 +6,7 @@ import { ownerOnly, withHeldTenant } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
-import { checkPlanChange, checkRegion, tenantChanges } from './tenant-input.ts';
+import { checkPlanChange, tenantChanges } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /** Changes the tenant in use. Its plan and its suspension are for the owner alone; a refused part refuses all of it. */
@@ -17,9 +17,8 @@ export async function updateTenant(
   gone?: AbortSignal,
 ): Promise<Tenant> {
   const user = signedInToTenant(caller);
-  const { isSuspended, ...changes } = parseInput(tenantChanges, input);
+  const { isSuspended, ...changes } = parseInput(tenantChanges(ports.settings), input);
   const { plan } = changes;
-  checkRegion(ports.settings, changes.region);
 
   const tenant = await withHeldTenant(ports, user, gone, async (db, { tenant: before, role }) => {
     if (role !== 'OWNER' && (plan !== undefined || isSuspended !== undefined)) throw ownerOnly();

@@ -97,6 +97,9 @@ test('where regions are configured, region is one of them', async (t) => {
     fields: [{ path: 'input.region' }],
   });
   t.like(await t.throwsAsync(app.createTenant(caller, { name: 'x', region: 'EU' })), { kind: 'invalid' });
+  t.like(await t.throwsAsync(app.createTenant(caller, { name: ' ', region: 'mars' })), {
+    fields: [{ path: 'input.name' }, { path: 'input.region', message: 'must be one of eu, us' }],
+  });
 });
 
 test('a member reads and renames; plan, suspension, deletion and the key are the owner’s', async (t) => {

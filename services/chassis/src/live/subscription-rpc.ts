@@ -40,10 +40,17 @@ export function subscriptionRpc(
 }
 
 function argumentsOf(json: string): Record<string, unknown> {
+  const given = parsed(json);
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw badRequest('The arguments are no JSON object');
+  return given as Record<string, unknown>;
+}
+
+function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw badRequest('The arguments are no JSON');
+    return undefined;
   }
 }
 
