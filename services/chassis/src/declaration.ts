@@ -1,7 +1,8 @@
 import type { Environment } from './config.ts';
 import type { SchemaDeclaration } from './database/types.ts';
 import type { TopicDeclaration } from './events/topics.ts';
-import type { Settings } from './settings.ts';
+import { listSettings, type Settings } from './settings.ts';
+import { portName } from './shared-settings.ts';
 import type { Door } from './surroundings.ts';
 
 /** What of a unit's settings the builder reads. */
@@ -39,9 +40,12 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
 export function declareUnit<const Name extends string, Config extends UnitConfig>(
   declaration: UnitDeclaration<Name, Config>,
 ): UnitDeclaration<Name, Config> {
-  const { name, schema, publishes = [] } = declaration;
+  const { name, schema, serves, settings, publishes = [] } = declaration;
+  const names = listSettings(settings).map((each) => each.name);
   if (schema && schema.name !== name) throw new Error(`${name} declares the schema ${schema.name}; name it ${name}`);
   if (publishes.length > 0 && !schema)
     throw new Error(`${name} publishes events and declares no schema for the outbox`);
+  const unset = serves.filter((door) => door !== 'public').find((door) => !names.includes(portName(name, door)));
+  if (unset) throw new Error(`${name} serves ${unset} and has no setting ${portName(name, unset)} (portSettings)`);
   return declaration;
 }

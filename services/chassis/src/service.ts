@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
+import { Kind, parse } from 'graphql';
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
 import type { Database } from './database/types.ts';
 import type { UnitConfig, UnitDeclaration } from './declaration.ts';
@@ -181,8 +182,17 @@ export function service<
     }
 
     const serving: Part[] = [];
+    const typeDefs = graph && readFileSync(graph.schema, 'utf8');
+    const subscriptions = graph?.subscriptions?.(deps);
+    const [declared, served] = [
+      subscriptionsOf(typeDefs ?? ''),
+      Object.keys(subscriptions ?? {})
+        .sort()
+        .join(),
+    ];
+    if (declared !== served)
+      throw new Error(`${name}: its schema has the subscriptions "${declared}", it serves "${served}"`);
     if (rpc) {
-      const subscriptions = graph?.subscriptions?.(deps);
       const definitions = [rpc.definition, ...(subscriptions ? [SubscriptionServiceDefinition] : [])];
       serving.push(
         rpcServer({
@@ -203,7 +213,7 @@ export function service<
         subgraph<Context>({
           ...common,
           port: config.graphPort ?? 0,
-          typeDefs: readFileSync(graph.schema, 'utf8'),
+          typeDefs: typeDefs ?? '',
           resolvers: graph.resolvers,
           context: graph.context(deps),
           ...(config.maxAnswerBytes !== undefined && { maxAnswerBytes: config.maxAnswerBytes }),
@@ -238,6 +248,7 @@ function problemOf(
   { serves, schema, calls = [] }: UnitDeclaration,
   given: {
     calls?: object;
+    consumes?: object;
     rpc?: unknown;
     graph?: { subscriptions?: unknown };
     onTenantEnd?: object;
@@ -250,6 +261,9 @@ function problemOf(
         ? `it defines ${door}, so declare that it serves ${door}`
         : `it serves ${door} and defines none`;
     }
+  }
+  if (given.onTenantEnd && 'close' in given.onTenantEnd && tenantDeleted.type in (given.consumes ?? {})) {
+    return `onTenantEnd consumes ${tenantDeleted.type}, so leave that out of consumes`;
   }
   const called = Object.keys(given.calls ?? {});
   const wrong = [...calls, ...called].find((name) => !calls.includes(name) || !called.includes(name));
@@ -268,6 +282,19 @@ function problemOf(
     return `onTenantEnd marks deleted tenants in the table ${tombstonesTable}: declare it as a tenant table (tombstonesMigration makes it)`;
   }
   return undefined;
+}
+
+/** The fields of Subscription, sorted and joined. */
+function subscriptionsOf(typeDefs: string): string {
+  const definitions = typeDefs === '' ? [] : parse(typeDefs, { noLocation: true }).definitions;
+  const fields = definitions.flatMap((each) => {
+    const isObject = each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION;
+    return isObject && each.name.value === 'Subscription' ? (each.fields ?? []) : [];
+  });
+  return fields
+    .map(({ name }) => name.value)
+    .sort()
+    .join();
 }
 
 function fullNameOf(definition: CompatServiceDefinition): string {

@@ -156,6 +156,11 @@ const portMeanings: Record<PortKind, string> = {
   ops: 'Liveness, readiness and metrics: `/healthz`, `/readyz`, `/metrics`; 0 takes any free port.',
 };
 
+/** The setting of a unit's port, e.g. `SESSION_RPC_PORT`. */
+export function portName(unit: string, kind: string): string {
+  return `${unit.toUpperCase()}_${kind.toUpperCase()}_PORT`;
+}
+
 /** The ports of a unit, e.g. `SESSION_RPC_PORT` as `rpcPort`. */
 export function portSettings<Kind extends PortKind>(
   unit: string,
@@ -163,7 +168,7 @@ export function portSettings<Kind extends PortKind>(
 ): { [K in Kind as `${K}Port`]: Setting<number> } {
   const settings = kinds.map((kind) => [
     `${kind}Port`,
-    setting(`${unit.toUpperCase()}_${kind.toUpperCase()}_PORT`, port.default(0), portMeanings[kind]),
+    setting(portName(unit, kind), port.default(0), portMeanings[kind]),
   ]);
   return Object.fromEntries(settings);
 }

@@ -1,4 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
@@ -6,14 +10,16 @@ import type { TenantDb } from '../src/database/types.ts';
 import { declareUnit } from '../src/declaration.ts';
 import type { Envelope } from '../src/events/envelope.ts';
 import { outbox } from '../src/events/outbox.ts';
+import type { GraphContext } from '../src/graph/subgraph.ts';
 import { job } from '../src/jobs/job.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import { createLogger } from '../src/log.ts';
 import { service } from '../src/service.ts';
+import { portSettings } from '../src/shared-settings.ts';
 import { tenantDeleted } from '../src/tenant-end.ts';
 import { tenantTombstones, tombstonesMigration } from '../src/tenant-tombstones.ts';
 import { eventually } from '../src/testing/eventually.ts';
-import { startService } from '../src/testing/service-harness.ts';
+import { startService, testSurroundings } from '../src/testing/service-harness.ts';
 import { testSchema } from '../src/testing/test-schema.ts';
 import { notesSchema } from './support/notes-schema.ts';
 
@@ -62,12 +68,50 @@ test('a service that forgets to declare something is refused before anything sta
     () => service({ ...bare, calls: ['evaluation'] }, { dependencies: nothing }),
     'bare: it declares that it calls evaluation, and does not',
   );
+  refused(
+    () =>
+      service(notes, {
+        dependencies: nothing,
+        consumes: { [tenantDeleted.type]: { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
+        onTenantEnd: { close: async () => false, finish: async () => {} },
+      }),
+    'notes: onTenantEnd consumes tenant.deleted.v1, so leave that out of consumes',
+  );
+  refused(
+    () => declareUnit({ name: 'bare', serves: ['graph'], settings: portSettings('other', ['graph']), readConfig }),
+    'bare serves graph and has no setting BARE_GRAPH_PORT (portSettings)',
+  );
   const topic = { name: 'bare-worked', partitions: 2, retentionMs: 1_000 };
   refused(
     () => declareUnit({ name: 'bare', serves: [], settings: {}, readConfig, publishes: [topic] }),
     'bare publishes events and declares no schema for the outbox',
   );
   t.notThrows(() => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping, rpc }));
+});
+
+test('a subscription of the schema that the service does not serve is refused, and the other way round', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-service-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const schema = pathToFileURL(join(folder, 'schema.graphql'));
+  const ticking = declareUnit({
+    name: 'ticking',
+    serves: ['rpc', 'graph'],
+    settings: portSettings('ticking', ['rpc', 'graph']),
+    readConfig,
+  });
+  const build = (served: string[]) => {
+    const fields = served.map((field) => [field, async function* () {}]);
+    const graph = { schema, resolvers: {}, context: () => (request: GraphContext) => request };
+    return service(ticking, {
+      dependencies: nothing,
+      rpc,
+      graph: { ...graph, subscriptions: () => Object.fromEntries(fields) },
+    }).unit({ opsPort: 0 }, testSurroundings());
+  };
+  writeFileSync(schema, 'type Query { now: Int } type Subscription { ticks: Int tocks: Int }');
+  t.notThrows(() => build(['tocks', 'ticks']));
+  for (const served of [[], ['ticks'], ['ticks', 'tocks', 'more']])
+    t.throws(() => build(served), { message: /^ticking: its schema has the subscriptions "ticks,tocks", it serves/ });
 });
 
 test('a unit that is not among the calls of a service cannot be called', (t) => {
