@@ -4,6 +4,8 @@ import { DomainError, unavailable } from './errors.ts';
 export interface Share {
   /** Calls under way; default: any number. */
   underWay?: number;
+  /** Calls under way while no other party whose share has an `alone` has sent a call for 10 s. Default: `underWay`. */
+  alone?: number;
   /** Calls that wait; one more is refused. Default: any number. */
   waiting?: number;
   /** Whose calls they are, in the words of that refusal. Default: `of this <kind>`. */
@@ -13,6 +15,8 @@ export interface Share {
 /** What all calls together may have, and by kind of party (address, tenant, …) what each party may. */
 export interface FairQueueLimits<Kind extends string> extends Share {
   shares: Record<Kind, Share>;
+  /** A clock in ms, for tests. Default: `performance.now`. */
+  now?(): number;
 }
 
 /** Whom a call counts for, by kind; null or undefined where it is nobody of that kind. */
@@ -70,7 +74,11 @@ interface Waiting {
  * Flows take turns, one call each. One of whose parties has its whole share is parked, and looked at again when a call of that
  * party is over: so a step takes as long with one that waits as with thousands.
  */
-export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueLimits<Kind>): FairQueue<Kind> {
+export function fairQueue<Kind extends string>({
+  shares,
+  now = () => performance.now(),
+  ...limits
+}: FairQueueLimits<Kind>): FairQueue<Kind> {
   const kinds = Object.entries<Share>(shares).map(([kind, share]) => ({
     kind: kind as Kind,
     share: { ...unbounded, ...share },
@@ -81,6 +89,8 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
   const flows = new Map<string, Flow>();
   /** Flows by how many calls wait in each. */
   const byLength: Set<Flow>[] = [];
+  /** Of those whose share has an `alone`: who sent the last call, when, and when the last one of anybody else came. */
+  const latest = { sender: '', at: Number.NEGATIVE_INFINITY, othersAt: Number.NEGATIVE_INFINITY };
 
   /** Of each kind the one that is meant, and last all together. */
   function partiesOf(ids: Parties<Kind>): Party[] {
@@ -91,6 +101,23 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     }
     parties.push(all);
     return parties;
+  }
+
+  function noteSender(parties: Party[]): void {
+    const sender = parties.find(({ share }) => share.alone !== undefined);
+    if (!sender) return;
+    const name = nameOf(sender);
+    if (name !== latest.sender) latest.othersAt = latest.at;
+    latest.sender = name;
+    latest.at = now();
+  }
+
+  function hasRoom(party: Party): boolean {
+    const { underWay, share } = party;
+    if (underWay < share.underWay) return true;
+    if (share.alone === undefined || underWay >= share.alone) return false;
+    const othersAt = nameOf(party) === latest.sender ? latest.othersAt : latest.at;
+    return now() - othersAt >= aloneAfterMs;
   }
 
   function begin(parties: Party[]): EndCall {
@@ -187,6 +214,7 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
   return {
     enter(ids, signal, begun = false) {
       const parties = partiesOf(ids);
+      noteSender(parties);
       if (parties.every(hasRoom)) return begin(parties);
       const full = begun ? [] : parties.filter((party) => party !== all && !mayWait(party));
       if (full.length > 0) throw tooMany(full.find((party) => !hasRoom(party)) ?? full[0]);
@@ -200,6 +228,9 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     },
   };
 }
+
+/** Long enough that a client who looks now and then still counts as there. */
+const aloneAfterMs = 10_000;
 
 const unbounded = { underWay: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 
@@ -216,12 +247,12 @@ function count(parties: Party[], what: 'underWay' | 'waiting', by: 1 | -1): void
   }
 }
 
-function hasRoom({ underWay, share }: Party): boolean {
-  return underWay < share.underWay;
-}
-
 function mayWait({ waiting, share }: Party): boolean {
   return waiting < share.waiting;
+}
+
+function nameOf({ kind, id }: Party): string {
+  return `${kind} ${id}`;
 }
 
 function move(flow: Flow, to: Set<Flow>): void {
