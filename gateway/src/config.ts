@@ -1,9 +1,9 @@
-import { type Environment, readSettings } from '@parley/chassis/config';
-import type { FairQueueLimits } from '@parley/chassis/fair-queue';
-import { keyRing } from '@parley/chassis/key-ring';
-import { flag, list, port, positiveInt } from '@parley/chassis/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
-import { portSettings, publicUrlSetting } from '@parley/chassis/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import type { FairQueueLimits } from '@parley/kernel/fair-queue';
+import { keyRing } from '@parley/kernel/key-ring';
+import { flag, list, port, positiveInt } from '@parley/kernel/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 import { readNetwork } from './limits/client-address.ts';
 

@@ -1,4 +1,4 @@
-import { declareUnit } from '@parley/chassis/declaration';
+import { declareUnit } from '@parley/unit/declaration';
 import { gatewaySettings, readGatewayConfig } from './config.ts';
 
 export const gatewayDeclaration = declareUnit({

@@ -1,4 +1,4 @@
-import { runUnit } from '@parley/chassis/run-unit';
+import { runUnit } from '@parley/unit/run-unit';
 import { gateway } from './service.ts';
 
 await runUnit(gateway);

@@ -1,21 +1,21 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
-import { answerWriter } from '@parley/chassis/graph/answer-size';
-import { listen } from '@parley/chassis/graph/subgraph';
-import { httpDrain } from '@parley/chassis/http-drain';
-import { onAnnouncement } from '@parley/chassis/key-value/announcements';
-import type { Logger } from '@parley/chassis/log';
-import type { Metrics } from '@parley/chassis/metrics';
-import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/chassis/rpc/client';
-import { createSessionTokens } from '@parley/chassis/session-token';
-import type { Surroundings } from '@parley/chassis/surroundings';
-import type { Part } from '@parley/chassis/unit';
+import { answerWriter } from '@parley/graph/answer-size';
+import { httpDrain } from '@parley/kernel/http-drain';
+import { listen } from '@parley/kernel/listen';
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import { createSessionTokens } from '@parley/kernel/session-token';
+import type { Part } from '@parley/kernel/unit';
+import { onAnnouncement } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/rpc/client';
+import type { UnitDependencies } from '@parley/unit/unit-dependencies';
 import type { GatewayConfig } from './config.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
 import { createAuthenticate, createOwnerOf, type Origin } from './credentials/authenticate.ts';
@@ -48,7 +48,7 @@ const drainTimeoutMs = 10_000;
 
 export interface PublicServerOptions {
   config: GatewayConfig;
-  around: Omit<Surroundings, 'database'>;
+  given: UnitDependencies;
   readSdl: () => Promise<string>;
   identity: () => RpcClient<typeof IdentityServiceDefinition>;
   session: () => RpcClient<typeof SessionServiceDefinition>;
@@ -57,8 +57,8 @@ export interface PublicServerOptions {
 }
 
 export function publicServer(options: PublicServerOptions): Part {
-  const { config, around, readSdl, identity, session, metrics, log } = options;
-  const { addresses, callers, keyValue, host } = around;
+  const { config, given, readSdl, identity, session, metrics, log } = options;
+  const { addresses, callers, keyValue, host } = given;
   const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls } = config;
   const degraded = metrics.counter(
     'parley_throttle_degraded_total',

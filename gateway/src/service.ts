@@ -1,12 +1,12 @@
-import { service } from '@parley/chassis/service';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { defineUnit } from '@parley/unit/define-unit';
 import { gatewayDeclaration } from './declaration.ts';
 import { readSupergraph } from './graph/supergraph.ts';
 import { publicServer } from './public-server.ts';
 
 export function gatewayOf(readSdl: () => Promise<string>) {
-  return service(gatewayDeclaration, {
+  return defineUnit(gatewayDeclaration, {
     calls: { identity: IdentityServiceDefinition, session: SessionServiceDefinition },
     dependencies: ({ calls: { identity, session }, config, metrics, log }) => ({
       config,
@@ -16,7 +16,7 @@ export function gatewayOf(readSdl: () => Promise<string>) {
       metrics,
       log,
     }),
-    parts: (deps, around) => [publicServer({ ...deps, around })],
+    parts: (deps, given) => [publicServer({ ...deps, given })],
   });
 }
 

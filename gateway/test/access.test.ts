@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, type JsonWebKey, randomUUID } from 'node:crypto';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { codesOf, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { publicUrl, signingKey } from './support/identity-script.ts';

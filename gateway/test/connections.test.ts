@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { type GatewayMesh, gatewayMesh } from './support/gateway-mesh.ts';
 import { rawPost } from './support/raw-post.ts';

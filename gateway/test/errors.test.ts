@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { conflict, DomainError, forbidden, invalid, notFound, unavailable } from '@parley/chassis/errors';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { conflict, DomainError, forbidden, invalid, notFound, unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { GraphQLError } from 'graphql';
 import { codesOf, gatewayMesh } from './support/gateway-mesh.ts';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type ClientRequest, request, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import type { GraphContext } from '@parley/chassis/graph/subgraph';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import type { GraphContext } from '@parley/subgraph/subgraph';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { codesOf, type GraphAnswer, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { rawServer } from './support/raw-server.ts';

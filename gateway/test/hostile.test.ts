@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { cpuRatioOf, maxCpuRatio } from './support/cpu.ts';
 import { gatewayMesh } from './support/gateway-mesh.ts';

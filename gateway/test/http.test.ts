@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { runInNewContext } from 'node:vm';
-import { type Caller, createCallers } from '@parley/chassis/caller';
+import { type Caller, createCallers } from '@parley/kernel/caller';
 import test from 'ava';
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';

@@ -1,6 +1,6 @@
-import { unavailable } from '@parley/chassis/errors';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import { unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { codesOf, type GatewayMesh, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { secondMs } from './support/second.ts';

@@ -1,6 +1,6 @@
-import { DomainError, forbidden, invalid, notFound } from '@parley/chassis/errors';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { DomainError, forbidden, invalid, notFound } from '@parley/kernel/errors';
 import type { FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { type GatewayMeshOptions, gatewayMesh } from './support/gateway-mesh.ts';
 import { finishedEvent } from './support/session-script.ts';

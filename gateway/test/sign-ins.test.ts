@@ -1,6 +1,6 @@
-import { forbidden } from '@parley/chassis/errors';
-import type { GraphContext } from '@parley/chassis/graph/subgraph';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { forbidden } from '@parley/kernel/errors';
+import type { GraphContext } from '@parley/subgraph/subgraph';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { codesOf, type GatewayMesh, gatewayMesh, type Resolvers } from './support/gateway-mesh.ts';
 import { secondMs } from './support/second.ts';

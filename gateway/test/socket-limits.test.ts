@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
 import type { FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket } from 'ws';
 import { type GatewayMesh, gatewayMesh } from './support/gateway-mesh.ts';

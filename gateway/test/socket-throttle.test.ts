@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger } from '@parley/chassis/log';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { createLogger } from '@parley/kernel/log';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { buildSchema } from 'graphql';
 import { readGatewayConfig } from '../src/config.ts';

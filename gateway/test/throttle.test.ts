@@ -1,4 +1,4 @@
-import { unavailable } from '@parley/chassis/errors';
+import { unavailable } from '@parley/kernel/errors';
 import test, { type ExecutionContext } from 'ava';
 import { buildSchema } from 'graphql';
 import { readFieldRules } from '../src/graph/field-rules.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readSettings } from '@parley/chassis/config';
+import { readSettings } from '@parley/kernel/config';
 import { contractFolderSetting } from '@parley/local/command-settings';
 import { readContract } from '@parley/stories/contract';
 import { readFieldRules } from '../../gateway/src/graph/field-rules.ts';

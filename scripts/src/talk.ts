@@ -1,4 +1,4 @@
-import { readSettings } from '@parley/chassis/config';
+import { readSettings } from '@parley/kernel/config';
 import { talkSettings } from '@parley/local/command-settings';
 import { readOptions } from './read-options.ts';
 import { publicApi } from './talk/api.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { readSettings } from '@parley/chassis/config';
-import { dataFolderSetting } from '@parley/chassis/shared-settings';
+import { readSettings } from '@parley/kernel/config';
+import { dataFolderSetting } from '@parley/kernel/shared-settings';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 

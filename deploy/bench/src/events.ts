@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { openDatabase } from '@parley/chassis/database/open';
-import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
-import { makeTopics } from '@parley/chassis/events/kafka-topics';
-import { outbox } from '@parley/chassis/events/outbox';
-import { outboxRelay } from '@parley/chassis/events/relay';
-import { createLogger } from '@parley/chassis/log';
+import { kafkaEventBus } from '@parley/events/kafka-event-bus';
+import { makeTopics } from '@parley/events/kafka-topics';
+import { createLogger } from '@parley/kernel/log';
+import { openDatabase } from '@parley/postgres/database/open';
+import { outbox } from '@parley/postgres/outbox/outbox';
+import { outboxRelay } from '@parley/postgres/outbox/relay';
 import { type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
 import { type BenchOptions, startChild } from './processes.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger } from '@parley/chassis/log';
-import { redisEngines } from '@parley/chassis/redis/redis-engines';
+import { createLogger } from '@parley/kernel/log';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { redisEngines } from '@parley/live/redis/redis-engines';
 import { readFieldRules } from '../../../gateway/src/graph/field-rules.ts';
 import { readSupergraph } from '../../../gateway/src/graph/supergraph.ts';
 import { createThrottle } from '../../../gateway/src/limits/throttle.ts';

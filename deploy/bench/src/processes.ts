@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startModelServer } from '@parley/chassis/testing/model-server';
 import { addressesFile } from '@parley/local/addresses-file';
 import { root } from '@parley/servers/root';
 import type { UnitAddresses } from '@parley/stories/mesh';
+import { startModelServer } from '@parley/testing/model-server';
 import { closeConnections } from './client.ts';
 
 export interface BenchOptions {

@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Addresses } from '@parley/chassis/surroundings';
-import type { Part } from '@parley/chassis/unit';
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Part } from '@parley/kernel/unit';
 
 /** In the data folder while a mesh runs there: where each unit listens, e.g. `{"session": {"rpc": "127.0.0.1:40123"}}`. */
 export const addressesFile = 'addresses.json';

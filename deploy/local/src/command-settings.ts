@@ -1,6 +1,6 @@
-import { text } from '@parley/chassis/setting-types';
-import { setting } from '@parley/chassis/settings';
-import { serversFolderSetting } from '@parley/chassis/shared-settings';
+import { text } from '@parley/kernel/setting-types';
+import { setting } from '@parley/kernel/settings';
+import { serversFolderSetting } from '@parley/kernel/shared-settings';
 
 /** What `scripts/talk` reads. */
 export const talkSettings = {

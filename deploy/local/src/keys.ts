@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Environment } from '@parley/chassis/config';
+import type { Environment } from '@parley/kernel/config';
 
 /** In the data folder: the keys that its mesh has made for itself. */
 export const keysFile = 'keys.json';

@@ -1,9 +1,4 @@
-import type { UnitConfig } from '@parley/chassis/declaration';
-import type { Service } from '@parley/chassis/service';
-import { units } from './units.ts';
-
-/** A unit with its code. */
-export type LoadedUnit = Service<string, UnitConfig, unknown>;
+import { type LoadedUnit, units } from './units.ts';
 
 /** The code of all units, in the order in which they start. @throws Error where they do not fit together. */
 export async function loadUnits(): Promise<LoadedUnit[]> {
@@ -22,7 +17,7 @@ export function misfits(together: readonly Parts[]): string[] {
   const twice = topics.filter((name, index) => topics.indexOf(name) !== index);
   return [
     ...twice.map((topic) => `more than one unit publishes ${topic}`),
-    ...together.flatMap(({ name, calls, consumes }) => [
+    ...together.flatMap(({ name, calls, consumes = [] }) => [
       ...consumes
         .filter((topic) => !topics.includes(topic))
         .map((topic) => `${name} consumes ${topic}, which no unit publishes`),
@@ -36,7 +31,7 @@ export function misfits(together: readonly Parts[]): string[] {
 /** The groups that take the events of each topic. */
 export function groupsOf(together: readonly Pick<LoadedUnit, 'name' | 'consumes'>[]): Record<string, string[]> {
   const groups: Record<string, string[]> = {};
-  for (const { name, consumes } of together) {
+  for (const { name, consumes = [] } of together) {
     for (const topic of consumes) groups[topic] = [...(groups[topic] ?? []), name];
   }
   return groups;

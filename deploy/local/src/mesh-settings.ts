@@ -1,6 +1,6 @@
 import { createModels, type ModelDescription } from '@parley/agent/models';
-import { type Environment, readAll, unknownSettings } from '@parley/chassis/config';
-import { createLogger } from '@parley/chassis/log';
+import { type Environment, readAll, unknownSettings } from '@parley/kernel/config';
+import { createLogger } from '@parley/kernel/log';
 import { unitNames, units } from './units.ts';
 
 export type { ModelDescription } from '@parley/agent/models';

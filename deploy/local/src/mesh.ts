@@ -1,6 +1,12 @@
 import { join, resolve } from 'node:path';
 import { createModels } from '@parley/agent/models';
-import { createCallers } from '@parley/chassis/caller';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/embedded/embedded';
+import { type DeadLetters, fileDeadLetters } from '@parley/events/dead-letters';
+import { inProcessEventBus } from '@parley/events/in-process-event-bus';
+import { kafkaBusOf } from '@parley/events/kafka-settings';
+import { makeTopics } from '@parley/events/kafka-topics';
+import { createAddresses } from '@parley/kernel/addresses';
+import { createCallers } from '@parley/kernel/caller';
 import {
   type Environment,
   readAll,
@@ -8,22 +14,17 @@ import {
   SettingsError,
   unknownSettings,
   warnOfUnknownSettings,
-} from '@parley/chassis/config';
-import { serviceDatabase } from '@parley/chassis/connect';
-import { readDatabaseUrls } from '@parley/chassis/database/database-urls';
-import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/chassis/database/embedded';
-import type { UnitConfig } from '@parley/chassis/declaration';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
-import { type DeadLetters, fileDeadLetters } from '@parley/chassis/events/dead-letters';
-import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
-import { kafkaBusOf } from '@parley/chassis/events/kafka-settings';
-import { makeTopics } from '@parley/chassis/events/kafka-topics';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger, type Logger } from '@parley/chassis/log';
-import { s3ObjectStore } from '@parley/chassis/object-store/s3-object-store';
-import { redisEngines } from '@parley/chassis/redis/redis-engines';
-import { createAddresses, type Surroundings } from '@parley/chassis/surroundings';
-import { type Part, type Unit, unit } from '@parley/chassis/unit';
+} from '@parley/kernel/config';
+import { createLogger, type Logger } from '@parley/kernel/log';
+import { type Part, type Unit, unit } from '@parley/kernel/unit';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { redisEngines } from '@parley/live/redis/redis-engines';
+import { s3ObjectStore } from '@parley/objects/s3-object-store';
+import { readDatabaseUrls } from '@parley/postgres/database/database-urls';
+import { serviceDatabase } from '@parley/service/connect-service';
+import type { ServiceDependencies } from '@parley/service/service-dependencies';
+import type { UnitConfig } from '@parley/unit/declaration';
 import { tellAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { groupsOf, loadUnits } from './load-units.ts';
@@ -85,7 +86,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         corsOrigins: configs.gateway.corsOrigins,
         log,
       });
-  const surroundings: Surroundings = {
+  const dependencies: ServiceDependencies = {
     database: (schema) => serviceDatabase(env, schema, configs.mesh.databasePoolSize, embedded?.url),
     keyValue,
     eventLog,
@@ -134,26 +135,26 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
           const configOf: Record<string, unknown> = configs;
           units = unit(
             'units',
-            services.map((service) => service.unit(configOf[service.name] as UnitConfig, surroundings)),
+            services.map((service) => service.unit(configOf[service.name] as UnitConfig, dependencies)),
           );
           await units.start();
         },
         stop: async () => units?.stop(),
         ready: async () => units?.ready(),
       },
-      folder !== null && tellAddresses(folder, surroundings.addresses),
+      folder !== null && tellAddresses(folder, dependencies.addresses),
     ].filter((part) => typeof part === 'object'),
   );
   return {
     ...mesh,
     /** Where the units listen. */
-    surroundings,
+    dependencies,
     /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
     failed,
     /** Where the embedded database is reached, while it runs. */
     databaseUrl: () => embedded?.url,
     /** Where clients reach it. Known once it has started. */
-    publicUrl: () => surroundings.addresses.of('gateway', 'public'),
+    publicUrl: () => dependencies.addresses.of('gateway', 'public'),
     /** Variables that look like settings and are none, with the nearest setting. */
     unknownSettings: () => unknownSettings(env, unitNames),
     /** Which models answer. */

@@ -1,4 +1,4 @@
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { units } from './units.ts';
 
 /** What every service keeps in a database, in the order in which units start. */

@@ -1,13 +1,13 @@
-import { port } from '@parley/chassis/setting-types';
-import { type ListedSetting, listSettings, setting } from '@parley/chassis/settings';
+import { gatewaySettings } from '@parley/gateway/config';
+import { port } from '@parley/kernel/setting-types';
+import { type ListedSetting, listSettings, setting } from '@parley/kernel/settings';
 import {
   databaseSettings,
   dataFolderSetting,
   processSettings,
   secretsKeysSetting,
-} from '@parley/chassis/shared-settings';
-import { settingsOfProcess } from '@parley/chassis/unit-settings';
-import { gatewaySettings } from '@parley/gateway/config';
+} from '@parley/kernel/shared-settings';
+import { settingsOfProcess } from '@parley/service/unit-settings';
 import { commandSettings } from './command-settings.ts';
 import { type ListedUnit, units } from './units.ts';
 

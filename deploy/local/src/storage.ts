@@ -1,6 +1,6 @@
-import { fileObjectStore } from '@parley/chassis/object-store/file-object-store';
-import { urlSigner } from '@parley/chassis/object-store/signed-urls';
-import { type StorageServerOptions, storageServer } from '@parley/chassis/object-store/storage-server';
+import { fileObjectStore } from '@parley/embedded/file-object-store';
+import { urlSigner } from '@parley/embedded/signed-urls';
+import { type StorageServerOptions, storageServer } from '@parley/embedded/storage-server';
 
 export interface LocalStorageOptions extends Pick<StorageServerOptions, 'port' | 'corsOrigins' | 'log'> {
   /** Made when the first file comes. `null`: a temporary one. */

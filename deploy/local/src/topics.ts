@@ -1,4 +1,4 @@
-import type { TopicDeclaration } from '@parley/chassis/events/topics';
+import type { TopicDeclaration } from '@parley/events/topics';
 import { units } from './units.ts';
 
 /** What all services publish. */

@@ -1,20 +1,32 @@
 import { agentDeclaration } from '@parley/agent/declaration';
-import type { UnitConfig, UnitDeclaration } from '@parley/chassis/declaration';
-import type { Service } from '@parley/chassis/service';
 import { evaluationDeclaration } from '@parley/evaluation/declaration';
 import { gatewayDeclaration } from '@parley/gateway/declaration';
 import { identityDeclaration } from '@parley/identity/declaration';
+import type { ServiceDeclaration } from '@parley/service/declaration';
+import type { Service } from '@parley/service/service';
+import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import { sessionDeclaration } from '@parley/session/declaration';
+import type { UnitConfig } from '@parley/unit/declaration';
+import type { DefinedUnit } from '@parley/unit/define-unit';
+
+/** A unit with its code. Only services have more than the rest. */
+export type LoadedUnit<Name extends string = string, Config extends UnitConfig = UnitConfig> = DefinedUnit<
+  Name,
+  Config,
+  unknown,
+  ServiceDependencies
+> &
+  Partial<Pick<Service<Name, Config, unknown>, 'schema' | 'publishes' | 'consumes' | 'rpc'>>;
 
 /** A unit of the mesh. */
 export interface ListedUnit<Name extends string = string, Config extends UnitConfig = UnitConfig>
-  extends UnitDeclaration<Name, Config> {
+  extends ServiceDeclaration<Name, Config> {
   /** Its workspace. */
   folder: string;
   /** How many processes of it there are where each unit is a process. */
   replicas: number;
   /** Loads its code. */
-  load(): Promise<Service<Name, Config, unknown>>;
+  load(): Promise<LoadedUnit<Name, Config>>;
 }
 
 /**
@@ -43,7 +55,7 @@ export const units = waves.flat();
 export const unitNames: string[] = units.map(({ name }) => name);
 
 function listed<Name extends string, Config extends UnitConfig>(
-  declaration: UnitDeclaration<Name, Config>,
+  declaration: ServiceDeclaration<Name, Config>,
   load: ListedUnit<Name, Config>['load'],
   { replicas = 1, folder = `services/${declaration.name}` } = {},
 ): ListedUnit<Name, Config> {

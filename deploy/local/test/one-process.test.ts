@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readObject } from '@parley/chassis/object-store/object-store';
-import { databaseSnapshot } from '@parley/chassis/testing/test-database';
+import { readObject } from '@parley/objects/object-store';
+import { databaseSnapshot } from '@parley/testing/test-database';
 import test from 'ava';
 import { addressesFile } from '../src/addresses-file.ts';
 import { localMesh } from '../src/mesh.ts';
@@ -50,7 +50,7 @@ test('a data folder tells its owner alone where a running mesh is, and keeps fil
 
   const first = await localMesh(env, options);
   await Promise.all([first.start(), other.start()]);
-  const { addresses, objectStore } = first.surroundings;
+  const { addresses, objectStore } = first.dependencies;
   const units = JSON.parse(readFileSync(told, 'utf8'));
   for (const { name } of schemas) t.is(units[name].rpc, addresses.of(name, 'rpc'));
   t.is(units.gateway.public, first.publicUrl());
@@ -74,7 +74,7 @@ test('a data folder tells its owner alone where a running mesh is, and keeps fil
 
   const next = await localMesh(env, options);
   await next.start();
-  const { bytes } = await readObject(next.surroundings.objectStore, key, { maxBytes: 100 });
+  const { bytes } = await readObject(next.dependencies.objectStore, key, { maxBytes: 100 });
   await next.stop();
   t.is(String(bytes), 'kept');
 });
@@ -82,7 +82,7 @@ test('a data folder tells its owner alone where a running mesh is, and keeps fil
 test('a bucket that is named is used instead, and no port is opened', async (t) => {
   const mesh = await localMesh({ ...environment(), ...s3 }, { dataFolder: null });
   t.is(mesh.engines()['object store'], 'S3 (S3_ENDPOINT)');
-  const { url } = await mesh.surroundings.objectStore.presignGet({ key, expiresInMs: 60_000 });
+  const { url } = await mesh.dependencies.objectStore.presignGet({ key, expiresInMs: 60_000 });
   t.true(url.startsWith(`${s3.S3_ENDPOINT}/parley/${key}?`));
 });
 

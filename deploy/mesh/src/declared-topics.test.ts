@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { usualRetentionMs } from '@parley/chassis/events/topics';
+import { usualRetentionMs } from '@parley/events/topics';
 import { topics } from '@parley/local/topics';
 import { root } from '@parley/servers/root';
 import test from 'ava';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { globSync } from 'node:fs';
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
-import { testDatabaseUrl } from '@parley/chassis/testing/test-database';
 import { schemas } from '@parley/local/schemas';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { root } from '@parley/servers/root';
+import { testDatabaseUrl } from '@parley/testing/test-database';
 import test from 'ava';
 import { migrateAll } from './migrate-all.ts';
 

@@ -1,7 +1,7 @@
-import { type Environment, readAll, SettingsError } from '@parley/chassis/config';
-import { requireDatabaseUrls } from '@parley/chassis/database/database-urls';
-import { migrateSchema } from '@parley/chassis/database/migrate';
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import { type Environment, readAll, SettingsError } from '@parley/kernel/config';
+import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
+import { migrateSchema } from '@parley/postgres/database/migrate';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
 /** Where the outcome is told. */
 export interface Terminal {

@@ -13,7 +13,7 @@ export interface Replica {
   ports: { ops: number; rpc?: number; graph?: number; public?: number };
 }
 
-type Door = keyof Replica['ports'];
+type Endpoint = keyof Replica['ports'];
 
 /** All processes of the mesh with a free port for each of their doors, in waves: those of a later one ask those before it. */
 export async function planReplicas(): Promise<Replica[][]> {
@@ -32,7 +32,7 @@ export async function planReplicas(): Promise<Replica[][]> {
 }
 
 /** `host:port` of one door of every replica of a unit. */
-export function addressesOf(replicas: Replica[], unit: string, door: Door): string[] {
+export function addressesOf(replicas: Replica[], unit: string, door: Endpoint): string[] {
   return replicas.flatMap(({ unit: its, ports: { [door]: port } }) =>
     its === unit && port !== undefined ? [`127.0.0.1:${port}`] : [],
   );

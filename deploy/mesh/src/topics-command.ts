@@ -1,8 +1,8 @@
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { makeTopics } from '@parley/chassis/events/kafka-topics';
-import type { TopicDeclaration } from '@parley/chassis/events/topics';
-import { positiveInt } from '@parley/chassis/setting-types';
-import { neededBrokersSetting } from '@parley/chassis/shared-settings';
+import { makeTopics } from '@parley/events/kafka-topics';
+import type { TopicDeclaration } from '@parley/events/topics';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { positiveInt } from '@parley/kernel/setting-types';
+import { neededBrokersSetting } from '@parley/kernel/shared-settings';
 import type { Terminal } from './migrate-all.ts';
 
 /** Makes the topics and tells of each what became of it. @returns the exit code of the process. */

@@ -53,7 +53,7 @@ const redis = engine('redis', async ({ installed, ports, password }) => {
 
 /** One node that is broker and controller at once. */
 const kafka = engine('kafka', async (place) => {
-  const { kafkaClient } = await import('@parley/chassis/events/kafka-client');
+  const { kafkaClient } = await import('@parley/events/kafka-client');
   const admin = kafkaClient({ brokers: [addressOf(place)] }, { retries: 0 }).admin();
   try {
     await admin.connect();

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { exec, UnavailableError } from './exec.ts';
 import { ensureInstalled, isInstalled } from './install.ts';

@@ -1,6 +1,6 @@
-import type { SharedDb, TenantDb } from '@parley/chassis/database/types';
-import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
 import { identitySchema } from '@parley/identity/schema';
+import { createSessionTokens, type SessionTokenOptions } from '@parley/kernel/session-token';
+import type { SharedDb, TenantDb } from '@parley/postgres/database/types';
 import { sessionSchema } from '@parley/session/schema';
 import { Client } from './client.ts';
 import { reachable, type TestMesh } from './mesh.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Environment } from '@parley/chassis/config';
-import { serviceDatabase } from '@parley/chassis/connect';
-import type { Database } from '@parley/chassis/database/types';
-import type { ModelServer } from '@parley/chassis/testing/model-server';
+import type { Environment } from '@parley/kernel/config';
 import { schemas } from '@parley/local/schemas';
+import type { Database } from '@parley/postgres/database/types';
+import { serviceDatabase } from '@parley/service/connect-service';
+import type { ModelServer } from '@parley/testing/model-server';
 import * as eventInvariants from './invariants/event-invariants.ts';
 import type { Facts, Invariant } from './invariants/facts.ts';
 import { readRows, readTasks } from './invariants/read-rows.ts';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Environment } from '@parley/chassis/config';
-import { openDatabase } from '@parley/chassis/database/open';
-import type { Database, SchemaDeclaration } from '@parley/chassis/database/types';
-import type { Door } from '@parley/chassis/surroundings';
+import type { Endpoint } from '@parley/kernel/addresses';
+import type { Environment } from '@parley/kernel/config';
+import { openDatabase } from '@parley/postgres/database/open';
+import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { Client } from './client.ts';
 import { startScriptedModel } from './scripted-model.ts';
 
 /** Where the processes of a mesh listen, by their names: `host:port`, or a base URL. */
-export type UnitAddresses = Record<string, Partial<Record<Door, string>>>;
+export type UnitAddresses = Record<string, Partial<Record<Endpoint, string>>>;
 
 /** A mesh that runs, as a file that TEST_MESHES names tells of it. */
 export interface RunningMesh {
@@ -36,7 +36,7 @@ export async function openMesh({ units, ...told }: RunningMesh) {
     /** What answers for the agents that its people make with `createAgent`. This file's alone. */
     model,
     /** Of every replica of a unit. */
-    addresses: (unit: string, door: Door) => addressesIn(units, unit, door),
+    addresses: (unit: string, door: Endpoint) => addressesIn(units, unit, door),
     /** The rows of one service, for what no operation shows or puts there. */
     database(schema: SchemaDeclaration): Database {
       const database = databases.get(schema.name) ?? openDatabase({ url, schema, poolSize: 2 });
@@ -51,7 +51,7 @@ export async function openMesh({ units, ...told }: RunningMesh) {
   };
 }
 
-function addressesIn(units: UnitAddresses, unit: string, door: Door): string[] {
+function addressesIn(units: UnitAddresses, unit: string, door: Endpoint): string[] {
   // `session` and `session-2` are two of a kind.
   const ofUnit = Object.entries(units).filter(([name]) => name.replace(/-\d+$/u, '') === unit);
   return ofUnit.flatMap(([, doors]) => doors[door] ?? []);

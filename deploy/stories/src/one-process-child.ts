@@ -1,12 +1,12 @@
-import { createLogger } from '@parley/chassis/log';
-import { run } from '@parley/chassis/run';
-import type { Door } from '@parley/chassis/surroundings';
-import { telemetry } from '@parley/chassis/telemetry';
-import { migratedSnapshot } from '@parley/chassis/testing/test-database';
-import type { Part } from '@parley/chassis/unit';
 import { gateway } from '@parley/gateway';
+import type { Endpoint } from '@parley/kernel/addresses';
+import { createLogger } from '@parley/kernel/log';
+import { run } from '@parley/kernel/run';
+import { telemetry } from '@parley/kernel/telemetry';
+import type { Part } from '@parley/kernel/unit';
 import { localMesh } from '@parley/local';
 import { schemas } from '@parley/local/schemas';
+import { migratedSnapshot } from '@parley/testing/test-database';
 import type { MeshAddresses } from './one-process.ts';
 
 /**
@@ -41,18 +41,18 @@ Object.defineProperty(process, 'exit', {
 const mesh = await localMesh(process.env, { dataFolder, databaseSnapshot: await migratedSnapshot(schemas) });
 await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()] : [])], {
   log: createLogger('mesh'),
-  addresses: mesh.surroundings.addresses,
+  addresses: mesh.dependencies.addresses,
   failed: mesh.failed,
   onReady: () => {
     const databaseUrl = mesh.databaseUrl() ?? '';
-    process.send?.({ units: mesh.surroundings.addresses.announced(), databaseUrl } satisfies MeshAddresses);
+    process.send?.({ units: mesh.dependencies.addresses.announced(), databaseUrl } satisfies MeshAddresses);
   },
 });
 
 /** On the same engines and services; it announces itself as `gateway-2`. */
 function secondGateway(): Part {
-  const { addresses } = mesh.surroundings;
-  const announce = (_unit: string, door: Door, address: string) => addresses.announce('gateway-2', door, address);
-  const surroundings = { ...mesh.surroundings, addresses: { ...addresses, announce } };
-  return gateway.unit(gateway.readConfig(process.env), surroundings);
+  const { addresses } = mesh.dependencies;
+  const announce = (_unit: string, door: Endpoint, address: string) => addresses.announce('gateway-2', door, address);
+  const dependencies = { ...mesh.dependencies, addresses: { ...addresses, announce } };
+  return gateway.unit(gateway.readConfig(process.env), dependencies);
 }

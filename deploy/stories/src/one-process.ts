@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '@parley/chassis/config';
+import type { Environment } from '@parley/kernel/config';
 import { gatewaysIn, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
 
 /** What a mesh tells once it is up. */

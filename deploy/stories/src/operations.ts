@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { CredentialKind } from '@parley/chassis/graph/access';
+import type { CredentialKind } from '@parley/graph/access';
 import {
   buildASTSchema,
   type GraphQLField,

@@ -1,5 +1,5 @@
-import type { Environment } from '@parley/chassis/config';
-import { makeTopics } from '@parley/chassis/events/kafka-topics';
+import { makeTopics } from '@parley/events/kafka-topics';
+import type { Environment } from '@parley/kernel/config';
 import { schemas } from '@parley/local/schemas';
 import { topics } from '@parley/local/topics';
 import { Logs } from '@parley/mesh/logs';

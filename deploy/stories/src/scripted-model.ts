@@ -1,5 +1,5 @@
-import type { ChatRequestBody, ModelAnswer } from '@parley/chassis/testing/model-answer';
-import { startModelServer } from '@parley/chassis/testing/model-server';
+import type { ChatRequestBody, ModelAnswer } from '@parley/testing/model-answer';
+import { startModelServer } from '@parley/testing/model-server';
 
 /** A judgement as the scripted model gives it. */
 export const judgement = {

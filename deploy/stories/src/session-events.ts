@@ -1,4 +1,4 @@
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import type { Message } from './conversation.ts';
 import { Subscription, type SubscriptionOptions } from './sockets.ts';
 

@@ -1,15 +1,15 @@
 // Meshes of its own: they are cut short, killed, and broken.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '@parley/chassis/config';
-import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { migratedSnapshot } from '@parley/chassis/testing/test-database';
+import { startEmbeddedDatabase } from '@parley/embedded/embedded';
+import type { Environment } from '@parley/kernel/config';
 import { schemas } from '@parley/local/schemas';
 import { planReplicas } from '@parley/mesh/replicas';
 import { freePorts } from '@parley/servers/ports';
 import { emptyFolder, never } from '@parley/servers/testing/folder';
 import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
+import { migratedSnapshot } from '@parley/testing/test-database';
 import test, { type ExecutionContext } from 'ava';
 import { type RunningMesh, testEnvironment } from './mesh.ts';
 import { startProcesses } from './processes.ts';

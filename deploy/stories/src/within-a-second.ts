@@ -1,4 +1,4 @@
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 
 /** A second and as many round trips, three times over: far below the looks every few seconds that would hide a lost announcement. */
 const roundTrips = 20;

@@ -1,4 +1,4 @@
-import { callerHeader, createCallers } from '@parley/chassis/caller';
+import { callerHeader, createCallers } from '@parley/kernel/caller';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import test, { type ExecutionContext } from 'ava';
 import { createChannel, createClient, Metadata } from 'nice-grpc';

@@ -1,9 +1,9 @@
-import { catalogueViolations } from '@parley/chassis/database/catalogue';
-import { openPool } from '@parley/chassis/database/pool';
-import { testDatabaseUrl } from '@parley/chassis/testing/test-database';
-import { testSchema } from '@parley/chassis/testing/test-schema';
 import { schemas } from '@parley/local/schemas';
+import { catalogueViolations } from '@parley/postgres/database/catalogue';
+import { openPool } from '@parley/postgres/database/pool';
 import { sessionSchema } from '@parley/session/schema';
+import { testDatabaseUrl } from '@parley/testing/test-database';
+import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';

@@ -1,5 +1,5 @@
 import { agentSchema } from '@parley/agent/schema';
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import {
   converse,

@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { converse, endSession, evaluated, readSession, sendMessage } from '../src/conversation.ts';
 import { judgement } from '../src/scripted-model.ts';

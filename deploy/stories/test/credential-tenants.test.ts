@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
 import { evaluationSchema } from '@parley/evaluation/schema';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import type { Client } from '../src/client.ts';
 import {

@@ -1,4 +1,4 @@
-import { type Caller, callerHeader, createCallers } from '@parley/chassis/caller';
+import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
 import { units } from '@parley/local/units';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';

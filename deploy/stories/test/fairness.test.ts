@@ -1,4 +1,4 @@
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import type { Client } from '../src/client.ts';
 import { createAgent, startSession } from '../src/conversation.ts';

@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { converse, endSession, evaluated, interruptSession, readSession, sendMessage } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';

@@ -1,6 +1,6 @@
-import type { Database, TenantDb } from '@parley/chassis/database/types';
-import { testSchema } from '@parley/chassis/testing/test-schema';
 import { schemas as declared } from '@parley/local/schemas';
+import type { Database, TenantDb } from '@parley/postgres/database/types';
+import { testSchema } from '@parley/testing/test-schema';
 import test, { type TestFn } from 'ava';
 import type { Facts } from '../src/invariants/facts.ts';
 import { readRows } from '../src/invariants/read-rows.ts';

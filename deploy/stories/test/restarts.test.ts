@@ -2,10 +2,10 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from '@parley/chassis/config';
-import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import { startEmbeddedDatabase } from '@parley/embedded/embedded';
+import type { Environment } from '@parley/kernel/config';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import type { Client } from '../src/client.ts';
 import {

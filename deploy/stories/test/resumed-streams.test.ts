@@ -1,4 +1,4 @@
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { converse, follow, sendMessage } from '../src/conversation.ts';
 import { idsGrow, type SessionEvent } from '../src/session-events.ts';

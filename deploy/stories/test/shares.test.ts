@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate, type Gate } from '@parley/chassis/testing/gate';
+import { eventually } from '@parley/testing/eventually';
+import { createGate, type Gate } from '@parley/testing/gate';
 import test from 'ava';
 import { converse, createAgent, endSession, evaluated, sendMessage, startSession } from '../src/conversation.ts';
 import { messageOf, judgement as usualJudgement } from '../src/scripted-model.ts';

@@ -1,7 +1,7 @@
-import { createCallers, serviceCaller } from '@parley/chassis/caller';
-import { rpcClient } from '@parley/chassis/rpc/client';
 import { identitySchema } from '@parley/identity/schema';
+import { createCallers, serviceCaller } from '@parley/kernel/caller';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { rpcClient } from '@parley/rpc/client';
 import test from 'ava';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
 import { stories } from '../src/stories.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, globSync, openSync, readSync, statSync } from 'node:fs';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
 import { unitNames } from '@parley/local/units';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { newAccount, type Tokens } from '../src/client.ts';
 import {

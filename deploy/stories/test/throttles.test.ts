@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { request } from 'node:http';
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { createAgent, endSession, readSession, startSession } from '../src/conversation.ts';
 import type { TestMesh } from '../src/mesh.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from '@parley/chassis/caller';
-import { unauthenticated } from '@parley/chassis/errors';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { Caller } from '@parley/kernel/caller';
+import { unauthenticated } from '@parley/kernel/errors';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { notFound, unauthenticated, unavailable } from '@parley/chassis/errors';
-import type { RpcClient } from '@parley/chassis/rpc/client';
-import { createSessionTokens } from '@parley/chassis/session-token';
-import { createGate } from '@parley/chassis/testing/gate';
+import { notFound, unauthenticated, unavailable } from '@parley/kernel/errors';
+import { createSessionTokens } from '@parley/kernel/session-token';
 import type { IdentityServiceDefinition, ResolveApiKeyResponse } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import type { FieldRules } from '../graph/field-rules.ts';
 import { createAuthenticate, createOwnerOf } from './authenticate.ts';

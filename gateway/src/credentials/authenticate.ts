@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type Caller, serviceCaller } from '@parley/chassis/caller';
-import { type DomainError, forbidden, isDomainError, unauthenticated } from '@parley/chassis/errors';
-import type { CredentialKind } from '@parley/chassis/graph/access';
-import type { RpcClient } from '@parley/chassis/rpc/client';
-import { type SessionTokens, sessionTokenPrefix } from '@parley/chassis/session-token';
+import type { CredentialKind } from '@parley/graph/access';
+import { type Caller, serviceCaller } from '@parley/kernel/caller';
+import { type DomainError, forbidden, isDomainError, unauthenticated } from '@parley/kernel/errors';
+import { type SessionTokens, sessionTokenPrefix } from '@parley/kernel/session-token';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
 import { type FieldRule, type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 import type { AccessTokens } from './access-tokens.ts';

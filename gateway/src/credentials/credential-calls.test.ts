@@ -1,4 +1,4 @@
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { credentialCalls } from './credential-calls.ts';
 

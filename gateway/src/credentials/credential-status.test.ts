@@ -1,6 +1,6 @@
-import type { RpcClient } from '@parley/chassis/rpc/client';
-import { createGate } from '@parley/chassis/testing/gate';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { credentialCalls } from './credential-calls.ts';
 import { createCredentialStatus } from './credential-status.ts';

@@ -1,6 +1,5 @@
-import { type Caller, serviceCaller } from '@parley/chassis/caller';
-import { isDomainError, unauthenticated } from '@parley/chassis/errors';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import { type Caller, serviceCaller } from '@parley/kernel/caller';
+import { isDomainError, unauthenticated } from '@parley/kernel/errors';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type {
   GetTenantResponse,
@@ -8,6 +7,7 @@ import type {
   ResolveSignInResponse,
 } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { RpcClient } from '@parley/rpc/client';
 import { type AnswerCache, answerCache } from './answer-cache.ts';
 import type { Origin } from './authenticate.ts';
 import type { CredentialCalls, Requester } from './credential-calls.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { RootField } from '../graph/root-fields.ts';
 
 /** The caller of a request whose own mutations may change who the caller is. */

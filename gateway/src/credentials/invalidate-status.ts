@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { CredentialStatus } from './credential-status.ts';
 

@@ -1,4 +1,4 @@
-import { scalars } from '@parley/chassis/graph/scalars';
+import { scalars } from '@parley/graph/scalars';
 import { GraphQLError, type GraphQLScalarLiteralParser, type GraphQLSchema, isScalarType } from 'graphql';
 
 /** Without their parsers the composed schema accepts any value, and errors of subgraphs have no location. */

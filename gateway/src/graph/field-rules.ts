@@ -1,4 +1,4 @@
-import type { CredentialKind } from '@parley/chassis/graph/access';
+import type { CredentialKind } from '@parley/graph/access';
 import { type FieldDefinitionNode, Kind, parse, type ValueNode } from 'graphql';
 import type { RootField } from './root-fields.ts';
 

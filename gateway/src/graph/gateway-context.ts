@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import type { ClientConnection } from '../http/client-connection.ts';

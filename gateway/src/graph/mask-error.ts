@@ -1,5 +1,5 @@
-import { errorTable, internalMessage } from '@parley/chassis/error-table';
-import type { Logger } from '@parley/chassis/log';
+import { errorTable, internalMessage } from '@parley/kernel/error-table';
+import type { Logger } from '@parley/kernel/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
 const knownCodes = new Set([

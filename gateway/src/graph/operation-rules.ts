@@ -1,11 +1,11 @@
 import { type ApolloServerPlugin, type GraphQLRequestContext, HeaderMap } from '@apollo/server';
-import { answerTooLarge } from '@parley/chassis/answer-budget';
-import type { Caller } from '@parley/chassis/caller';
-import { type DomainError, isDomainError } from '@parley/chassis/errors';
-import { isLargerThan } from '@parley/chassis/graph/answer-size';
-import { graphError } from '@parley/chassis/graph/graph-errors';
-import type { Logger } from '@parley/chassis/log';
-import type { Metrics } from '@parley/chassis/metrics';
+import { isLargerThan } from '@parley/graph/answer-size';
+import { graphError } from '@parley/graph/graph-errors';
+import { answerTooLarge } from '@parley/kernel/answer-budget';
+import type { Caller } from '@parley/kernel/caller';
+import { type DomainError, isDomainError } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
 import { GraphQLError } from 'graphql';
 import type { Authenticate } from '../credentials/authenticate.ts';
 import type { CredentialStatus } from '../credentials/credential-status.ts';

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GraphQLDataSource, GraphQLDataSourceProcessOptions } from '@apollo/gateway';
 import { context as otel, propagation } from '@opentelemetry/api';
-import { answerTooLarge } from '@parley/chassis/answer-budget';
-import { type Caller, type Callers, callerHeader } from '@parley/chassis/caller';
-import { DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
-import { type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
-import { graphError } from '@parley/chassis/graph/graph-errors';
-import type { Logger } from '@parley/chassis/log';
+import { graphError } from '@parley/graph/graph-errors';
+import { answerTooLarge } from '@parley/kernel/answer-budget';
+import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
+import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
+import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import type { Logger } from '@parley/kernel/log';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { ApolloGateway } from '@apollo/gateway';
-import type { Callers } from '@parley/chassis/caller';
-import type { FairQueueLimits } from '@parley/chassis/fair-queue';
-import type { Logger } from '@parley/chassis/log';
-import type { Addresses } from '@parley/chassis/surroundings';
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Callers } from '@parley/kernel/caller';
+import type { FairQueueLimits } from '@parley/kernel/fair-queue';
+import type { Logger } from '@parley/kernel/log';
 import type { GraphQLSchema } from 'graphql';
 import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';

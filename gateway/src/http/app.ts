@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import type { ApolloServer } from '@apollo/server';
 import { expressMiddleware } from '@as-integrations/express5';
-import { clientNetwork } from '@parley/chassis/client-network';
-import type { Logger } from '@parley/chassis/log';
+import { clientNetwork } from '@parley/kernel/client-network';
+import type { Logger } from '@parley/kernel/log';
 import cors from 'cors';
 import express, { type RequestHandler } from 'express';
 import helmet from 'helmet';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { clientNetwork } from '@parley/chassis/client-network';
+import { clientNetwork } from '@parley/kernel/client-network';
 import type { RequestHandler } from 'express';
 import { clientCounts } from '../limits/client-counts.ts';
 import { clientConnection } from './client-connection.ts';

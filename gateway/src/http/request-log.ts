@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { context as otel, SpanKind, trace } from '@opentelemetry/api';
-import type { Logger } from '@parley/chassis/log';
-import { withRequestId } from '@parley/chassis/request-context';
+import type { Logger } from '@parley/kernel/log';
+import { withRequestId } from '@parley/kernel/request-context';
 import { requestIdFrom } from './request-id.ts';
 
 /** Facts for the log line of a request, without any text from the client. */

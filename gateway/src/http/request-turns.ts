@@ -1,4 +1,4 @@
-import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
+import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
 
 /** Runs requests round-robin between clients, and yields to the event loop between small batches. */
 export interface RequestTurns {

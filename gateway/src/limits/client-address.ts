@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { type Address, readAddress } from '@parley/chassis/client-network';
+import { type Address, readAddress } from '@parley/kernel/client-network';
 import ipaddr from 'ipaddr.js';
 
 type Network = readonly [Address, number];

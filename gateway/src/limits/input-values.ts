@@ -1,5 +1,5 @@
-import { type DomainError, type FieldProblem, invalid } from '@parley/chassis/errors';
-import { whyUnstorable } from '@parley/chassis/input-checks';
+import { type DomainError, type FieldProblem, invalid } from '@parley/kernel/errors';
+import { whyUnstorable } from '@parley/kernel/input-checks';
 import {
   type ASTNode,
   BREAK,

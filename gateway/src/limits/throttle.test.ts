@@ -1,7 +1,7 @@
-import { unavailable } from '@parley/chassis/errors';
-import type { CountEntry } from '@parley/chassis/key-value/key-value';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger } from '@parley/chassis/log';
+import { unavailable } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import type { CountEntry } from '@parley/live/key-value/key-value';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import test from 'ava';
 import type { FieldRules } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';

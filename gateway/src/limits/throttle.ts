@@ -1,8 +1,8 @@
-import { clientNetwork } from '@parley/chassis/client-network';
-import { type DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
-import type { CountAnswer, CountEntry, CountWindow, KeyValue } from '@parley/chassis/key-value/key-value';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import type { Logger } from '@parley/chassis/log';
+import { clientNetwork } from '@parley/kernel/client-network';
+import { type DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { CountAnswer, CountEntry, CountWindow, KeyValue } from '@parley/live/key-value/key-value';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { type FieldRules, ruleOf } from '../graph/field-rules.ts';
 import type { RootField } from '../graph/root-fields.ts';
 

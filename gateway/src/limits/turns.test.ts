@@ -1,4 +1,4 @@
-import { fairQueue } from '@parley/chassis/fair-queue';
+import { fairQueue } from '@parley/kernel/fair-queue';
 import test from 'ava';
 import { takeTurn } from './turns.ts';
 

@@ -1,5 +1,5 @@
-import { unavailable } from '@parley/chassis/errors';
-import type { EndCall, FairQueue, Parties } from '@parley/chassis/fair-queue';
+import { unavailable } from '@parley/kernel/errors';
+import type { EndCall, FairQueue, Parties } from '@parley/kernel/fair-queue';
 
 export interface TurnOptions {
   /** Maximum wait in ms; then `unavailable`. */

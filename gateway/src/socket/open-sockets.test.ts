@@ -1,7 +1,7 @@
-import { forbidden, unauthenticated, unavailable } from '@parley/chassis/errors';
-import type { Logger } from '@parley/chassis/log';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate, type Gate } from '@parley/chassis/testing/gate';
+import { forbidden, unauthenticated, unavailable } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import { eventually } from '@parley/testing/eventually';
+import { createGate, type Gate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import type { OwnerOf } from '../credentials/authenticate.ts';
 import { type OpenSocket, openSockets } from './open-sockets.ts';

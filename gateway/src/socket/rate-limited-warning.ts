@@ -1,4 +1,4 @@
-import type { Logger } from '@parley/chassis/log';
+import type { Logger } from '@parley/kernel/log';
 
 const everyMs = 30_000;
 

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { ReplayTurns } from './replay-turns.ts';
 
 export interface ReplayPace {

@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { clientNetwork } from '@parley/chassis/client-network';
-import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
+import type { Caller } from '@parley/kernel/caller';
+import { clientNetwork } from '@parley/kernel/client-network';
+import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
 
 /** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
 export interface ReplayTurns {

@@ -1,5 +1,5 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { sharedFeeds } from './shared-feeds.ts';
 

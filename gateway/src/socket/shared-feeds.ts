@@ -1,5 +1,5 @@
-import { unavailable } from '@parley/chassis/errors';
-import { compareEventIds, type EventId, FIRST_EVENT_ID } from '@parley/chassis/event-log/event-id';
+import { unavailable } from '@parley/kernel/errors';
+import { compareEventIds, type EventId, FIRST_EVENT_ID } from '@parley/live/event-log/event-id';
 
 export interface FeedItem {
   readonly eventId: EventId;

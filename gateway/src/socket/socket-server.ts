@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { clientNetwork } from '@parley/chassis/client-network';
-import { DomainError, isDomainError, unavailable } from '@parley/chassis/errors';
-import { formatGraphError, graphError } from '@parley/chassis/graph/graph-errors';
-import type { Logger } from '@parley/chassis/log';
+import { formatGraphError, graphError } from '@parley/graph/graph-errors';
+import { clientNetwork } from '@parley/kernel/client-network';
+import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Context } from 'graphql-ws';
 import { type Extra, useServer } from 'graphql-ws/use/ws';

@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { eventually } from '@parley/chassis/testing/eventually';
+import type { Caller } from '@parley/kernel/caller';
 import type { FollowRequest, FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { streamedField } from './streamed-field.ts';
 import type { SubscriptionEvent } from './subscriptions.ts';

@@ -1,14 +1,14 @@
-import { isAbortError } from '@parley/chassis/abort';
-import type { Caller } from '@parley/chassis/caller';
-import { unavailable } from '@parley/chassis/errors';
-import type { MeshCallOptions, RpcClient } from '@parley/chassis/rpc/client';
-import { isUnimplemented } from '@parley/chassis/rpc/client-errors';
-import { follow } from '@parley/chassis/rpc/follow';
+import { isAbortError } from '@parley/kernel/abort';
+import type { Caller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
 import type {
   FollowRequest,
   FollowResponse,
   SubscriptionServiceDefinition,
 } from '@parley/protos/parley/live/v1/subscriptions';
+import type { MeshCallOptions, RpcClient } from '@parley/rpc/client';
+import { isUnimplemented } from '@parley/rpc/client-errors';
+import { follow } from '@parley/rpc/follow';
 import { sharedFeeds } from './shared-feeds.ts';
 import type { SubscriptionStarts } from './subscription-starts.ts';
 import { isLive, type SubscriptionEvent, type SubscriptionSource } from './subscriptions.ts';

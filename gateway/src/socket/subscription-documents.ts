@@ -1,5 +1,5 @@
-import { badRequest } from '@parley/chassis/errors';
-import { graphError } from '@parley/chassis/graph/graph-errors';
+import { graphError } from '@parley/graph/graph-errors';
+import { badRequest } from '@parley/kernel/errors';
 import {
   type DocumentNode,
   type GraphQLError,

@@ -1,5 +1,5 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import test, { type ExecutionContext } from 'ava';
 import { subscriptionStarts } from './subscription-starts.ts';
 

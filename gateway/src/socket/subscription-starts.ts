@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { clientNetwork } from '@parley/chassis/client-network';
-import { type EndCall, type FairQueueLimits, fairQueue } from '@parley/chassis/fair-queue';
+import type { Caller } from '@parley/kernel/caller';
+import { clientNetwork } from '@parley/kernel/client-network';
+import { type EndCall, type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
 export interface SubscriptionStarts {

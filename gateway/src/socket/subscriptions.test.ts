@@ -1,5 +1,5 @@
 import { setImmediate as round } from 'node:timers/promises';
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import test from 'ava';
 import { buildSchema } from 'graphql';
 import { replayPace } from './replay-pace.ts';

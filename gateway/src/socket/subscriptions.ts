@@ -1,6 +1,6 @@
-import { isAbortError } from '@parley/chassis/abort';
-import type { Caller } from '@parley/chassis/caller';
-import type { EventId } from '@parley/chassis/event-log/event-id';
+import { isAbortError } from '@parley/kernel/abort';
+import type { Caller } from '@parley/kernel/caller';
+import type { EventId } from '@parley/live/event-log/event-id';
 import type { GraphQLSchema } from 'graphql';
 import type { ReplayPace } from './replay-pace.ts';
 

@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
-import { type Caller, createCallers } from '@parley/chassis/caller';
-import type { Environment } from '@parley/chassis/config';
-import { type GraphContext, subgraph } from '@parley/chassis/graph/subgraph';
-import { announcer } from '@parley/chassis/key-value/announcements';
-import type { KeyValue } from '@parley/chassis/key-value/key-value';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger } from '@parley/chassis/log';
-import { createMetrics } from '@parley/chassis/metrics';
-import { type RpcServerOptions, rpcServer } from '@parley/chassis/rpc/server';
-import { createSessionTokens, type SessionTokenOptions } from '@parley/chassis/session-token';
-import { createAddresses } from '@parley/chassis/surroundings';
-import { testSurroundings } from '@parley/chassis/testing/service-harness';
-import type { Part } from '@parley/chassis/unit';
+import { createAddresses } from '@parley/kernel/addresses';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import type { Environment } from '@parley/kernel/config';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import { createSessionTokens, type SessionTokenOptions } from '@parley/kernel/session-token';
+import type { Part } from '@parley/kernel/unit';
+import { announcer } from '@parley/live/key-value/announcements';
+import type { KeyValue } from '@parley/live/key-value/key-value';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { type RpcServerOptions, rpcServer } from '@parley/rpc/server';
+import { type GraphContext, subgraph } from '@parley/subgraph/subgraph';
+import { testDependencies } from '@parley/testing/service-harness';
 import type { ExecutionContext } from 'ava';
 import { readGatewayConfig } from '../../src/config.ts';
 import { readSupergraph } from '../../src/graph/supergraph.ts';
@@ -85,7 +85,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   const session = sessionScript();
   /** Requests that reached a subgraph, in order. */
   const reached: { subgraph: SubgraphName; caller: Caller }[] = [];
-  const around = testSurroundings({
+  const given = testDependencies({
     keyValue,
     addresses,
     callers,
@@ -157,7 +157,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     const { longOperation } = options;
     return longOperation ? sdl.replace(new RegExp(`^  ${longOperation}\\b.*`, 'm'), '$& @longBody') : sdl;
   }
-  const self = await start(gatewayOf(readSdl).unit(config, around));
+  const self = await start(gatewayOf(readSdl).unit(config, given));
   const base = addresses.of('gateway', 'public');
 
   async function post(body: string, headers: Record<string, string> = {}, at = base): Promise<GraphAnswer> {
@@ -206,7 +206,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       const announce = (_unit: string, server: string, address: string) => {
         if (server === 'public') second = address;
       };
-      await start(gatewayOf(readSdl).unit(config, { ...around, addresses: { ...addresses, announce } }));
+      await start(gatewayOf(readSdl).unit(config, { ...given, addresses: { ...addresses, announce } }));
       return second;
     },
     /** A token of a session, which becomes ACTIVE. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { notFound, unavailable } from '@parley/chassis/errors';
-import type { MeshContext } from '@parley/chassis/rpc/server';
+import { notFound, unavailable } from '@parley/kernel/errors';
 import type {
   IdentityServiceImplementation,
   ResolveApiKeyResponse,
   ResolveSignInResponse,
 } from '@parley/protos/parley/identity/v1/identity';
+import type { MeshContext } from '@parley/rpc/server';
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
 
 /** Issuer and audience of access tokens in tests. */

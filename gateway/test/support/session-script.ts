@@ -1,8 +1,8 @@
-import type { Caller } from '@parley/chassis/caller';
-import { followed, tellFollowing } from '@parley/chassis/rpc/follow';
-import type { MeshCall, MeshContext } from '@parley/chassis/rpc/server';
+import type { Caller } from '@parley/kernel/caller';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
 import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import { followed, tellFollowing } from '@parley/rpc/follow';
+import type { MeshCall, MeshContext } from '@parley/rpc/server';
 
 /** The request of a stream, as the owning service reads it. */
 export interface FollowedSession {

@@ -1,4 +1,4 @@
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
 import { type Client, createClient, type FormattedExecutionResult } from 'graphql-ws';
 

@@ -1,5 +1,5 @@
 import { composeServices } from '@apollo/composition';
-import { withSharedSdl } from '@parley/chassis/graph/shared-sdl';
+import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { type DocumentNode, type FieldDefinitionNode, Kind, parse } from 'graphql';
 
 const roots = ['Query', 'Mutation', 'Subscription'];

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CredentialKind } from '@parley/chassis/graph/access';
+import type { CredentialKind } from '@parley/graph/access';
 import type { ContractRule } from '@parley/stories/contract';
 import type { FieldRule, FieldRules } from '../../../gateway/src/graph/field-rules.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { kafkaEventBus } from '@parley/events/kafka-event-bus';
 import { topicsCommand } from '@parley/mesh/topics-command';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { type DeadLetterRequest, deadLettersCommand } from './dead-letters-command.ts';
 

@@ -1,6 +1,6 @@
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { kafkaDeadLetters, type StoredLetter } from '@parley/chassis/events/kafka-dead-letters';
-import { neededBrokersSetting } from '@parley/chassis/shared-settings';
+import { kafkaDeadLetters, type StoredLetter } from '@parley/events/kafka-dead-letters';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { neededBrokersSetting } from '@parley/kernel/shared-settings';
 import type { Terminal } from '@parley/mesh/migrate-all';
 
 export interface DeadLetterRequest {

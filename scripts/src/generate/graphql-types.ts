@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { codegen } from '@graphql-codegen/core';
 import * as typescript from '@graphql-codegen/typescript';
 import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
-import { withSharedSdl } from '@parley/chassis/graph/shared-sdl';
+import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { buildASTSchema, type DocumentNode, Kind, parse, visit } from 'graphql';
 
 /** A generated file: its path below the checkout, and what it should hold. */

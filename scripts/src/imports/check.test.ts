@@ -6,44 +6,65 @@ import { checkImports } from './check.ts';
 
 const folders = ['gateway', 'services', 'protos', 'deploy', 'scripts'];
 
+function manifestWith(packages: string[], name?: string): string {
+  const exports = { '.': './src/service.ts', './*': './src/*.ts' };
+  return JSON.stringify({
+    name,
+    type: 'module',
+    exports,
+    dependencies: Object.fromEntries(packages.map((each) => [each, '*'])),
+  });
+}
+
 /** A checkout in which every import is allowed; each argument adds or replaces a file. */
 async function violationsWith(t: ExecutionContext, changes: Record<string, string>): Promise<string[]> {
   const root = mkdtempSync(join(tmpdir(), 'parley-imports-'));
   t.teardown(() => rmSync(root, { recursive: true }));
 
-  const workspaces = { chassis: 'services/chassis', agent: 'services/agent', session: 'services/session' };
-  const manifest = JSON.stringify({ type: 'module', exports: { '.': './src/service.ts', './*': './src/*.ts' } });
+  const workspaces = {
+    kernel: 'services/chassis/kernel',
+    rpc: 'services/chassis/rpc',
+    graph: 'services/chassis/graph',
+    testing: 'services/chassis/testing',
+    agent: 'services/agent',
+    session: 'services/session',
+  };
+  const packages = [...Object.keys(workspaces).map((name) => `@parley/${name}`), 'graphql', 'kafkajs', 'nice-grpc'];
+  const manifest = manifestWith(packages);
   const files: Record<string, string> = {
-    'package.json': '{"type": "module"}',
+    'package.json': '{"type": "module", "devDependencies": {"ava": "*"}}',
     'gateway/src/main.ts': 'export const gateway = 1;',
     'gateway/src/gateway.ts': '',
     'protos/gen/turn.ts': 'export const turn = 1;',
     'deploy/local/src/mesh.ts': "import '@parley/agent'; import '@parley/session';",
-    'deploy/servers/src/redis.ts': "import '@parley/chassis/errors';",
+    'deploy/servers/src/redis.ts': "import '@parley/kernel/errors';",
     'deploy/mesh/src/replicas.ts': "import '../../servers/src/redis.ts'; import '../../local/src/mesh.ts';",
-    'deploy/stories/src/stories.ts': "import '../../mesh/src/replicas.ts'; import '@parley/chassis/testing/clock';",
+    'deploy/stories/src/stories.ts': "import '../../mesh/src/replicas.ts'; import '@parley/testing/clock';",
     'deploy/bench/src/timer.ts': 'export async function time() { await using stack = new AsyncDisposableStack(); }',
     'deploy/bench/src/bench.ts': "import './timer.ts'; import '../../mesh/src/replicas.ts'; import '@parley/agent';",
     'scripts/src/up.ts': "import '../../deploy/mesh/src/replicas.ts'; import '../../deploy/bench/src/bench.ts';",
-    'services/chassis/package.json': manifest,
-    'services/chassis/src/errors.ts': 'export const errors = 1;',
-    'services/chassis/src/testing/clock.ts': "import test from 'ava';",
-    'services/chassis/src/rpc/client.ts': '',
-    'services/chassis/src/graph/scalars.ts': '',
+    'services/chassis/kernel/package.json': manifest,
+    'services/chassis/kernel/src/errors.ts': 'export const errors = 1;',
+    'services/chassis/testing/package.json': manifest,
+    'services/chassis/testing/src/clock.ts': "import test from 'ava';",
+    'services/chassis/rpc/package.json': manifest,
+    'services/chassis/rpc/src/client.ts': '',
+    'services/chassis/graph/package.json': manifest,
+    'services/chassis/graph/src/scalars.ts': '',
     'services/agent/package.json': manifest,
     'services/agent/src/service.ts': 'export const agent = 1;',
     'services/session/package.json': manifest,
     'services/session/src/main.ts': "import './service.ts';",
     'services/session/src/service.ts':
-      "import './rpc.ts'; import '@parley/chassis/rpc/client'; import './graph/resolvers.ts'; import './on-ended.ts';",
-    'services/session/src/ports.ts': "import type { RpcClient } from '@parley/chassis/rpc/client';",
+      "import './rpc.ts'; import '@parley/rpc/client'; import './graph/resolvers.ts'; import './on-ended.ts';",
+    'services/session/src/ports.ts': "import type { RpcClient } from '@parley/rpc/client';",
     'services/session/src/rpc.ts':
       "import 'nice-grpc'; import './send-message.ts'; import type { Row } from './session-store.ts';",
     'services/session/src/graph/resolvers.ts': "import './dates.ts'; import '../send-message.ts';",
-    'services/session/src/graph/dates.ts': "import '@parley/chassis/graph/scalars';",
+    'services/session/src/graph/dates.ts': "import '@parley/graph/scalars';",
     'services/session/src/on-ended.ts': "import './send-message.ts';",
-    'services/session/src/send-message.ts': "import './session-store.ts'; import '@parley/chassis/errors';",
-    'services/session/src/send-message.test.ts': "import '@parley/chassis/testing/clock'; import './send-message.ts';",
+    'services/session/src/send-message.ts': "import './session-store.ts'; import '@parley/kernel/errors';",
+    'services/session/src/send-message.test.ts': "import '@parley/testing/clock'; import './send-message.ts';",
     'services/session/src/session-store.ts': "import './cursor.ts'; import type { Sent } from './send-message.ts';",
     'services/session/src/cursor.ts': "import type { GraphQLError } from 'graphql';",
     ...changes,
@@ -70,6 +91,23 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
   );
   return violations.map((line) => line.replace(/ \(.*/, ''));
 }
+
+test('packages that depend on each other in a circle are found', async (t) => {
+  const violations = await violationsWith(t, {
+    'services/chassis/kernel/package.json': manifestWith(['@parley/rpc'], '@parley/kernel'),
+    'services/chassis/rpc/package.json': manifestWith(['@parley/kernel'], '@parley/rpc'),
+  });
+  t.deepEqual(violations, ['package-cycle: @parley/kernel → @parley/rpc → @parley/kernel']);
+});
+
+test('a workspace may import only what its package.json names', async (t) => {
+  const manifest = manifestWith(['@parley/rpc', '@parley/kernel', 'nice-grpc']);
+  t.deepEqual(await violationsWith(t, { 'services/session/package.json': manifest }), [
+    'undeclared-dependency: services/session/src/cursor.ts → graphql',
+    'undeclared-dependency: services/session/src/graph/dates.ts → @parley/graph',
+    'undeclared-dependency: services/session/src/send-message.test.ts → @parley/testing',
+  ]);
+});
 
 test('a checkout that keeps to the arrows has no forbidden import', async (t) => {
   t.deepEqual(await violationsWith(t, {}), []);
@@ -116,9 +154,9 @@ const refused: [what: string, file: string, text: string, violation: string][] =
   ]),
   [
     'a chassis that knows a service',
-    'services/chassis/src/errors.ts',
+    'services/chassis/kernel/src/errors.ts',
     "import '@parley/agent';",
-    'chassis-imports-service: services/chassis/src/errors.ts → services/agent/src/service.ts',
+    'chassis-imports-service: services/chassis/kernel/src/errors.ts → services/agent/src/service.ts',
   ],
   [
     'a gateway that imports a service',
@@ -129,8 +167,8 @@ const refused: [what: string, file: string, text: string, violation: string][] =
   [
     'a message that imports the chassis',
     'protos/gen/turn.ts',
-    "import '@parley/chassis/errors';",
-    'protos-import-ours: protos/gen/turn.ts → services/chassis/src/errors.ts',
+    "import '@parley/kernel/errors';",
+    'protos-import-ours: protos/gen/turn.ts → services/chassis/kernel/src/errors.ts',
   ],
   [
     'a use case that turns back to an edge',
@@ -153,8 +191,8 @@ const refused: [what: string, file: string, text: string, violation: string][] =
   [
     'production code that imports a helper of the tests',
     'services/session/src/send-message.ts',
-    "import '@parley/chassis/testing/clock';",
-    'production-imports-test-code: services/session/src/send-message.ts → services/chassis/src/testing/clock.ts',
+    "import '@parley/testing/clock';",
+    'production-imports-test-code: services/session/src/send-message.ts → services/chassis/testing/src/clock.ts',
   ],
   [
     'production code that imports the test runner',
@@ -171,8 +209,8 @@ const refused: [what: string, file: string, text: string, violation: string][] =
   [
     'a use case that calls by gRPC itself',
     'services/session/src/send-message.ts',
-    "import { rpcClient } from '@parley/chassis/rpc/client';",
-    'use-case-imports-transport: services/session/src/send-message.ts → services/chassis/src/rpc/client.ts',
+    "import { rpcClient } from '@parley/rpc/client';",
+    'use-case-imports-transport: services/session/src/send-message.ts → services/chassis/rpc/src/client.ts',
   ],
   [
     'a use case that knows the errors of gRPC',

@@ -1,4 +1,6 @@
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
 import { Visitor } from '@swc/core/Visitor.js';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
 import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
@@ -19,7 +21,15 @@ export async function checkImports(root: string, folders: string[]) {
   if (typeof output === 'string') throw new Error(`the import checker answered with text: ${output}`);
 
   const files = output.modules.filter(isOurs).map(({ source }) => source);
-  return { files, violations: [...forbidden(output), ...storesThatTurnBack(output.modules)] };
+  return {
+    files,
+    violations: [
+      ...forbidden(output),
+      ...storesThatTurnBack(output.modules),
+      ...undeclared(root, output.modules),
+      ...packageCycles(root),
+    ],
+  };
 }
 
 /** The cruiser walks through a file by swc's visitor, which throws at `using`. */
@@ -57,4 +67,68 @@ function storesThatTurnBack(modules: IModule[]): string[] {
     .flatMap(({ source, dependencies }) =>
       dependencies.filter(turnsBack).map(({ resolved }) => `store-imports-use-case: ${source} → ${resolved}`),
     );
+}
+
+/** Never installed by itself, so it may import what only `devDependencies` name, those of the root included. */
+const developersCode = /^(?:deploy|scripts)\/|\/test\/|\/testing\/|\.test\.ts$/u;
+
+// A workspace is installed by itself with what its package.json names, so whatever else it imports is missing there.
+function undeclared(root: string, modules: IModule[]): string[] {
+  const manifests = new Map<string, Manifest | undefined>();
+  return modules.filter(isOurs).flatMap(({ source, dependencies }) => {
+    const folder = source.slice(0, source.search(/\/(?:src|test|gen)\//u));
+    if (!manifests.has(folder)) manifests.set(folder, readManifest(root, folder));
+    const manifest = manifests.get(folder);
+    if (!manifest) return [];
+    const declared = new Set([manifest.name, ...Object.keys(manifest.dependencies ?? {})]);
+    if (developersCode.test(source)) {
+      for (const name of Object.keys({ ...manifest.devDependencies, ...readManifest(root, '.')?.devDependencies }))
+        declared.add(name);
+    }
+    return [...new Set(dependencies.map(({ module }) => packageOf(module)))]
+      .filter((name) => name !== undefined && !declared.has(name))
+      .map((name) => `undeclared-dependency: ${source} → ${name} (name it in ${folder}/package.json)`);
+  });
+}
+
+// Packages can be understood one after the other only where none depends on itself by way of others.
+function packageCycles(root: string): string[] {
+  const manifests = globSync('{gateway,protos,services/*,services/chassis/*}/package.json', { cwd: root })
+    .toSorted()
+    .map((file) => readManifest(root, dirname(file)));
+  const dependencies = new Map(manifests.map((each) => [each?.name, Object.keys(each?.dependencies ?? {})]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (name: string, path: string[]): void => {
+    if (path.includes(name)) cycles.push(`package-cycle: ${[...path.slice(path.indexOf(name)), name].join(' → ')}`);
+    if (done.has(name) || path.includes(name)) return;
+    for (const next of dependencies.get(name) ?? []) visit(next, [...path, name]);
+    done.add(name);
+  };
+  for (const name of dependencies.keys()) if (name !== undefined) visit(name, []);
+  return cycles;
+}
+
+interface Manifest {
+  name: string;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+
+function readManifest(root: string, folder: string): Manifest | undefined {
+  try {
+    return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The package of an import; undefined for a file beside it and what Node has. */
+function packageOf(specifier: string): string | undefined {
+  if (specifier.startsWith('.') || isBuiltin(specifier)) return undefined;
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }

@@ -1,5 +1,5 @@
-import { startEmbeddedDatabase } from '@parley/chassis/database/embedded';
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import { startEmbeddedDatabase } from '@parley/embedded/embedded';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { earlierMerged, readMerged, withNew, writeMerged } from '../rolling/merged-migrations.ts';
 import { observeMigrations, type Step } from '../rolling/observe-migrations.ts';
 

@@ -1,7 +1,7 @@
-import type { Migration, SchemaDeclaration } from '@parley/chassis/database/types';
-import { testDatabaseUrl } from '@parley/chassis/testing/test-database';
-import { testSchema } from '@parley/chassis/testing/test-schema';
 import { schemas } from '@parley/local/schemas';
+import type { Migration, SchemaDeclaration } from '@parley/postgres/database/types';
+import { testDatabaseUrl } from '@parley/testing/test-database';
+import { testSchema } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { earlierMerged, forgotten, problemsOf, readMerged, withNew } from './merged-migrations.ts';
 import { observe, observeMigrations, type Step } from './observe-migrations.ts';

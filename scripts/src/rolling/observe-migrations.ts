@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { migrateSchema } from '@parley/chassis/database/migrate';
-import type { Migration, SchemaDeclaration } from '@parley/chassis/database/types';
+import { migrateSchema } from '@parley/postgres/database/migrate';
+import type { Migration, SchemaDeclaration } from '@parley/postgres/database/types';
 import type { Knex } from 'knex';
 import { readCatalogue } from './catalogue.ts';
 import { losses } from './losses.ts';

@@ -1,4 +1,4 @@
-import type { ListedSetting } from '@parley/chassis/settings';
+import type { ListedSetting } from '@parley/kernel/settings';
 
 /** The settings for a terminal: a heading for each unit, two lines for each setting. */
 export function listing(settings: Record<string, ListedSetting[] | undefined>): string {

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import type { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import type { TestMesh } from '@parley/stories/mesh';
 import { judgement } from '@parley/stories/scripted-model';
 import { stories } from '@parley/stories/stories';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { startChild } from '../testing/child.ts';
 import { publicApi } from './api.ts';

@@ -1,4 +1,4 @@
-import { readSettings } from '@parley/chassis/config';
+import { readSettings } from '@parley/kernel/config';
 import { talkSettings } from '@parley/local/command-settings';
 import type { ModelDescription } from '@parley/local/mesh-settings';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { lockFolder } from '@parley/chassis/database/embedded-lock';
-import { poolSizeSetting } from '@parley/chassis/shared-settings';
-import { type Addresses, createAddresses, type Door } from '@parley/chassis/surroundings';
+import { lockFolder } from '@parley/embedded/embedded-lock';
+import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/addresses';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { tellAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
 import { readMeshSettings } from '@parley/local/mesh-settings';
@@ -96,7 +96,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
 function addressesOf({ replicas, publicPort }: ProcessMesh): Addresses {
   const addresses = createAddresses({});
   for (const { name, unit, ports } of replicas) {
-    for (const [door, number] of Object.entries(ports) as [Door, number][]) {
+    for (const [door, number] of Object.entries(ports) as [Endpoint, number][]) {
       const address = `${door === 'rpc' ? '' : 'http://'}127.0.0.1:${number}`;
       addresses.announce(name.endsWith('-1') ? unit : name, door, address);
     }

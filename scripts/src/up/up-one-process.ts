@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { createLogger } from '@parley/chassis/log';
-import { run } from '@parley/chassis/run';
-import { telemetry } from '@parley/chassis/telemetry';
+import { createLogger } from '@parley/kernel/log';
+import { run } from '@parley/kernel/run';
+import { telemetry } from '@parley/kernel/telemetry';
 import { localMesh } from '@parley/local';
 import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
@@ -20,7 +20,7 @@ export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): 
   const mesh = await localMesh(env, { dataFolder });
   await run([telemetry(env), mesh], {
     log: createLogger('mesh'),
-    addresses: mesh.surroundings.addresses,
+    addresses: mesh.dependencies.addresses,
     stopTimeoutMs,
     failed: mesh.failed,
     onReady: async () => {

@@ -1,7 +1,7 @@
-import { invalid } from '@parley/chassis/errors';
-import { between, oneOf, rule, text, whyNoText } from '@parley/chassis/input';
-import { codePoints, whyUnstorable } from '@parley/chassis/input-checks';
-import { templateEngine, whyNoTemplate } from '@parley/chassis/template-engine';
+import { invalid } from '@parley/kernel/errors';
+import { between, oneOf, rule, text, whyNoText } from '@parley/kernel/input';
+import { codePoints, whyUnstorable } from '@parley/kernel/input-checks';
+import { templateEngine, whyNoTemplate } from '@parley/text/template-engine';
 import { z } from 'zod';
 import type { AgentFields } from './agent.ts';
 import type {

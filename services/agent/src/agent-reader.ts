@@ -1,5 +1,5 @@
-import type { Database } from '@parley/chassis/database/types';
-import { notFound } from '@parley/chassis/errors';
+import { notFound } from '@parley/kernel/errors';
+import type { Database } from '@parley/postgres/database/types';
 import type { Agent } from './agent.ts';
 import { agentStore } from './agent-store.ts';
 

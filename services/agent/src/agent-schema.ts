@@ -1,4 +1,4 @@
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { agents } from './migrations/001-agents.ts';
 
 /** The tables of agent. Nobody but agent reads them. */

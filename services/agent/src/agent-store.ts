@@ -1,7 +1,7 @@
-import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
-import { written } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { notFound } from '@parley/chassis/errors';
+import { notFound } from '@parley/kernel/errors';
+import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
+import { written } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { type Agent, type AgentFields, agents, type ListedAgent } from './agent.ts';
 
 /** How a list is bounded: at most `first`, those whose id is above `after`. */

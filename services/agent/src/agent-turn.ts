@@ -1,5 +1,5 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import type { TransactOptions } from '@parley/chassis/database/types';
+import type { TenantCaller } from '@parley/kernel/caller';
+import type { TransactOptions } from '@parley/postgres/database/types';
 
 /**
  * The turn of a transaction that locks an agent's row. The tenant is a part of it: who names another tenant's agent finds nothing,

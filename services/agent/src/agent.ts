@@ -1,4 +1,4 @@
-import { column, type RowOf, table } from '@parley/chassis/database/table';
+import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { z } from 'zod';
 import type { agentFields } from './agent-input.ts';
 import type {

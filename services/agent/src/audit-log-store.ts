@@ -1,6 +1,6 @@
-import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
-import { written } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
+import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
+import { written } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { type AuditLog, auditLogs } from './agent.ts';
 
 /** What one tenant's people changed on their agents. */

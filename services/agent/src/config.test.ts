@@ -1,4 +1,4 @@
-import { SettingsError } from '@parley/chassis/config';
+import { SettingsError } from '@parley/kernel/config';
 import test from 'ava';
 import { readAgentConfig } from './config.ts';
 

@@ -1,8 +1,8 @@
-import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { httpUrl, positiveInt } from '@parley/chassis/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
-import { portSettings } from '@parley/chassis/shared-settings';
+import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { portSettings } from '@parley/kernel/shared-settings';
 import { type ModelSettings, modelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {

@@ -1,5 +1,5 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { parseInput, withoutNulls } from '@parley/chassis/input';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { Agent } from './agent.ts';
 import { agentDefaults, checkTogether, newAgent } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';

@@ -1,9 +1,9 @@
-import { declareUnit } from '@parley/chassis/declaration';
+import { declareService } from '@parley/service/declaration';
 import { agentSchema } from './agent-schema.ts';
 import { agentSettings, readAgentConfig } from './config.ts';
 
 /** What agent is to those who run it. */
-export const agentDeclaration = declareUnit({
+export const agentDeclaration = declareService({
   name: 'agent',
   serves: ['rpc', 'graph'],
   settings: agentSettings,

@@ -1,5 +1,5 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import { agentStore } from './agent-store.ts';
 import { turnOf } from './agent-turn.ts';
 import type { Ports } from './ports.ts';

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/chassis/caller';
+import type { TenantCaller } from '@parley/kernel/caller';
 import type { Ports } from './ports.ts';
 
 export interface ModelDescription {

@@ -1,5 +1,5 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { DomainError, invalid } from '@parley/chassis/errors';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { DomainError, invalid } from '@parley/kernel/errors';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/chassis/caller';
+import type { TenantCaller } from '@parley/kernel/caller';
 import type { Agent } from './agent.ts';
 import type { ChosenModel, Models } from './models/models.ts';
 import type { TenantOverrides } from './tenant-overrides.ts';

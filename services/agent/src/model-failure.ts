@@ -1,4 +1,4 @@
-import { DomainError } from '@parley/chassis/errors';
+import { DomainError } from '@parley/kernel/errors';
 import { ModelError } from './models/model-error.ts';
 
 /**

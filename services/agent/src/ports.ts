@@ -1,4 +1,4 @@
-import type { Database } from '@parley/chassis/database/types';
+import type { Database } from '@parley/postgres/database/types';
 import type { AgentReader } from './agent-reader.ts';
 import type { CatalogueSource, DocumentationUrls } from './catalogue.ts';
 import type { ModelChooser } from './model-choice.ts';

@@ -1,6 +1,6 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
-import { page, parseInput } from '@parley/chassis/input';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { page, parseInput } from '@parley/kernel/input';
 import type { Agent, AuditLog, ListedAgent } from './agent.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';

@@ -1,13 +1,13 @@
-import { inTenant } from '@parley/chassis/caller';
-import { invalid } from '@parley/chassis/errors';
-import { withoutNulls } from '@parley/chassis/input';
-import type { MeshContext } from '@parley/chassis/rpc/server';
+import { inTenant } from '@parley/kernel/caller';
+import { invalid } from '@parley/kernel/errors';
+import { withoutNulls } from '@parley/kernel/input';
 import {
   Agent as AgentMessage,
   type AgentServiceImplementation,
   type ConversationMessage,
   Role,
 } from '@parley/protos/parley/agent/v1/agent';
+import type { MeshContext } from '@parley/rpc/server';
 import type { Agent } from './agent.ts';
 import { describeModel } from './describe-model.ts';
 import { gatherText } from './gather-text.ts';

@@ -1,5 +1,5 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { invalid } from '@parley/chassis/errors';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { invalid } from '@parley/kernel/errors';
 import { modelFailure } from './model-failure.ts';
 import type { ModelMessage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';

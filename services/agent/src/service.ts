@@ -1,6 +1,6 @@
-import { service } from '@parley/chassis/service';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { service } from '@parley/service/service';
 import { agentReader } from './agent-reader.ts';
 import { builtInCatalogue } from './catalogue.ts';
 import { agentDeclaration } from './declaration.ts';

@@ -1,7 +1,7 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import type { Logger } from '@parley/chassis/log';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { TenantCaller } from '@parley/kernel/caller';
+import type { Logger } from '@parley/kernel/log';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
 
 /** The model that a tenant wants where an agent says nothing; empty strings: none. */
 export interface TenantOverride {

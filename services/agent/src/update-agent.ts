@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { TenantCaller } from '@parley/chassis/caller';
-import { isForeignKeyViolation } from '@parley/chassis/database/database-errors';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { notFound } from '@parley/chassis/errors';
-import { parseInput } from '@parley/chassis/input';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { isForeignKeyViolation } from '@parley/kernel/database-errors';
+import { notFound } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
+import type { TenantDb } from '@parley/postgres/database/types';
 import type { Agent, AgentFields, Changes } from './agent.ts';
 import { agentChanges, checkTogether } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';

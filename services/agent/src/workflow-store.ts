@@ -1,4 +1,4 @@
-import type { TenantDb } from '@parley/chassis/database/types';
+import type { TenantDb } from '@parley/postgres/database/types';
 
 /** One tenant's workflows. */
 export function workflowStore({ knex, tenantId }: TenantDb) {

@@ -1,8 +1,8 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
-import type { Database } from '@parley/chassis/database/types';
-import { type Bound, bound } from '@parley/chassis/testing/bound';
-import { testSchema } from '@parley/chassis/testing/test-schema';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
+import type { Database } from '@parley/postgres/database/types';
+import { type Bound, bound } from '@parley/testing/bound';
+import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '@parley/chassis/database/types';
-import { unavailable } from '@parley/chassis/errors';
-import { createGate } from '@parley/chassis/testing/gate';
+import { unavailable } from '@parley/kernel/errors';
+import type { Database } from '@parley/postgres/database/types';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { ada, agentApp, inTenant } from './agent-app.ts';

@@ -1,4 +1,4 @@
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { turn, unitOn } from './agent-turns.ts';
 import { ada, agentUnit, inTenant, made } from './agent-unit.ts';

@@ -1,5 +1,5 @@
-import { type ModelScript, type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
 import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
 import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 

@@ -1,9 +1,9 @@
-import type { Caller, TenantCaller } from '@parley/chassis/caller';
-import type { Database } from '@parley/chassis/database/types';
-import { createAddresses } from '@parley/chassis/surroundings';
-import { type RunningService, startService } from '@parley/chassis/testing/service-harness';
-import { testSchema } from '@parley/chassis/testing/test-schema';
+import { createAddresses } from '@parley/kernel/addresses';
+import type { Caller, TenantCaller } from '@parley/kernel/caller';
+import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
+import { type RunningService, startService } from '@parley/testing/service-harness';
+import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import type { Agent } from '../src/agent.ts';
 import { agentSchema } from '../src/agent-schema.ts';
@@ -37,8 +37,8 @@ export async function agentUnit(
     },
   };
   const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // nobody is there
-  const around = { addresses, development: false };
-  const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, around });
+  const given = { addresses, development: false };
+  const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, given });
   return { rpc, graph, database, transactions: () => transactions };
 }
 

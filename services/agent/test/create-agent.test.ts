@@ -1,4 +1,4 @@
-import { isDomainError } from '@parley/chassis/errors';
+import { isDomainError } from '@parley/kernel/errors';
 import test from 'ava';
 import { ada, agentApp, all, inTenant } from './agent-app.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { context, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { startModelServer } from '@parley/chassis/testing/model-server';
 import { Role } from '@parley/protos/parley/agent/v1/agent';
+import { startModelServer } from '@parley/testing/model-server';
 import test from 'ava';
 import { agentUnit, inTenant, made } from './agent-unit.ts';
 

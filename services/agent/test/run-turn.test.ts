@@ -1,6 +1,6 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
 import { Role } from '@parley/protos/parley/agent/v1/agent';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { turn, unitOn } from './agent-turns.ts';
 import { ada, agentUnit, inTenant, made } from './agent-unit.ts';

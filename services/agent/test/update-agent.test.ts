@@ -1,8 +1,8 @@
-import type { Database } from '@parley/chassis/database/types';
-import { isDomainError } from '@parley/chassis/errors';
-import { bound } from '@parley/chassis/testing/bound';
-import { createGate } from '@parley/chassis/testing/gate';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import { isDomainError } from '@parley/kernel/errors';
+import type { Database } from '@parley/postgres/database/types';
+import { bound } from '@parley/testing/bound';
+import { createGate } from '@parley/testing/gate';
+import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';

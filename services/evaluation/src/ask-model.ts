@@ -1,7 +1,7 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import { type DomainError, isDomainError } from '@parley/chassis/errors';
-import { strictTokenBound, usualTokenBound } from '@parley/chassis/token-bound';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { type DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Agent, DescribeModelResponse, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
+import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import { type Excerpt, isWhole } from './excerpt.ts';
 import { type FittedPrompt, promptFitter, type Room } from './judge-prompt.ts';
 import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';

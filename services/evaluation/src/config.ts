@@ -1,7 +1,7 @@
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { positiveInt } from '@parley/chassis/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
-import { portSettings } from '@parley/chassis/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { positiveInt } from '@parley/kernel/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { portSettings } from '@parley/kernel/shared-settings';
 
 export const evaluationSettings = {
   concurrency: setting(

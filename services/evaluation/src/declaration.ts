@@ -1,9 +1,9 @@
-import { declareUnit } from '@parley/chassis/declaration';
+import { declareService } from '@parley/service/declaration';
 import { evaluationSettings, readEvaluationConfig } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 
 /** What evaluation is to those who run it. */
-export const evaluationDeclaration = declareUnit({
+export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],
   settings: evaluationSettings,

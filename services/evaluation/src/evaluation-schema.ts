@@ -1,4 +1,4 @@
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { evaluations } from './migrations/001-evaluations.ts';
 import { longTranscripts } from './migrations/002-long-transcripts.ts';
 

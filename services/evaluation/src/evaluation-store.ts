@@ -1,5 +1,5 @@
-import { column, columnsOf, type RowOf, table, written } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
+import { column, columnsOf, type RowOf, table, written } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import type { Judgement } from './judgement.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 import type { WrittenTranscript } from './transcript-writer.ts';

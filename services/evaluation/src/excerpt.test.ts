@@ -1,4 +1,4 @@
-import { strictTokenBound, usualTokenBound } from '@parley/chassis/token-bound';
+import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import test from 'ava';
 import { condenser, type Excerpt, isWhole, shownLine } from './excerpt.ts';
 import { leftOut, sampler } from './sample.ts';

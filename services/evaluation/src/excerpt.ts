@@ -1,4 +1,4 @@
-import type { TokenBound } from '@parley/chassis/token-bound';
+import type { TokenBound } from '@parley/text/token-bound';
 import { clipped, type Exchange, type Sample } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
 

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/chassis/caller';
+import type { TenantCaller } from '@parley/kernel/caller';
 import { type Evaluation, evaluationStore } from './evaluation-store.ts';
 import type { Ports } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import type { TenantCaller } from '@parley/chassis/caller';
+import type { TenantCaller } from '@parley/kernel/caller';
 import { type Figures, figureCounter } from './conversation-figures.ts';
 import type { Ports } from './ports.ts';
 import { type Sample, sampler } from './sample.ts';

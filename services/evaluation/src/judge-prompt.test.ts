@@ -1,5 +1,5 @@
-import { strictTokenBound, type TokenBound, usualTokenBound } from '@parley/chassis/token-bound';
 import { Agent } from '@parley/protos/parley/agent/v1/agent';
+import { strictTokenBound, type TokenBound, usualTokenBound } from '@parley/text/token-bound';
 import test from 'ava';
 import { promptFitter } from './judge-prompt.ts';
 import { sampler } from './sample.ts';

@@ -1,5 +1,5 @@
-import type { TokenBound } from '@parley/chassis/token-bound';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
+import type { TokenBound } from '@parley/text/token-bound';
 import { condenser, type Excerpt, isWhole, shownLine } from './excerpt.ts';
 import { type Rendered, type Rendering, TemplateProblem } from './renderer-process.ts';
 import { clipped, leftOut, type Sample } from './sample.ts';

@@ -1,8 +1,8 @@
-import { serviceCaller, type TenantCaller } from '@parley/chassis/caller';
-import { isDomainError } from '@parley/chassis/errors';
-import { type JobDeclaration, job } from '@parley/chassis/jobs/job';
-import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
-import { jobs } from '@parley/chassis/jobs/jobs';
+import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
+import { isDomainError } from '@parley/kernel/errors';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import type { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import { type Asked, askModel } from './ask-model.ts';
 import type { EvaluationConfig } from './config.ts';

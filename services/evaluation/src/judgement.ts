@@ -1,4 +1,4 @@
-import { whyUnstorable } from '@parley/chassis/input-checks';
+import { whyUnstorable } from '@parley/kernel/input-checks';
 import { z } from 'zod';
 
 /** What a judge says of a session. */

@@ -1,4 +1,4 @@
-import { runUnit } from '@parley/chassis/run-unit';
+import { runService } from '@parley/service/run-service';
 import { evaluation } from './service.ts';
 
-await runUnit(evaluation);
+await runService(evaluation);

@@ -1,6 +1,6 @@
-import type { Handler } from '@parley/chassis/events/consumer';
-import { once } from '@parley/chassis/events/inbox';
-import { jobs } from '@parley/chassis/jobs/jobs';
+import type { Handler } from '@parley/events/consumer';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { once } from '@parley/postgres/outbox/inbox';
 import type { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { type JudgeSession, judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';

@@ -1,9 +1,9 @@
-import type { Database } from '@parley/chassis/database/types';
-import type { Logger } from '@parley/chassis/log';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { Logger } from '@parley/kernel/log';
+import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import type { RpcClient } from '@parley/rpc/client';
 import type { TemplateRenderer } from './template-renderer.ts';
 
 /** What the use cases work with. */

@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { createContext, Script } from 'node:vm';
-import { plainTextForm, templateEngine } from '@parley/chassis/template-engine';
+import { plainTextForm, templateEngine } from '@parley/text/template-engine';
 import type { RendererAnswer, Rendering } from './renderer-process.ts';
 import type { TranscriptLine } from './transcript.ts';
 

@@ -1,6 +1,6 @@
-import { inTenant } from '@parley/chassis/caller';
-import type { MeshContext } from '@parley/chassis/rpc/server';
+import { inTenant } from '@parley/kernel/caller';
 import type { EvaluationServiceImplementation } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { MeshContext } from '@parley/rpc/server';
 import { findEvaluation } from './find-evaluation.ts';
 import type { Ports } from './ports.ts';
 

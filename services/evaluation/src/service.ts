@@ -1,9 +1,9 @@
-import { service } from '@parley/chassis/service';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { service } from '@parley/service/service';
 import { evaluationDeclaration } from './declaration.ts';
 import { judgeJob } from './judge-session.ts';
 import { onSessionEnded } from './on-session-ended.ts';

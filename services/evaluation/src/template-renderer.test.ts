@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { type Rendering, startRendererProcess, TemplateProblem } from './renderer-process.ts';
 import { type TemplateRendererOptions, templateRenderer } from './template-renderer.ts';

@@ -1,5 +1,5 @@
-import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
-import type { Part } from '@parley/chassis/unit';
+import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
+import type { Part } from '@parley/kernel/unit';
 import {
   type Rendered,
   type RendererLimits,

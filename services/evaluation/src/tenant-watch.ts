@@ -1,7 +1,7 @@
-import { jobs } from '@parley/chassis/jobs/jobs';
-import { onAnnouncement } from '@parley/chassis/key-value/announcements';
-import type { KeyValue, Unsubscribe } from '@parley/chassis/key-value/key-value';
-import type { Part } from '@parley/chassis/unit';
+import type { Part } from '@parley/kernel/unit';
+import { onAnnouncement } from '@parley/live/key-value/announcements';
+import type { KeyValue, Unsubscribe } from '@parley/live/key-value/key-value';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { judgeKind } from './judge-session.ts';

@@ -1,4 +1,4 @@
-import type { TenantDb } from '@parley/chassis/database/types';
+import type { TenantDb } from '@parley/postgres/database/types';
 
 /** The parts of one tenant's long transcripts. */
 export function transcriptPartStore({ knex, tenantId }: TenantDb) {

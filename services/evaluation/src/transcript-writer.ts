@@ -1,4 +1,4 @@
-import type { Database } from '@parley/chassis/database/types';
+import type { Database } from '@parley/postgres/database/types';
 import type { TranscriptLine } from './transcript.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 

@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { strictTokenBound, usualTokenBound } from '@parley/chassis/token-bound';
+import { eventually } from '@parley/testing/eventually';
+import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
 import { type Answer, answering, conversation, failing, interviewer, modelJudgement } from './neighbours.ts';

@@ -1,5 +1,4 @@
-import { DomainError, notFound } from '@parley/chassis/errors';
-import type { MeshContext } from '@parley/chassis/rpc/server';
+import { DomainError, notFound } from '@parley/kernel/errors';
 import type {
   Agent,
   AgentServiceImplementation,
@@ -9,6 +8,7 @@ import type {
 } from '@parley/protos/parley/agent/v1/agent';
 import type { GetTenantResponse, IdentityServiceImplementation } from '@parley/protos/parley/identity/v1/identity';
 import type { Message, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import type { MeshContext } from '@parley/rpc/server';
 
 export const interviewer: Agent = {
   id: 5,

@@ -1,4 +1,4 @@
-import { eventually } from '@parley/chassis/testing/eventually';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
 

@@ -1,7 +1,7 @@
-import { catalogueViolations } from '@parley/chassis/database/catalogue';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
-import { testDatabaseUrl } from '@parley/chassis/testing/test-database';
+import { catalogueViolations } from '@parley/postgres/database/catalogue';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import { testDatabaseUrl } from '@parley/testing/test-database';
 import test from 'ava';
 import { evaluationSchema } from '../src/evaluation-schema.ts';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';

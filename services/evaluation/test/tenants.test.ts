@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
 import { answering, modelJudgement, usual } from './neighbours.ts';

@@ -1,4 +1,4 @@
-import type { SharedDb } from '@parley/chassis/database/types';
+import type { SharedDb } from '@parley/postgres/database/types';
 
 export interface ApiKeyOwner {
   apiKeyId: number;

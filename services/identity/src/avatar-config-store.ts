@@ -1,4 +1,4 @@
-import type { TenantDb } from '@parley/chassis/database/types';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { type AvatarConfig, type AvatarSettings, avatarDefaults } from './avatar-config.ts';
 
 export function avatarConfigStore({ knex, tenantId }: TenantDb) {

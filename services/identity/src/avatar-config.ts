@@ -1,4 +1,4 @@
-import { between, oneOf, text } from '@parley/chassis/input';
+import { between, oneOf, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { AvatarGender, VoiceTier } from './generated/schema.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { SharedDb } from '@parley/chassis/database/types';
+import type { SharedDb } from '@parley/postgres/database/types';
 import type { Ports } from './ports.ts';
 import { newRefreshToken, refreshTokenSha256 } from './refresh-token.ts';
 import { signInStore } from './sign-in-store.ts';

@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { invalid, unauthenticated } from '@parley/chassis/errors';
-import { parseInput } from '@parley/chassis/input';
+import type { Caller } from '@parley/kernel/caller';
+import { invalid, unauthenticated } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { PasswordInput } from './generated/schema.ts';
 import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';

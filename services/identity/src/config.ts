@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { list, positiveInt } from '@parley/chassis/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
-import { portSettings, publicUrlSetting, secretsKeysSetting } from '@parley/chassis/shared-settings';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { list, positiveInt } from '@parley/kernel/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { portSettings, publicUrlSetting, secretsKeysSetting } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
 
 export const identitySettings = {

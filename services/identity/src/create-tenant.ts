@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { badRequest } from '@parley/chassis/errors';
-import { parseInput, withoutNulls } from '@parley/chassis/input';
+import type { Caller } from '@parley/kernel/caller';
+import { badRequest } from '@parley/kernel/errors';
+import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { IdentitySettings } from './config.ts';
 import { foundTenant } from './found-tenant.ts';
 import type { CreateTenantInput } from './generated/schema.ts';

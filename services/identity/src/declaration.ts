@@ -1,10 +1,10 @@
-import { declareUnit } from '@parley/chassis/declaration';
-import { usualRetentionMs } from '@parley/chassis/events/topics';
+import { usualRetentionMs } from '@parley/events/topics';
+import { declareService } from '@parley/service/declaration';
 import { identitySettings, readIdentityConfig } from './config.ts';
 import { identitySchema } from './identity-schema.ts';
 
 /** What identity is to those who run it. */
-export const identityDeclaration = declareUnit({
+export const identityDeclaration = declareService({
   name: 'identity',
   serves: ['rpc', 'graph'],
   settings: identitySettings,

@@ -1,5 +1,5 @@
-import type { Caller } from '@parley/chassis/caller';
-import { outbox } from '@parley/chassis/events/outbox';
+import type { Caller } from '@parley/kernel/caller';
+import { outbox } from '@parley/postgres/outbox/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
 import { requireRecent } from './locked-sign-in.ts';

@@ -1,4 +1,4 @@
-import type { SharedDb } from '@parley/chassis/database/types';
+import type { SharedDb } from '@parley/postgres/database/types';
 import { avatarConfigStore } from './avatar-config-store.ts';
 import type { Tenant } from './tenant.ts';
 import { type NewTenant, tenantStore } from './tenant-store.ts';

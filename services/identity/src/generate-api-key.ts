@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import { apiKeySha256, newApiKey } from './api-key.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import type { GenerateApiKeyResult } from './generated/schema.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { AvatarConfig } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
 import type { Ports } from './ports.ts';

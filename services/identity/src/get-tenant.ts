@@ -1,5 +1,5 @@
-import type { Caller } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
+import type { Caller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import type { Ports } from './ports.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';

@@ -1,4 +1,4 @@
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { people } from './migrations/001-people.ts';
 import { keys } from './migrations/002-keys.ts';
 import { avatarConfigs } from './migrations/003-avatar-configs.ts';

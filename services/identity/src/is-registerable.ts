@@ -1,4 +1,4 @@
-import { anyText, parseInput, text } from '@parley/chassis/input';
+import { anyText, parseInput, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import { isEmail, normalEmail } from './email-address.ts';
 import type { QueryIsRegisterableArgs } from './generated/schema.ts';

@@ -1,5 +1,5 @@
-import type { SharedDb } from '@parley/chassis/database/types';
-import { forbidden, unauthenticated } from '@parley/chassis/errors';
+import { forbidden, unauthenticated } from '@parley/kernel/errors';
+import type { SharedDb } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import type { Ports } from './ports.ts';
 import { type LiveSignIn, signInStore } from './sign-in-store.ts';

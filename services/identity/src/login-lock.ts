@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { clientNetwork } from '@parley/chassis/client-network';
-import type { CountEntry, KeyValue } from '@parley/chassis/key-value/key-value';
+import { clientNetwork } from '@parley/kernel/client-network';
+import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 
 /** After so many failures of one subject from one address, or for IPv6 from its /64, both together are locked. */
 const failuresOfPair = 10;

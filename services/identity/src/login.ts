@@ -1,8 +1,8 @@
-import type { Caller } from '@parley/chassis/caller';
-import type { SharedDb } from '@parley/chassis/database/types';
-import { unauthenticated } from '@parley/chassis/errors';
-import { anyText, parseInput } from '@parley/chassis/input';
-import { codePoints } from '@parley/chassis/input-checks';
+import type { Caller } from '@parley/kernel/caller';
+import { unauthenticated } from '@parley/kernel/errors';
+import { anyText, parseInput } from '@parley/kernel/input';
+import { codePoints } from '@parley/kernel/input-checks';
+import type { SharedDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';

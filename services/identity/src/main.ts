@@ -1,4 +1,4 @@
-import { runUnit } from '@parley/chassis/run-unit';
+import { runService } from '@parley/service/run-service';
 import { identity } from './service.ts';
 
-await runUnit(identity);
+await runService(identity);

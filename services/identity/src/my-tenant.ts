@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { Ports } from './ports.ts';
 import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';

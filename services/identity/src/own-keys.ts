@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import type { Database } from '@parley/chassis/database/types';
-import type { SecretBox } from '@parley/chassis/secret-box';
-import type { Part } from '@parley/chassis/unit';
+import type { SecretBox } from '@parley/kernel/secret-box';
+import type { Part } from '@parley/kernel/unit';
+import type { Database } from '@parley/postgres/database/types';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { signingKeyStore } from './signing-key-store.ts';
 

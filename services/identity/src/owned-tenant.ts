@@ -1,6 +1,6 @@
-import type { TenantCaller } from '@parley/chassis/caller';
-import type { SharedDb } from '@parley/chassis/database/types';
-import { conflict, type DomainError, forbidden } from '@parley/chassis/errors';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { conflict, type DomainError, forbidden } from '@parley/kernel/errors';
+import type { SharedDb } from '@parley/postgres/database/types';
 import { withLockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
 import type { LiveSignIn } from './sign-in-store.ts';

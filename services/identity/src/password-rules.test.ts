@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parseInput } from '@parley/chassis/input';
+import { parseInput } from '@parley/kernel/input';
 import test from 'ava';
 import { z } from 'zod';
 import { folded } from './folded.ts';

@@ -1,5 +1,5 @@
-import { anyText, rule } from '@parley/chassis/input';
-import { codePoints } from '@parley/chassis/input-checks';
+import { anyText, rule } from '@parley/kernel/input';
+import { codePoints } from '@parley/kernel/input-checks';
 import { isCommonPassword } from './common-passwords.ts';
 import { folded } from './folded.ts';
 

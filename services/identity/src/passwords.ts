@@ -1,7 +1,7 @@
-import type { Caller } from '@parley/chassis/caller';
-import { clientNetwork } from '@parley/chassis/client-network';
-import { isDomainError, unavailable } from '@parley/chassis/errors';
-import { type EndCall, fairQueue } from '@parley/chassis/fair-queue';
+import type { Caller } from '@parley/kernel/caller';
+import { clientNetwork } from '@parley/kernel/client-network';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
+import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
 /** Who wants a password hashed or compared. */

@@ -1,5 +1,5 @@
-import type { Database } from '@parley/chassis/database/types';
-import type { SecretBox } from '@parley/chassis/secret-box';
+import type { SecretBox } from '@parley/kernel/secret-box';
+import type { Database } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import type { AnnounceCredentials } from './credentials-changed.ts';
 import type { LoginLock } from './login-lock.ts';

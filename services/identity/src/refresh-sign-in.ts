@@ -1,6 +1,6 @@
-import type { SharedDb } from '@parley/chassis/database/types';
-import { unauthenticated } from '@parley/chassis/errors';
-import { anyText, parseInput } from '@parley/chassis/input';
+import { unauthenticated } from '@parley/kernel/errors';
+import { anyText, parseInput } from '@parley/kernel/input';
+import type { SharedDb } from '@parley/postgres/database/types';
 import { z } from 'zod';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import type { RefreshAccessTokenInput } from './generated/schema.ts';

@@ -1,4 +1,4 @@
-import type { SharedDb } from '@parley/chassis/database/types';
+import type { SharedDb } from '@parley/postgres/database/types';
 import type { UserStatus } from './user.ts';
 
 /** A refresh token with the sign-in that it belongs to. */

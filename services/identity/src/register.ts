@@ -1,7 +1,7 @@
-import type { Caller } from '@parley/chassis/caller';
-import { isUniqueViolation } from '@parley/chassis/database/database-errors';
-import { badRequest, conflict, type DomainError, invalid } from '@parley/chassis/errors';
-import { parseInput } from '@parley/chassis/input';
+import type { Caller } from '@parley/kernel/caller';
+import { isUniqueViolation } from '@parley/kernel/database-errors';
+import { badRequest, conflict, type DomainError, invalid } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { foundTenant } from './found-tenant.ts';

@@ -1,4 +1,4 @@
-import { anyText, text } from '@parley/chassis/input';
+import { anyText, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import { isEmail, normalEmail } from './email-address.ts';
 import { folded } from './folded.ts';

@@ -1,4 +1,4 @@
-import { DomainError } from '@parley/chassis/errors';
+import { DomainError } from '@parley/kernel/errors';
 import { type ApiKeyOwner, apiKeyStore } from './api-key-store.ts';
 import type { Ports } from './ports.ts';
 

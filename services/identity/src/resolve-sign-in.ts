@@ -1,4 +1,4 @@
-import { badRequest, notFound } from '@parley/chassis/errors';
+import { badRequest, notFound } from '@parley/kernel/errors';
 import type { Ports } from './ports.ts';
 import { type ListedSignIn, type SignInState, signInStore } from './sign-in-store.ts';
 

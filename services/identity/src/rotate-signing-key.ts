@@ -1,5 +1,5 @@
-import type { Caller } from '@parley/chassis/caller';
-import { forbidden } from '@parley/chassis/errors';
+import type { Caller } from '@parley/kernel/caller';
+import { forbidden } from '@parley/kernel/errors';
 import type { Ports } from './ports.ts';
 
 /** Makes a new signing key. Tokens signed with the old one stay good until they end. Answers the new key's `kid`. */

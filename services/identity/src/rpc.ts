@@ -1,5 +1,5 @@
-import type { MeshContext } from '@parley/chassis/rpc/server';
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
+import type { MeshContext } from '@parley/rpc/server';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
 import type { Ports } from './ports.ts';

@@ -1,6 +1,6 @@
-import { createSecretBox } from '@parley/chassis/secret-box';
-import { service } from '@parley/chassis/service';
+import { createSecretBox } from '@parley/kernel/secret-box';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { service } from '@parley/service/service';
 import { announceCredentials } from './credentials-changed.ts';
 import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';

@@ -1,5 +1,5 @@
-import { plainAddress } from '@parley/chassis/client-network';
-import type { SharedDb } from '@parley/chassis/database/types';
+import { plainAddress } from '@parley/kernel/client-network';
+import type { SharedDb } from '@parley/postgres/database/types';
 
 export interface NewSignIn {
   id: string;

@@ -1,6 +1,6 @@
-import type { Caller, TenantCaller } from '@parley/chassis/caller';
-import { inTenant } from '@parley/chassis/caller';
-import { type DomainError, forbidden, unauthenticated } from '@parley/chassis/errors';
+import type { Caller, TenantCaller } from '@parley/kernel/caller';
+import { inTenant } from '@parley/kernel/caller';
+import { type DomainError, forbidden, unauthenticated } from '@parley/kernel/errors';
 
 /** A person with a sign-in, in a tenant or not. */
 export type UserCaller = Caller & { kind: 'user'; userId: number; signInId: string };

@@ -1,5 +1,5 @@
-import { forbidden } from '@parley/chassis/errors';
-import { flag, oneOf, rule, text } from '@parley/chassis/input';
+import { forbidden } from '@parley/kernel/errors';
+import { flag, oneOf, rule, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';

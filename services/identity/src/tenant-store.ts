@@ -1,5 +1,5 @@
-import { columnsOf } from '@parley/chassis/database/table';
-import type { SharedDb } from '@parley/chassis/database/types';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { SharedDb } from '@parley/postgres/database/types';
 import { type LlmProvider, type MembershipRole, type Tenant, type TenantPlan, tenants } from './tenant.ts';
 
 export interface NewTenant {

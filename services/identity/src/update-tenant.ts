@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { forbidden } from '@parley/chassis/errors';
-import { parseInput } from '@parley/chassis/input';
+import type { Caller } from '@parley/kernel/caller';
+import { forbidden } from '@parley/kernel/errors';
+import { parseInput } from '@parley/kernel/input';
 import type { UpdateTenantInput } from './generated/schema.ts';
 import { ownerOnly, withHeldTenant } from './owned-tenant.ts';
 import type { Ports } from './ports.ts';

@@ -1,5 +1,5 @@
-import type { Caller } from '@parley/chassis/caller';
-import { parseInput } from '@parley/chassis/input';
+import type { Caller } from '@parley/kernel/caller';
+import { parseInput } from '@parley/kernel/input';
 import { type AvatarConfig, avatarSettings } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
 import type { UpsertAvatarConfigInput } from './generated/schema.ts';

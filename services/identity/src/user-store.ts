@@ -1,5 +1,5 @@
-import { columnsOf } from '@parley/chassis/database/table';
-import type { SharedDb } from '@parley/chassis/database/types';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { SharedDb } from '@parley/postgres/database/types';
 import type { Phone, PhoneQuery } from './phone-number.ts';
 import { type StoredUser, type UserStatus, users } from './user.ts';
 

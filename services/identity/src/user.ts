@@ -1,4 +1,4 @@
-import { column, type RowOf, table } from '@parley/chassis/database/table';
+import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { UserStatusType } from './generated/schema.ts';
 
 export type UserStatus = UserStatusType;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { answerBudget } from '@parley/chassis/answer-budget';
-import { graphAnswer } from '@parley/chassis/graph/graph-answer';
+import { answerBudget } from '@parley/kernel/answer-budget';
+import { graphAnswer } from '@parley/subgraph/graph-answer';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
 import type { Asker } from '../src/passwords.ts';

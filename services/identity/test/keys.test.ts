@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createSecretBox } from '@parley/chassis/secret-box';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import { createSecretBox } from '@parley/kernel/secret-box';
+import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { identitySchema } from '../src/identity-schema.ts';

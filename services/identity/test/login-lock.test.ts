@@ -1,5 +1,5 @@
-import { unavailable } from '@parley/chassis/errors';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { anybody, type IdentityApp, identityApp, signUp } from './support/identity-app.ts';
 

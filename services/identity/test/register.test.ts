@@ -1,4 +1,4 @@
-import { DomainError } from '@parley/chassis/errors';
+import { DomainError } from '@parley/kernel/errors';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { anybody, callerOf, identityApp, signUp, somebody } from './support/identity-app.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type Caller, callerHeader } from '@parley/chassis/caller';
-import type { Envelope } from '@parley/chassis/events/envelope';
-import { onAnnouncement } from '@parley/chassis/key-value/announcements';
-import { createLogger } from '@parley/chassis/log';
-import { eventually } from '@parley/chassis/testing/eventually';
+import type { Envelope } from '@parley/events/envelope';
+import { type Caller, callerHeader } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import { onAnnouncement } from '@parley/live/key-value/announcements';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
@@ -108,15 +108,15 @@ test('errors on the wire have the contract’s one shape', async (t) => {
 });
 
 test('neither port answers a call without a mesh credential, or with one for somebody else', async (t) => {
-  const { graph, around, rpc } = await identityUnit(t);
+  const { graph, given, rpc } = await identityUnit(t);
   t.is((await graph(null, '{ __typename }')).status, 401);
 
-  const channel = createChannel(around.addresses.of('identity', 'rpc'));
+  const channel = createChannel(given.addresses.of('identity', 'rpc'));
   t.teardown(() => channel.close());
   const bare = createClient(IdentityServiceDefinition, channel);
   await t.throwsAsync(bare.getJwks({}), { message: /UNAUTHENTICATED/ });
   await t.throwsAsync(bare.resolveSignIn({ signInId: 'x' }), { message: /UNAUTHENTICATED/ });
-  const forAnother = Metadata({ [callerHeader]: await around.callers.mint(mesh, 'session') });
+  const forAnother = Metadata({ [callerHeader]: await given.callers.mint(mesh, 'session') });
   await t.throwsAsync(bare.getJwks({}, { metadata: forAnother }), { message: /UNAUTHENTICATED/ });
   await t.notThrowsAsync(rpc.getJwks({}, { caller: mesh }));
 });
@@ -159,7 +159,7 @@ test('gateways hear of changed credentials before the mutation is answered', asy
   const { caller } = await arrive(unit);
   const heard: CredentialsChanged['whose'][] = [];
   await onAnnouncement(
-    unit.around.keyValue,
+    unit.given.keyValue,
     credentialsChanged,
     (changed) => heard.push(changed?.whose),
     createLogger('test'),
@@ -171,11 +171,11 @@ test('gateways hear of changed credentials before the mutation is answered', asy
 });
 
 test('the unit says that it is ready, and no longer once its database is closed', async (t) => {
-  const { unit, around } = await identityUnit(t);
-  const ready = async () => (await fetch(`${around.addresses.of('identity', 'ops')}/readyz`)).status;
+  const { unit, given } = await identityUnit(t);
+  const ready = async () => (await fetch(`${given.addresses.of('identity', 'ops')}/readyz`)).status;
   await t.notThrowsAsync(unit.ready());
   t.is(await ready(), 200);
-  await around.database({ name: 'identity', tables: {}, migrations: [] }).close();
+  await given.database({ name: 'identity', tables: {}, migrations: [] }).close();
   t.is(await ready(), 503);
 });
 
@@ -184,7 +184,7 @@ test('a deleted tenant is told to whoever runs something for it', async (t) => {
   const { caller } = await arrive(unit);
   const told: Envelope[] = [];
   const topics = ['tenant-deleted'];
-  await unit.around.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void told.push(event) });
+  await unit.given.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void told.push(event) });
   await unit.graph(caller, 'mutation { deleteTenant }');
   await eventually('the event', () => told.length > 0);
   t.like(told, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);

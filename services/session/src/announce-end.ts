@@ -1,6 +1,6 @@
-import { announcer } from '@parley/chassis/key-value/announcements';
-import type { KeyValue } from '@parley/chassis/key-value/key-value';
-import type { Logger } from '@parley/chassis/log';
+import type { Logger } from '@parley/kernel/log';
+import { announcer } from '@parley/live/key-value/announcements';
+import type { KeyValue } from '@parley/live/key-value/key-value';
 import { credentialsChanged } from '@parley/protos/announcements';
 
 /** Announces to every gateway that a session has ended. Where that fails they notice within a second. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { isDomainError } from '@parley/chassis/errors';
-import { jobs } from '@parley/chassis/jobs/jobs';
-import { itemOf } from '@parley/chassis/live/live-events';
+import { isDomainError } from '@parley/kernel/errors';
+import { itemOf } from '@parley/live/subscriptions/live-events';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import { concludeSession } from './conclude-session.ts';
 import { cutTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';

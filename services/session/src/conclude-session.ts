@@ -1,6 +1,6 @@
-import type { TenantDb } from '@parley/chassis/database/types';
-import { outbox } from '@parley/chassis/events/outbox';
-import { jobs } from '@parley/chassis/jobs/jobs';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { outbox } from '@parley/postgres/outbox/outbox';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { eventStore } from './event-store.ts';

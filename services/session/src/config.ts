@@ -1,8 +1,8 @@
-import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
-import { type Environment, readSettings } from '@parley/chassis/config';
-import { positiveInt } from '@parley/chassis/setting-types';
-import { type Settings, setting, type ValuesOf } from '@parley/chassis/settings';
-import { portSettings, turnsAtOnceSetting } from '@parley/chassis/shared-settings';
+import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { positiveInt } from '@parley/kernel/setting-types';
+import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
+import { portSettings, turnsAtOnceSetting } from '@parley/kernel/shared-settings';
 
 const hourMs = 60 * 60_000;
 

@@ -1,5 +1,5 @@
-import type { TenantDb } from '@parley/chassis/database/types';
-import { estimateTokens } from '@parley/chassis/token-estimate';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { estimateTokens } from '@parley/text/token-estimate';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';

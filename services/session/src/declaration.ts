@@ -1,10 +1,10 @@
-import { declareUnit } from '@parley/chassis/declaration';
-import { usualRetentionMs } from '@parley/chassis/events/topics';
+import { usualRetentionMs } from '@parley/events/topics';
+import { declareService } from '@parley/service/declaration';
 import { readSessionConfig, sessionSettings } from './config.ts';
 import { sessionSchema } from './session-schema.ts';
 
 /** What session is to those who run it. */
-export const sessionDeclaration = declareUnit({
+export const sessionDeclaration = declareService({
   name: 'session',
   serves: ['rpc', 'graph'],
   settings: sessionSettings,

@@ -1,5 +1,5 @@
-import { type Caller, inTenant } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import { closeSession } from './close-session.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';

@@ -1,5 +1,5 @@
-import type { TenantDb } from '@parley/chassis/database/types';
-import type { TenantEnd } from '@parley/chassis/tenant-end';
+import type { TenantDb } from '@parley/postgres/database/types';
+import type { TenantEnd } from '@parley/service/tenant-end';
 import { closeSession } from './close-session.ts';
 import type { SessionConfig } from './config.ts';
 import type { Ports } from './ports.ts';

@@ -1,6 +1,6 @@
-import { columnsOf } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { type EventId, eventIdParts } from '@parley/chassis/event-log/event-id';
+import { type EventId, eventIdParts } from '@parley/live/event-log/event-id';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { type Message, messages, type SessionStatus } from './session.ts';
 import { failedEvent, replyEvent, statusEvent } from './session-event.ts';

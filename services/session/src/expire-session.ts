@@ -1,6 +1,6 @@
-import { type JobDeclaration, job } from '@parley/chassis/jobs/job';
-import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
-import { jobs } from '@parley/chassis/jobs/jobs';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import { closeSession } from './close-session.ts';
 import { expiryKind } from './conclude-session.ts';
 import type { SessionConfig } from './config.ts';

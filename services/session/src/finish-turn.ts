@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { isDomainError } from '@parley/chassis/errors';
-import { compareEventIds, type EventId } from '@parley/chassis/event-log/event-id';
-import { JobHandover, LeaseLost } from '@parley/chassis/jobs/job-signals';
-import type { TenantJob } from '@parley/chassis/jobs/job-types';
+import { isDomainError } from '@parley/kernel/errors';
+import { compareEventIds, type EventId } from '@parley/live/event-log/event-id';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { JobHandover, LeaseLost } from '@parley/postgres/jobs/job-signals';
+import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { concludeSession } from './conclude-session.ts';
 import { type CutText, cutReply } from './cut-reply.ts';

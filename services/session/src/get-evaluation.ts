@@ -1,4 +1,4 @@
-import type { Caller } from '@parley/chassis/caller';
+import type { Caller } from '@parley/kernel/caller';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import type { Ports } from './ports.ts';
 import { findSession } from './read-sessions.ts';

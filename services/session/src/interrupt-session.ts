@@ -1,7 +1,7 @@
-import type { Caller } from '@parley/chassis/caller';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { notFound } from '@parley/chassis/errors';
-import { jobs } from '@parley/chassis/jobs/jobs';
+import type { Caller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import type { Ports } from './ports.ts';
 import { assertActive } from './session.ts';
 import { callerOfSession, parseId } from './session-id.ts';

@@ -1,6 +1,6 @@
-import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
-import { columnsOf } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
+import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { type Message, messages } from './session.ts';
 
 /** No part of a transcript has more: what is read to find where a part ends is bounded too. */

@@ -1,9 +1,9 @@
-import type { Database } from '@parley/chassis/database/types';
-import type { EventLog } from '@parley/chassis/event-log/event-log';
-import type { Logger } from '@parley/chassis/log';
-import type { RpcClient } from '@parley/chassis/rpc/client';
+import type { Logger } from '@parley/kernel/log';
+import type { EventLog } from '@parley/live/event-log/event-log';
+import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import type { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 
 /** Everything that the use cases reach the world by. */

@@ -1,7 +1,7 @@
-import { type Caller, inTenant } from '@parley/chassis/caller';
-import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
-import { notFound } from '@parley/chassis/errors';
-import { optionalNumber, page, pageArguments, parseInput } from '@parley/chassis/input';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { optionalNumber, page, pageArguments, parseInput } from '@parley/kernel/input';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import { z } from 'zod';
 import type { QuerySessionsArgs, SessionDtoMessagesArgs } from './generated/schema.ts';
 import { messageStore, type SaidLine } from './message-store.ts';

@@ -1,5 +1,5 @@
-import { type Caller, inTenant } from '@parley/chassis/caller';
-import { badRequest } from '@parley/chassis/errors';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { badRequest } from '@parley/kernel/errors';
 import type { Ports } from './ports.ts';
 import type { SessionStatus } from './session.ts';
 import { parseId } from './session-id.ts';

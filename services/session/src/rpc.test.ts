@@ -1,5 +1,5 @@
-import type { MeshCall } from '@parley/chassis/rpc/server';
 import type { FollowSessionRequest, SessionEvent } from '@parley/protos/parley/session/v1/session';
+import type { MeshCall } from '@parley/rpc/server';
 import test from 'ava';
 import type { Ports } from './ports.ts';
 import { sessionRpc } from './rpc.ts';

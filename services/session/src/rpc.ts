@@ -1,6 +1,6 @@
-import { followed, tellFollowing } from '@parley/chassis/rpc/follow';
-import type { MeshContext } from '@parley/chassis/rpc/server';
 import type { SessionEvent, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import { followed, tellFollowing } from '@parley/rpc/follow';
+import type { MeshContext } from '@parley/rpc/server';
 import type { Ports } from './ports.ts';
 import { getTranscript, streamTranscript } from './read-sessions.ts';
 import { resolveSessions } from './resolve-sessions.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { serviceCaller } from '@parley/chassis/caller';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { DomainError, isDomainError } from '@parley/chassis/errors';
-import { type JobDeclaration, job } from '@parley/chassis/jobs/job';
-import { JobCancelled } from '@parley/chassis/jobs/job-signals';
-import type { TenantJob } from '@parley/chassis/jobs/job-types';
-import { withRequestId } from '@parley/chassis/request-context';
+import { serviceCaller } from '@parley/kernel/caller';
+import { DomainError, isDomainError } from '@parley/kernel/errors';
+import { withRequestId } from '@parley/kernel/request-context';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import { JobCancelled } from '@parley/postgres/jobs/job-signals';
+import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
 import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
 import type { SessionConfig } from './config.ts';

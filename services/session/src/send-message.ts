@@ -1,8 +1,8 @@
-import { type Caller, inTenant } from '@parley/chassis/caller';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { DomainError, notFound } from '@parley/chassis/errors';
-import { anyText, parseInput, text } from '@parley/chassis/input';
-import { jobs } from '@parley/chassis/jobs/jobs';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { DomainError, notFound } from '@parley/kernel/errors';
+import { anyText, parseInput, text } from '@parley/kernel/input';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { jobs } from '@parley/postgres/jobs/jobs';
 import { z } from 'zod';
 import type { SendMessageInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';

@@ -1,7 +1,7 @@
-import { service } from '@parley/chassis/service';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
+import { service } from '@parley/service/service';
 import { announceEnd } from './announce-end.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { tenantEnd } from './end-tenant.ts';

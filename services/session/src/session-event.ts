@@ -1,4 +1,4 @@
-import type { EventId } from '@parley/chassis/event-log/event-id';
+import type { EventId } from '@parley/live/event-log/event-id';
 import type { Message as MessageMessage, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Message, SessionStatus } from './session.ts';
 import type { TurnFailure } from './turn-failure.ts';

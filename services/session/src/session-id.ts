@@ -1,5 +1,5 @@
-import { type Caller, inTenant, type TenantCaller } from '@parley/chassis/caller';
-import { forbidden } from '@parley/chassis/errors';
+import { type Caller, inTenant, type TenantCaller } from '@parley/kernel/caller';
+import { forbidden } from '@parley/kernel/errors';
 
 const maxId = 2 ** 31 - 1;
 

@@ -1,5 +1,5 @@
-import { eventSequence } from '@parley/chassis/live/event-sequence';
-import type { LogItem } from '@parley/chassis/live/live-events';
+import { eventSequence } from '@parley/live/subscriptions/event-sequence';
+import type { LogItem } from '@parley/live/subscriptions/live-events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
 import { chunkEvent, failedEvent } from './session-event.ts';

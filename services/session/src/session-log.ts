@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventId } from '@parley/chassis/event-log/event-id';
-import type { EventLog } from '@parley/chassis/event-log/event-log';
-import type { LiveEventType, ObsoleteFilter } from '@parley/chassis/live/live-events';
-import { type LiveStream, liveStream } from '@parley/chassis/live/live-stream';
-import type { Logger } from '@parley/chassis/log';
+import type { Logger } from '@parley/kernel/log';
+import type { EventId } from '@parley/live/event-log/event-id';
+import type { EventLog } from '@parley/live/event-log/event-log';
+import type { LiveEventType, ObsoleteFilter } from '@parley/live/subscriptions/live-events';
+import { type LiveStream, liveStream } from '@parley/live/subscriptions/live-stream';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { chunkEvent, type TurnOfEvent } from './session-event.ts';

@@ -1,4 +1,4 @@
-import type { SchemaDeclaration } from '@parley/chassis/database/types';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { conversations } from './migrations/001-conversations.ts';
 import { deletedTenants } from './migrations/002-deleted-tenants.ts';
 import { tenantTombstones } from './migrations/003-tenant-tombstones.ts';

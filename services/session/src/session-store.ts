@@ -1,8 +1,8 @@
-import { columnsWithin, listWithin } from '@parley/chassis/database/list-within';
-import { columnsOf } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { notFound } from '@parley/chassis/errors';
-import { eventIdParts } from '@parley/chassis/event-log/event-id';
+import { notFound } from '@parley/kernel/errors';
+import { eventIdParts } from '@parley/live/event-log/event-id';
+import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { type EndStatus, type Session, type SessionStatus, sessions } from './session.ts';
 
 const columns = columnsOf(sessions);

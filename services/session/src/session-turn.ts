@@ -1,4 +1,4 @@
-import type { TransactOptions } from '@parley/chassis/database/types';
+import type { TransactOptions } from '@parley/postgres/database/types';
 
 /**
  * The turn of a transaction that locks a session's row for a client. The tenant is a part of it: who names another tenant's session

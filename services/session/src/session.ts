@@ -1,6 +1,6 @@
-import { column, type RowOf, table } from '@parley/chassis/database/table';
-import { badRequest } from '@parley/chassis/errors';
-import type { EventId } from '@parley/chassis/event-log/event-id';
+import { badRequest } from '@parley/kernel/errors';
+import type { EventId } from '@parley/live/event-log/event-id';
+import { column, type RowOf, table } from '@parley/postgres/database/table';
 import type { MessageRole, SessionStatus } from './generated/schema.ts';
 
 export type { MessageRole, SessionStatus } from './generated/schema.ts';

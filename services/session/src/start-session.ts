@@ -1,9 +1,9 @@
-import { type Caller, inTenant } from '@parley/chassis/caller';
-import { badRequest, forbidden, isDomainError, notFound } from '@parley/chassis/errors';
-import { anyText, parseInput, rule } from '@parley/chassis/input';
-import { whyUnstorable } from '@parley/chassis/input-checks';
-import { jobs } from '@parley/chassis/jobs/jobs';
-import { tenantTombstones } from '@parley/chassis/tenant-tombstones';
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { badRequest, forbidden, isDomainError, notFound } from '@parley/kernel/errors';
+import { anyText, parseInput, rule } from '@parley/kernel/input';
+import { whyUnstorable } from '@parley/kernel/input-checks';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-import { finishEvent, type SubscriptionField } from '@parley/chassis/live/subscription-rpc';
+import { finishEvent, type SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Ports } from './ports.ts';
 import { watchSession } from './watch-session.ts';

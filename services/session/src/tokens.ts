@@ -1,4 +1,4 @@
-import { estimateTokens } from '@parley/chassis/token-estimate';
+import { estimateTokens } from '@parley/text/token-estimate';
 
 /** What a message costs beside its text: its role and its borders. */
 const tokensPerMessage = 4;

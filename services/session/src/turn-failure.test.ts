@@ -1,4 +1,4 @@
-import { DomainError, unavailable } from '@parley/chassis/errors';
+import { DomainError, unavailable } from '@parley/kernel/errors';
 import test from 'ava';
 import { failureOf } from './turn-failure.ts';
 

@@ -1,5 +1,5 @@
-import { internalMessage } from '@parley/chassis/error-table';
-import { isDomainError } from '@parley/chassis/errors';
+import { internalMessage } from '@parley/kernel/error-table';
+import { isDomainError } from '@parley/kernel/errors';
 
 /** Why a turn ended without a reply: the contract's codes. */
 export type TurnFailureCode =

@@ -1,4 +1,4 @@
-import type { JobRun, TenantJob } from '@parley/chassis/jobs/job-types';
+import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
 import type { PreparedTurn } from './turn-store.ts';
 
 /** A message that is to be answered: one job a turn, its key the session's id, so that a session's turns run in order. */

@@ -1,6 +1,6 @@
-import { columnsOf } from '@parley/chassis/database/table';
-import type { TenantDb } from '@parley/chassis/database/types';
-import { eventIdParts } from '@parley/chassis/event-log/event-id';
+import { eventIdParts } from '@parley/live/event-log/event-id';
+import { columnsOf } from '@parley/postgres/database/table';
+import type { TenantDb } from '@parley/postgres/database/types';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
 import { contextTokens } from './tokens.ts';
 import type { TurnFailure } from './turn-failure.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '@parley/chassis/database/types';
+import type { Database } from '@parley/postgres/database/types';
 import { turnKind } from './turn-job.ts';
 
 /** How many turns wait in all sessions of all tenants. */

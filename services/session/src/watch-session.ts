@@ -1,6 +1,6 @@
-import type { Caller } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
-import { eventPageSize, startAfter, watchEvents } from '@parley/chassis/live/watch-events';
+import type { Caller } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { eventPageSize, startAfter, watchEvents } from '@parley/live/subscriptions/watch-events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { eventStore } from './event-store.ts';
 import type { Ports } from './ports.ts';

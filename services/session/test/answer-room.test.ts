@@ -1,7 +1,7 @@
-import { type AnswerBudget, type AskedFields, answerBudget } from '@parley/chassis/answer-budget';
-import { answerDatabase } from '@parley/chassis/database/answer-database';
-import type { Database } from '@parley/chassis/database/types';
-import { testSchema } from '@parley/chassis/testing/test-schema';
+import { type AnswerBudget, type AskedFields, answerBudget } from '@parley/kernel/answer-budget';
+import { answerDatabase } from '@parley/postgres/database/answer-database';
+import type { Database } from '@parley/postgres/database/types';
+import { testSchema } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { messageStore } from '../src/message-store.ts';
 import { sessionSchema } from '../src/session-schema.ts';

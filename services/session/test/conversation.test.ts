@@ -1,4 +1,4 @@
-import { compareEventIds } from '@parley/chassis/event-log/event-id';
+import { compareEventIds } from '@parley/live/event-log/event-id';
 import test from 'ava';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import { inTenant, isChunk, isEnd, isReply, joinedChunks, replyIn, sessionMesh, watch } from './session-mesh.ts';

@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import { eventually } from '@parley/testing/eventually';
+import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { asking, createGate, held, text } from './scripted-agent.ts';

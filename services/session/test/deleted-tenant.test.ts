@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@parley/chassis/database/types';
-import type { Envelope } from '@parley/chassis/events/envelope';
-import { onAnnouncement } from '@parley/chassis/key-value/announcements';
-import { createLogger } from '@parley/chassis/log';
-import { eventually } from '@parley/chassis/testing/eventually';
+import type { Envelope } from '@parley/events/envelope';
+import { createLogger } from '@parley/kernel/log';
+import { onAnnouncement } from '@parley/live/key-value/announcements';
+import type { Database } from '@parley/postgres/database/types';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { sessionStore } from '../src/session-store.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';

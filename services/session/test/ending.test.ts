@@ -1,6 +1,6 @@
-import { unavailable } from '@parley/chassis/errors';
-import { eventually } from '@parley/chassis/testing/eventually';
+import { unavailable } from '@parley/kernel/errors';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { anotherTenants, asking, createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
 import {
@@ -252,7 +252,7 @@ test('a session of thirty days expires however lively it is', async (t) => {
 
 test('what fails ends its turn once, with a code that says why, and without a reply', async (t) => {
   const { app, agent } = await sessionMesh(t, { env: { SESSION_TURN_TIMEOUT_MS: '2000' } });
-  const { DomainError, unavailable } = await import('@parley/chassis/errors');
+  const { DomainError, unavailable } = await import('@parley/kernel/errors');
   const { text } = await import('./scripted-agent.ts');
   const gate = createGate();
   const failures = [

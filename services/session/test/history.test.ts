@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
-import type { Database, TenantDb } from '@parley/chassis/database/types';
-import { testSchema } from '@parley/chassis/testing/test-schema';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
+import type { Database, TenantDb } from '@parley/postgres/database/types';
+import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';

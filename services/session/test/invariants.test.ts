@@ -1,7 +1,7 @@
-import { isDomainError } from '@parley/chassis/errors';
-import { compareEventIds } from '@parley/chassis/event-log/event-id';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import { isDomainError } from '@parley/kernel/errors';
+import { compareEventIds } from '@parley/live/event-log/event-id';
+import { eventually } from '@parley/testing/eventually';
+import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, finished, held, text } from './scripted-agent.ts';

@@ -1,5 +1,5 @@
-import { createGate } from '@parley/chassis/testing/gate';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import { createGate } from '@parley/testing/gate';
+import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnOf } from '../src/session-turn.ts';

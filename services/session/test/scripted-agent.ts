@@ -1,17 +1,17 @@
 import { once } from 'node:events';
-import type { Callers } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
-import { createLogger } from '@parley/chassis/log';
-import { createMetrics } from '@parley/chassis/metrics';
-import { rpcServer } from '@parley/chassis/rpc/server';
-import type { Addresses } from '@parley/chassis/surroundings';
-import { createGate, type Gate } from '@parley/chassis/testing/gate';
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Callers } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
 import {
   Agent,
   AgentServiceDefinition,
   type RunTurnRequest,
   type RunTurnResponse,
 } from '@parley/protos/parley/agent/v1/agent';
+import { rpcServer } from '@parley/rpc/server';
+import { createGate, type Gate } from '@parley/testing/gate';
 import type { ExecutionContext } from 'ava';
 
 /** One call of RunTurn, as the agent saw it. */

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { type Caller, createCallers } from '@parley/chassis/caller';
-import { wholeRowsDatabase } from '@parley/chassis/database/answer-database';
-import type { Database } from '@parley/chassis/database/types';
-import type { EventLog } from '@parley/chassis/event-log/event-log';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
-import type { Envelope } from '@parley/chassis/events/envelope';
-import type { EventBus } from '@parley/chassis/events/event-bus';
-import { inProcessEventBus } from '@parley/chassis/events/in-process-event-bus';
-import type { KeyValue } from '@parley/chassis/key-value/key-value';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createLogger } from '@parley/chassis/log';
-import { createAddresses } from '@parley/chassis/surroundings';
-import { type Bound, bound } from '@parley/chassis/testing/bound';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { startService } from '@parley/chassis/testing/service-harness';
-import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
-import type { Unit } from '@parley/chassis/unit';
+import type { Envelope } from '@parley/events/envelope';
+import type { EventBus } from '@parley/events/event-bus';
+import { inProcessEventBus } from '@parley/events/in-process-event-bus';
+import { createAddresses } from '@parley/kernel/addresses';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import type { Unit } from '@parley/kernel/unit';
+import type { EventLog } from '@parley/live/event-log/event-log';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
+import type { KeyValue } from '@parley/live/key-value/key-value';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
+import type { Database } from '@parley/postgres/database/types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { type Bound, bound } from '@parley/testing/bound';
+import { eventually } from '@parley/testing/eventually';
+import { startService } from '@parley/testing/service-harness';
+import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { endSession } from '../src/end-session.ts';
 import { findEvaluation } from '../src/get-evaluation.ts';
@@ -128,7 +128,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     const { unit } = await startService(t, session, {
       env: { SESSION_STOP_GRACE_MS: '100', ...env, ...options.env },
       database: own,
-      around: { keyValue, eventLog, eventBus, addresses, callers, soleOwner: options.soleOwner ?? false },
+      given: { keyValue, eventLog, eventBus, addresses, callers, soleOwner: options.soleOwner ?? false },
       log: createLogger('session', { LOG_LEVEL: 'silent' }),
       servers: false,
     });

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { unavailable } from '@parley/chassis/errors';
-import { compareEventIds } from '@parley/chassis/event-log/event-id';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import { unavailable } from '@parley/kernel/errors';
+import { compareEventIds } from '@parley/live/event-log/event-id';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { eventually } from '@parley/testing/eventually';
+import { replicaOf } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';

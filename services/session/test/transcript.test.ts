@@ -1,5 +1,5 @@
-import type { Database } from '@parley/chassis/database/types';
-import { testSchema } from '@parley/chassis/testing/test-schema';
+import type { Database } from '@parley/postgres/database/types';
+import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { streamTranscript } from '../src/read-sessions.ts';
 import { sessionSchema } from '../src/session-schema.ts';

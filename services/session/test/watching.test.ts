@@ -1,12 +1,12 @@
-import type { Caller } from '@parley/chassis/caller';
-import { unavailable } from '@parley/chassis/errors';
-import { compareEventIds } from '@parley/chassis/event-log/event-id';
-import type { Entry, EventLog } from '@parley/chassis/event-log/event-log';
-import { memoryEventLog } from '@parley/chassis/event-log/memory-event-log';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { replicaOf } from '@parley/chassis/testing/test-schema';
+import type { Caller } from '@parley/kernel/caller';
+import { unavailable } from '@parley/kernel/errors';
+import { compareEventIds } from '@parley/live/event-log/event-id';
+import type { Entry, EventLog } from '@parley/live/event-log/event-log';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
+import { eventually } from '@parley/testing/eventually';
+import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';
@@ -282,7 +282,7 @@ test('while the event log is away, messages are answered and stored all the same
   const without = await replica({ eventLog: away });
   await without.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   const watching = watch(t, app, id, { after: '0' });
-  const { eventually } = await import('@parley/chassis/testing/eventually');
+  const { eventually } = await import('@parley/testing/eventually');
   await eventually('the reply', async () => (await app.getTranscript(inTenant(1), id)).messages.length === 2);
   const late = watch(t, app, id, { after: '0' });
   t.is(replyIn(await late.until('the reply', isReply)).text, 'Re: hello');

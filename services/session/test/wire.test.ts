@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { defaultMaxAnswerBytes } from '@parley/chassis/answer-budget';
-import { type Caller, createCallers } from '@parley/chassis/caller';
-import { createLogger } from '@parley/chassis/log';
-import { createMetrics } from '@parley/chassis/metrics';
-import { follow } from '@parley/chassis/rpc/follow';
-import { rpcServer } from '@parley/chassis/rpc/server';
-import { createAddresses } from '@parley/chassis/surroundings';
-import { startService } from '@parley/chassis/testing/service-harness';
+import { createAddresses } from '@parley/kernel/addresses';
+import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import type { FollowSessionRequest } from '@parley/protos/parley/session/v1/session';
+import { follow } from '@parley/rpc/follow';
+import { rpcServer } from '@parley/rpc/server';
+import { startService } from '@parley/testing/service-harness';
 import test, { type ExecutionContext } from 'ava';
 import { session } from '../src/service.ts';
 import { createGate, gatedReply, scriptedAgent } from './scripted-agent.ts';
@@ -60,7 +60,7 @@ async function startUnit(t: ExecutionContext) {
 
   const running = await startService(t, session, {
     env: { SESSION_STOP_GRACE_MS: '100' },
-    around: { addresses, callers },
+    given: { addresses, callers },
   });
   const query = async (document: string, variables: object = {}, caller: Caller = user) =>
     (await running.graph(caller, document, variables)) as unknown as Answer;

@@ -1,14 +1,14 @@
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
-import { callerHeader } from '@parley/chassis/caller';
-import { connectSurroundings } from '@parley/chassis/connect';
+import { callerHeader } from '@parley/kernel/caller';
+import { connectUnit } from '@parley/unit/connect-unit';
 import { readSupergraph } from '../../../../gateway/src/graph/supergraph.ts';
 import { serve } from '../processes.ts';
 
 // `@apollo/gateway` as it comes: no credentials, no limits, its own fetcher. Subgraphs ask for a caller, so everybody is one.
 process.env.APOLLO_TELEMETRY_DISABLED = 'true';
-const { addresses, callers } = connectSurroundings(process.env);
+const { addresses, callers } = connectUnit(process.env);
 const person = { kind: 'user', userId: 1, tenantId: 1, signInId: 'bench', displayName: 'Ada', requestId: 'b' } as const;
 
 const server = new ApolloServer({

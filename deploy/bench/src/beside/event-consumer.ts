@@ -1,7 +1,7 @@
-import { eventConsumer } from '@parley/chassis/events/consumer';
-import { once } from '@parley/chassis/events/inbox';
-import { kafkaEventBus } from '@parley/chassis/events/kafka-event-bus';
-import { createLogger } from '@parley/chassis/log';
+import { eventConsumer } from '@parley/events/consumer';
+import { kafkaEventBus } from '@parley/events/kafka-event-bus';
+import { createLogger } from '@parley/kernel/log';
+import { once } from '@parley/postgres/outbox/inbox';
 import { eventType, plumbingOnly, sharedNowMs, topic } from '../events.ts';
 import { serve } from '../processes.ts';
 

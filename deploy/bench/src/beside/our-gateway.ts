@@ -1,9 +1,9 @@
-import { connectSurroundings } from '@parley/chassis/connect';
+import { connectUnit } from '@parley/unit/connect-unit';
 import { gateway } from '../../../../gateway/src/service.ts';
 import { serve } from '../processes.ts';
 
-const around = connectSurroundings(process.env);
-await around.start();
-const self = gateway.unit(gateway.readConfig(process.env), around);
+const given = connectUnit(process.env);
+await given.start();
+const self = gateway.unit(gateway.readConfig(process.env), given);
 await self.start();
-serve(`${around.addresses.of('gateway', 'public')}/graphql`, () => self.stop());
+serve(`${given.addresses.of('gateway', 'public')}/graphql`, () => self.stop());

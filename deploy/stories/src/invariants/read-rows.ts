@@ -1,5 +1,5 @@
-import type { Database, Transaction } from '@parley/chassis/database/types';
 import { schemas } from '@parley/local/schemas';
+import type { Database, Transaction } from '@parley/postgres/database/types';
 import type { Rows } from './facts.ts';
 
 type Databases = (name: string) => Database;

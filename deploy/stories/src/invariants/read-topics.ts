@@ -1,7 +1,7 @@
-import type { Environment } from '@parley/chassis/config';
-import { kafkaClient } from '@parley/chassis/events/kafka-client';
-import { kafkaDeadLetters, readTopic } from '@parley/chassis/events/kafka-dead-letters';
-import { toEnvelope } from '@parley/chassis/events/kafka-message';
+import { kafkaClient } from '@parley/events/kafka-client';
+import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
+import { toEnvelope } from '@parley/events/kafka-message';
+import type { Environment } from '@parley/kernel/config';
 import { topics } from '@parley/local/topics';
 import type { TopicFacts } from './facts.ts';
 

@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate, type Gate } from '@parley/chassis/testing/gate';
+import { eventually } from '@parley/testing/eventually';
+import { createGate, type Gate } from '@parley/testing/gate';
 import type { Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import type { FaultMesh } from './fault-mesh.ts';

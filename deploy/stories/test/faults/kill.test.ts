@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '@parley/chassis/testing/eventually';
-import { createGate } from '@parley/chassis/testing/gate';
 import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { judgement } from '../../src/scripted-model.ts';

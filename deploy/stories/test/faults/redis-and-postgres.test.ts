@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
 import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { type Answer, Client } from '../../src/client.ts';
 import { createAgent, endSession, readSession, sendMessage, startSession } from '../../src/conversation.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '@parley/chassis/testing/eventually';
 import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import type { Client } from '../../src/client.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';

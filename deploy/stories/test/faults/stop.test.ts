@@ -1,5 +1,5 @@
-import { eventually } from '@parley/chassis/testing/eventually';
 import { serverTest } from '@parley/servers/testing/server-test';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { readSession } from '../../src/conversation.ts';
 import type { SessionEvents } from '../../src/session-events.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { CredentialKind } from '@parley/chassis/graph/access';
-import { eventually } from '@parley/chassis/testing/eventually';
+import type { CredentialKind } from '@parley/graph/access';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { buildClientSchema, type GraphQLField, getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';

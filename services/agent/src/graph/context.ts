@@ -1,6 +1,6 @@
-import { inTenant } from '@parley/chassis/caller';
-import type { FieldInfo } from '@parley/chassis/graph/asked-fields';
-import type { GraphContext } from '@parley/chassis/graph/subgraph';
+import type { FieldInfo } from '@parley/graph/asked-fields';
+import { inTenant } from '@parley/kernel/caller';
+import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { ListedAgent } from '../agent.ts';
 import type { Ports } from '../ports.ts';
 import { agentsByIds } from '../read-agents.ts';

@@ -1,6 +1,6 @@
-import { inTenant } from '@parley/chassis/caller';
-import { notFound } from '@parley/chassis/errors';
-import { idArgument } from '@parley/chassis/graph/id-argument';
+import { idArgument } from '@parley/graph/id-argument';
+import { inTenant } from '@parley/kernel/caller';
+import { notFound } from '@parley/kernel/errors';
 import { configOptions } from '../config-options.ts';
 import { createAgent } from '../create-agent.ts';
 import { deleteAgent } from '../delete-agent.ts';

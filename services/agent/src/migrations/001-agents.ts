@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** Agents, what was changed on them, and the workflows that they may be attached to. */
 export const agents: Migration = {

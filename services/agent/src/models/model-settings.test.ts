@@ -1,4 +1,4 @@
-import { readSettings, SettingsError } from '@parley/chassis/config';
+import { readSettings, SettingsError } from '@parley/kernel/config';
 import test from 'ava';
 import { modelSettings } from './model-settings.ts';
 

@@ -1,6 +1,6 @@
-import { httpUrl, positiveInt } from '@parley/chassis/setting-types';
-import { setting, type ValuesOf, whenGiven } from '@parley/chassis/settings';
-import { turnsAtOnceSetting } from '@parley/chassis/shared-settings';
+import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
+import { setting, type ValuesOf, whenGiven } from '@parley/kernel/settings';
+import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
 
 /** Which models answer. */

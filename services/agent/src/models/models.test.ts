@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { startModelServer } from '@parley/chassis/testing/model-server';
+import { startModelServer } from '@parley/testing/model-server';
 import test from 'ava';
 import { createModels } from './models.ts';
 import { ask, eventsOf, patiently, textOf } from './testing/model-on-server.ts';

@@ -1,4 +1,4 @@
-import { fairQueue } from '@parley/chassis/fair-queue';
+import { fairQueue } from '@parley/kernel/fair-queue';
 import type { Model } from './model.ts';
 import type { ModelSettings, ProviderSettings } from './model-settings.ts';
 import { offlineModel } from './offline-model.ts';

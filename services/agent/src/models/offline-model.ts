@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
-import { estimateTokens } from '@parley/chassis/token-estimate';
+import { estimateTokens } from '@parley/text/token-estimate';
 import type { FinishReason, Model, ModelRequest, ModelResult } from './model.ts';
 import { ModelError } from './model-error.ts';
 import { composeReply } from './offline-reply.ts';

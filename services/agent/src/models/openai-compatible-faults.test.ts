@@ -1,5 +1,5 @@
-import { createGate } from '@parley/chassis/testing/gate';
-import { startModelServer } from '@parley/chassis/testing/model-server';
+import { createGate } from '@parley/testing/gate';
+import { startModelServer } from '@parley/testing/model-server';
 import test from 'ava';
 import type { ModelErrorKind } from './model-error.ts';
 import { ask, eventsOf, failureOf, modelOn, patiently, textOf } from './testing/model-on-server.ts';

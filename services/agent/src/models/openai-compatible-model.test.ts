@@ -1,4 +1,4 @@
-import { createGate } from '@parley/chassis/testing/gate';
+import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { ask, eventsOf, modelOn, patiently, textOf } from './testing/model-on-server.ts';
 

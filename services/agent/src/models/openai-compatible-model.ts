@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3Usage } from '@ai-sdk/provider';
-import { estimateTokens } from '@parley/chassis/token-estimate';
+import { estimateTokens } from '@parley/text/token-estimate';
 import { alternating } from './alternating.ts';
 import { callDeadlines } from './call-deadlines.ts';
 import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';

@@ -1,4 +1,4 @@
-import { estimateTokens } from '@parley/chassis/token-estimate';
+import { estimateTokens } from '@parley/text/token-estimate';
 import { alternating } from './alternating.ts';
 import type { ModelRequest } from './model.ts';
 

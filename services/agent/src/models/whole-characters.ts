@@ -1,4 +1,4 @@
-import { isHighSurrogate } from '@parley/chassis/input-checks';
+import { isHighSurrogate } from '@parley/kernel/input-checks';
 
 /**
  * Joins the halves of characters that a provider split over two deltas: a half alone would become U+FFFD on its way

@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 export const evaluations: Migration = {
   name: '001-evaluations',

@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** Room for transcripts that are too long for a value of one row. */
 export const longTranscripts: Migration = {

@@ -1,4 +1,4 @@
-import type { GraphContext } from '@parley/chassis/graph/subgraph';
+import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { Ports } from '../ports.ts';
 
 /** What a resolver finds in its context. */

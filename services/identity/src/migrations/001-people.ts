@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** Users, tenants and who belongs to which; sign-ins and their refresh tokens; API keys. */
 export const people: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** The keys that identity makes for itself, sealed under `SECRETS_KEYS`. */
 export const keys: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** A tenant's avatar and voice defaults. */
 export const avatarConfigs: Migration = {

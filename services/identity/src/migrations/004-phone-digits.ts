@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** National numbers that were given in digits of another script were stored as nothing at all; their significant digits were not. */
 export const phoneDigits: Migration = {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '@parley/chassis/caller';
-import type { Database } from '@parley/chassis/database/types';
-import { memoryKeyValue } from '@parley/chassis/key-value/memory-key-value';
-import { createSecretBox } from '@parley/chassis/secret-box';
-import { type Bound, bound } from '@parley/chassis/testing/bound';
-import { replicaOf, testSchema } from '@parley/chassis/testing/test-schema';
+import type { Caller } from '@parley/kernel/caller';
+import { createSecretBox } from '@parley/kernel/secret-box';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
+import { type Bound, bound } from '@parley/testing/bound';
+import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
 import type { AccessToken } from '../../src/access-token.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '@parley/chassis/caller';
-import { startService, type GraphAnswer as Unstated } from '@parley/chassis/testing/service-harness';
+import type { Caller } from '@parley/kernel/caller';
+import { startService, type GraphAnswer as Unstated } from '@parley/testing/service-harness';
 import type { ExecutionContext } from 'ava';
 import { identity } from '../../src/service.ts';
 
@@ -15,10 +15,10 @@ export interface GraphAnswer extends Unstated {
  */
 export async function identityUnit(t: ExecutionContext, { migrated = true } = {}) {
   const env = { SECRETS_KEYS: randomBytes(32).toString('base64') };
-  const { unit, around, rpc, askGraph } = await startService(t, identity, { env, migrated });
+  const { unit, given, rpc, askGraph } = await startService(t, identity, { env, migrated });
   return {
     unit,
-    around,
+    given,
     rpc,
     /** Asks the subgraph as the gateway does, or with no caller at all. */
     async graph(caller: Caller | null, query: string, variables: object = {}): Promise<GraphAnswer> {

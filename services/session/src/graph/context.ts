@@ -1,5 +1,5 @@
-import type { FieldInfo } from '@parley/chassis/graph/asked-fields';
-import type { GraphContext } from '@parley/chassis/graph/subgraph';
+import type { FieldInfo } from '@parley/graph/asked-fields';
+import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { SessionDtoMessagesArgs } from '../generated/schema.ts';
 import type { Ports } from '../ports.ts';
 import { listMessages } from '../read-sessions.ts';

@@ -1,4 +1,4 @@
-import { askedFields } from '@parley/chassis/graph/asked-fields';
+import { askedFields } from '@parley/graph/asked-fields';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../get-evaluation.ts';

@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /**
  * Sessions, what is said in them, who owes whom a reply, and the events that last. Every index begins with `tenant_id`: row-level

@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** Sessions whose end is judged by nobody, and a way to the ACTIVE ones of a tenant. */
 export const deletedTenants: Migration = {

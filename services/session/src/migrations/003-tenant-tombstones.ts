@@ -1,4 +1,4 @@
-import type { Migration } from '@parley/chassis/database/types';
+import type { Migration } from '@parley/postgres/database/types';
 
 /** Tenants that have been deleted: nothing is started for them any more, however late it arrives. */
 export const tenantTombstones: Migration = {

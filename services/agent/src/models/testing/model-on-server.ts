@@ -1,4 +1,4 @@
-import { type ModelScript, type ModelServer, startModelServer } from '@parley/chassis/testing/model-server';
+import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
 import type { Model, ModelEvent, ModelRequest } from '../model.ts';
 import { ModelError } from '../model-error.ts';

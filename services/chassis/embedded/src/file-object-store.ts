@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
+import { objectBody } from '@parley/objects/object-body';
+import {
+  checkContentType,
+  checkKey,
+  checkPrefix,
+  expirySeconds,
+  objectNotFound,
+  pageSize,
+} from '@parley/objects/object-keys';
+import {
+  type ObjectStore,
+  type OpenObject,
+  objectChanged,
+  objectTooLarge,
+  type StoredVersion,
+} from '@parley/objects/object-store';
+import { isMissing, type ObjectHead, type OpenObjectFile, openObjectFile, writeObjectFile } from './object-file.ts';
+import type { UrlSigner } from './signed-urls.ts';
+
+export interface FileObjectStoreOptions {
+  /** Made when something is stored. `null`: a temporary one, removed by `close`. */
+  folder: string | null;
+  signer: UrlSigner;
+  /** Base URL of the `storageServer` of this folder, for signed URLs. Undefined until it listens. */
+  publicUrl: () => string | undefined;
+}
+
+/** Objects as files of this machine, for one process. */
+export interface FileObjectStore extends ObjectStore {
+  /**
+   * Stores what arrives chunk by chunk, once all of it has come. For the storage server.
+   * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) beyond `maxBytes`.
+   */
+  receive(
+    key: string,
+    bytes: AsyncIterable<Uint8Array>,
+    options: { contentType: string; maxBytes: number },
+  ): Promise<StoredVersion>;
+}
+
+/** What an upload that has not ended in this time left behind in `incoming/` belongs to a process that died. */
+const abandonedAfterMs = 60 * 60 * 1000;
+const openFilesAtOnce = 32;
+
+/**
+ * Files are named by the hash of their key, so that no key reaches beyond the folder, is too long for a file system, differs
+ * from another by case alone or is a folder of another. The price is that `list` reads the head of every object.
+ */
+export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOptions): FileObjectStore {
+  let opening: Promise<string> | undefined;
+  let isClosed = false;
+
+  async function open(): Promise<string> {
+    if (isClosed) throw unavailable('The object store is closed');
+    opening ??= prepare(folder).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  }
+
+  /** What the file system refuses (a full disk, a folder without rights) may be mended, and is no bug of the caller. */
+  async function told<T>(work: (root: string) => Promise<T>): Promise<T> {
+    try {
+      return await work(await open());
+    } catch (error) {
+      if (isDomainError(error) || !(error as NodeJS.ErrnoException).syscall) throw error;
+      throw unavailable('The object store cannot use its folder', error);
+    }
+  }
+
+  async function write(
+    key: string,
+    bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+    { contentType, maxBytes }: { contentType: string; maxBytes?: number },
+  ): Promise<StoredVersion> {
+    checkKey(key);
+    checkContentType(contentType);
+    return told(async (root) => {
+      const place = { file: fileOf(root, key), incoming: join(root, 'incoming') };
+      const { etag, sizeBytes } = await writeObjectFile(place, { key, contentType }, bytes, maxBytes);
+      return { etag, sizeBytes };
+    });
+  }
+
+  async function find(key: string): Promise<OpenObjectFile> {
+    checkKey(key);
+    const found = await told((root) => openObjectFile(fileOf(root, key)));
+    if (!found) throw objectNotFound(key);
+    return found;
+  }
+
+  function base(): string {
+    const url = publicUrl();
+    if (url === undefined || isClosed) throw unavailable('The storage server does not listen');
+    return url;
+  }
+
+  return {
+    put: (key, bytes, options) => write(key, [bytes], options),
+    receive: (key, bytes, options) => write(key, bytes, options),
+
+    async get(key, { ifMatch, maxBytes = Number.POSITIVE_INFINITY } = {}): Promise<OpenObject> {
+      const { head, handle, start } = await find(key);
+      const refusal =
+        ifMatch !== undefined && ifMatch !== head.etag
+          ? objectChanged()
+          : head.sizeBytes > maxBytes
+            ? objectTooLarge(maxBytes)
+            : undefined;
+      if (refusal) {
+        await handle.close();
+        throw refusal;
+      }
+      const { key: _, ...facts } = head;
+      return { ...facts, body: objectBody(handle.createReadStream({ start })) };
+    },
+
+    async head(key) {
+      const { head, handle } = await find(key);
+      await handle.close();
+      const { key: _, ...facts } = head;
+      return facts;
+    },
+
+    async delete(key) {
+      checkKey(key);
+      await told((root) =>
+        unlink(fileOf(root, key)).catch((error: unknown) => {
+          if (!isMissing(error)) throw error;
+        }),
+      );
+    },
+
+    async list({ prefix, after, limit }) {
+      checkPrefix(prefix);
+      const size = pageSize(limit);
+      const heads = (await told(allHeads)).filter(
+        ({ key }) => key.startsWith(prefix) && (after === undefined || compareKeys(key, after) > 0),
+      );
+      const page = heads.sort((a, b) => compareKeys(a.key, b.key)).slice(0, size);
+      return {
+        objects: page.map(({ key, etag, sizeBytes, lastModified }) => ({ key, etag, sizeBytes, lastModified })),
+        next: heads.length > size ? page.at(-1)?.key : undefined,
+      };
+    },
+
+    async presignPut({ key, contentType, expiresInMs }) {
+      checkKey(key);
+      checkContentType(contentType);
+      const expiresAt = expiry(expiresInMs);
+      return { url: signer.sign(base(), { method: 'PUT', key, contentType, expiresAt }), expiresAt };
+    },
+
+    async presignGet({ key, expiresInMs, fileName, contentType }) {
+      checkKey(key);
+      if (contentType !== undefined) checkContentType(contentType);
+      const expiresAt = expiry(expiresInMs);
+      return { url: signer.sign(base(), { method: 'GET', key, contentType, fileName, expiresAt }), expiresAt };
+    },
+
+    ping: () => told(async (root) => void (await stat(root))),
+
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      const root = await opening?.catch(() => undefined);
+      if (folder === null && root !== undefined) await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function expiry(expiresInMs: number): Date {
+  return new Date(Date.now() + expirySeconds(expiresInMs) * 1_000);
+}
+
+async function prepare(folder: string | null): Promise<string> {
+  if (folder === null) return mkdtemp(join(tmpdir(), 'parley-objects-'));
+  const incoming = join(folder, 'incoming');
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(incoming)) {
+    const { mtimeMs } = await stat(join(incoming, name));
+    if (Date.now() - mtimeMs > abandonedAfterMs) await unlink(join(incoming, name));
+  }
+  return folder;
+}
+
+function fileOf(root: string, key: string): string {
+  const name = createHash('sha256').update(key).digest('hex');
+  return join(root, 'objects', name.slice(0, 2), name.slice(2));
+}
+
+async function allHeads(root: string): Promise<ObjectHead[]> {
+  const files = await readdir(join(root, 'objects'), { recursive: true, withFileTypes: true }).catch(
+    (error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    },
+  );
+  const waiting = files.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const heads: ObjectHead[] = [];
+  const read = async () => {
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      const found = await openObjectFile(file); // none: deleted since the folder was read
+      if (!found) continue;
+      await found.handle.close();
+      heads.push(found.head);
+    }
+  };
+  await Promise.all(Array.from({ length: openFilesAtOnce }, read));
+  return heads;
+}
+
+/** S3 orders keys by their UTF-8 bytes, which is not the order of JavaScript's strings. */
+function compareKeys(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

@@ -1,0 +1,120 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type ObjectFacts, objectTooLarge } from '@parley/objects/object-store';
+
+/**
+ * One object as one file: a head of fixed length, then the bytes. What describes the bytes is in the file with them and
+ * not beside it, so that a single rename replaces both and no reader ever sees one without the other.
+ */
+export interface ObjectHead extends ObjectFacts {
+  key: string;
+}
+
+/** Holds the JSON of any head: keys and types are bounded. */
+const headBytes = 4_096;
+const mark = 'parley object 1 ';
+
+/**
+ * Writes an object to `incoming/`, onto the disk, and then into its place. What fails, is cut off or grows beyond `maxBytes`
+ * leaves nothing. The ETag is the SHA-256 of the bytes.
+ */
+export async function writeObjectFile(
+  place: { file: string; incoming: string },
+  { key, contentType }: { key: string; contentType: string },
+  bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Promise<ObjectHead> {
+  await mkdir(place.incoming, { recursive: true, mode: 0o700 });
+  const draft = join(place.incoming, randomUUID());
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    for await (const chunk of bytes) {
+      if (sizeBytes + chunk.length > maxBytes) throw objectTooLarge(maxBytes);
+      hash.update(chunk);
+      await writeAll(handle, chunk, headBytes + sizeBytes);
+      sizeBytes += chunk.length;
+    }
+    const head: ObjectHead = { key, contentType, etag: hash.digest('hex'), sizeBytes, lastModified: new Date() };
+    await writeAll(handle, encodeHead(head), 0);
+    await handle.sync();
+    await handle.close();
+    await mkdir(dirname(place.file), { recursive: true, mode: 0o700 });
+    await rename(draft, place.file);
+    await syncFolder(dirname(place.file));
+    return head;
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await unlink(draft).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** An object that is open: whoever replaces it now takes nothing from this reader. */
+export interface OpenObjectFile {
+  head: ObjectHead;
+  handle: FileHandle;
+  /** Where its bytes begin in the file. */
+  start: number;
+}
+
+/** @returns undefined where there is none. */
+export async function openObjectFile(file: string): Promise<OpenObjectFile | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, 'r');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  try {
+    const buffer = Buffer.alloc(headBytes);
+    await handle.read(buffer, 0, headBytes, 0);
+    const head = decodeHead(buffer);
+    if ((await handle.stat()).size !== headBytes + head.sizeBytes) throw damaged();
+    return { head, handle, start: headBytes };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+function encodeHead(head: ObjectHead): Buffer {
+  const json = Buffer.from(mark + JSON.stringify(head));
+  if (json.length > headBytes) throw new RangeError('The head of an object does not fit');
+  return Buffer.concat([json, Buffer.alloc(headBytes - json.length, ' ')]);
+}
+
+function decodeHead(buffer: Buffer): ObjectHead {
+  const text = buffer.toString('utf8');
+  if (!text.startsWith(mark) || text.includes('\0')) throw damaged();
+  const head: Omit<ObjectHead, 'lastModified'> & { lastModified: string } = JSON.parse(text.slice(mark.length));
+  return { ...head, lastModified: new Date(head.lastModified) };
+}
+
+function damaged(): Error {
+  return new Error('A file of the object store is damaged');
+}
+
+/** `write` may take less than it is given. */
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position + written);
+    written += bytesWritten;
+  }
+}
+
+/** A rename is on the disk once its folder is. Not every system lets a folder be opened for that. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}

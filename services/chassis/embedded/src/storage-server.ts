@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { isDomainError } from '@parley/kernel/errors';
+import { listen } from '@parley/kernel/listen';
+import type { Logger } from '@parley/kernel/log';
+import type { Part } from '@parley/kernel/unit';
+import { attachment } from '@parley/objects/object-keys';
+import cors from 'cors';
+import type { FileObjectStore } from './file-object-store.ts';
+import type { Permit, UrlSigner } from './signed-urls.ts';
+
+export interface StorageServerOptions {
+  store: Pick<FileObjectStore, 'get' | 'receive'>;
+  signer: UrlSigner;
+  /** 0 takes any free one. */
+  port: number;
+  host?: string;
+  /** Origins whose pages may use the URLs; `*` is any. */
+  corsOrigins: string[];
+  /** Of one upload. Default 20 MB. */
+  maxBytes?: number;
+  /** A connection over which nothing has moved for so long is closed. Default 30,000. */
+  idleTimeoutMs?: number;
+  onListening: (url: string) => void;
+  log: Logger;
+}
+
+const defaultMaxBytes = 20 * 1024 * 1024;
+/** From the first byte of a request to its last. */
+const requestTimeoutMs = 300_000;
+const headersTimeoutMs = 10_000;
+const stopPatienceMs = 2_000;
+const readThroughBytes = 2 * defaultMaxBytes;
+/** One answer for all that is wrong with a link: what it was tells only those who try. */
+const refusal = 'This link has expired or is not for this request.';
+
+/** Serves the signed URLs of a file object store: PUT and GET of the one object that a URL names, and nothing else. */
+export function storageServer(options: StorageServerOptions): Part {
+  const { store, signer, port, host = '127.0.0.1', corsOrigins, idleTimeoutMs = 30_000, onListening, log } = options;
+  const maxBytes = options.maxBytes ?? defaultMaxBytes;
+  let server: Server | undefined;
+  const withCors = cors({
+    origin: corsOrigins.includes('*') ? '*' : corsOrigins,
+    methods: ['GET', 'HEAD', 'PUT'],
+    exposedHeaders: ['etag', 'content-disposition'],
+    maxAge: 86_400,
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('x-content-type-options', 'nosniff');
+    const { method = '', url = '' } = request;
+    const isPut = method === 'PUT';
+    // Who may read an object may also ask how large it is.
+    const permit = signer.verify(method === 'HEAD' ? 'GET' : method, url);
+    if (!permit || (isPut && request.headers['content-type'] !== permit.contentType)) {
+      return end(request, response, 403, refusal);
+    }
+    if (isPut) await receive(request, response, permit);
+    else await send(request, response, permit);
+  }
+
+  async function receive(request: IncomingMessage, response: ServerResponse, permit: Permit): Promise<void> {
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) return tooLarge(request, response);
+    const { key, contentType = '' } = permit;
+    try {
+      const { etag } = await store.receive(key, request.iterator({ destroyOnReturn: false }), {
+        contentType,
+        maxBytes,
+      });
+      response.setHeader('etag', `"${etag}"`);
+      end(request, response, 200);
+    } catch (error) {
+      if (isDomainError(error, 'invalid') && error.reason === 'OBJECT_TOO_LARGE') return tooLarge(request, response);
+      throw error;
+    }
+  }
+
+  function tooLarge(request: IncomingMessage, response: ServerResponse): void {
+    end(request, response, 413, `A file may have at most ${maxBytes} bytes.`);
+  }
+
+  async function send(request: IncomingMessage, response: ServerResponse, permit: Permit): Promise<void> {
+    const { body, etag, contentType, sizeBytes, lastModified } = await store.get(permit.key);
+    response.writeHead(200, {
+      'content-type': permit.contentType ?? contentType,
+      'content-length': sizeBytes,
+      etag: `"${etag}"`,
+      'last-modified': lastModified.toUTCString(),
+      'cache-control': 'private, no-cache',
+      // Other people's files: no script of theirs runs under this origin.
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cross-origin-resource-policy': 'cross-origin',
+      ...(permit.fileName !== undefined && { 'content-disposition': attachment(permit.fileName) }),
+    });
+    if (request.method === 'HEAD') {
+      body.destroy();
+      response.end();
+      return;
+    }
+    await pipeline(body, response);
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await serve(request, response);
+    } catch (error) {
+      // Whoever went away in the middle needs no answer, and is no news.
+      if (request.errored || response.destroyed || response.headersSent) response.destroy();
+      else if (isDomainError(error, 'notFound')) end(request, response, 404, 'There is no such file.');
+      else {
+        log.error({ err: error }, 'a request of storage failed');
+        const isAway = isDomainError(error, 'unavailable');
+        end(request, response, isAway ? 503 : 500, 'The file cannot be reached now.');
+      }
+    }
+  }
+
+  return {
+    name: 'storage server',
+    async start() {
+      server = createServer(
+        { requestTimeout: requestTimeoutMs, headersTimeout: headersTimeoutMs },
+        (request, response) => withCors(request, response, () => void answer(request, response)),
+      );
+      server.setTimeout(idleTimeoutMs);
+      await listen(server, port, host);
+      onListening(`http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`);
+    },
+    async stop() {
+      const closing = server;
+      if (!closing) return;
+      const patience = setTimeout(() => closing.closeAllConnections(), stopPatienceMs);
+      await new Promise((resolve) => {
+        closing.close(resolve);
+        closing.closeIdleConnections();
+      });
+      clearTimeout(patience);
+    },
+  };
+}
+
+/**
+ * Answers. A body that nobody wants is read to its end where it says that it is short: who still sends when the connection
+ * closes may never see the answer.
+ */
+function end(request: IncomingMessage, response: ServerResponse, status: number, text?: string): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (!request.complete && (encoding !== undefined || Number(length ?? 0) > readThroughBytes)) {
+    response.setHeader('connection', 'close');
+  }
+  request.resume();
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(text === undefined ? '' : `${text}\n`);
+}

@@ -1,0 +1,155 @@
+import { unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import test from 'ava';
+import { attemptEvent } from './attempts.ts';
+import type { Envelope } from './envelope.ts';
+
+const event: Envelope = {
+  id: 'e',
+  topic: 'happened',
+  type: 'happened.v1',
+  source: 'test',
+  key: '1',
+  tenantId: 1,
+  time: new Date(0),
+  data: new Uint8Array(),
+};
+type Options = Partial<Parameters<typeof attemptEvent>[1]>;
+const attempt = (handler: (signal: AbortSignal) => Promise<void>, options: Options = {}) =>
+  attemptEvent(event, {
+    group: 'a',
+    handler: (_, signal) => handler(signal),
+    stopped: new AbortController().signal,
+    backoffMs: () => 1,
+    ...options,
+  });
+
+test('what is not available is waited for, however long, and is no attempt', async (t) => {
+  let calls = 0;
+  const givenUp = await attempt(
+    async () => {
+      calls++;
+      if (calls <= 20) throw unavailable('The database is not available');
+      throw new Error('poison');
+    },
+    { maxAttempts: 3 },
+  );
+  t.is(calls, 23);
+  t.deepEqual(givenUp, { attempts: 3, reason: 'Error: poison' });
+});
+
+test('an outage takes nothing of the time that an event has', async (t) => {
+  const until = performance.now() + 300;
+  let isBack = false;
+  const givenUp = await attempt(
+    async () => {
+      isBack = performance.now() > until;
+      if (!isBack) throw unavailable('The database is not available');
+    },
+    { perEventMs: 80 },
+  );
+  t.true(isBack);
+  t.is(givenUp, undefined);
+});
+
+test('a row that is held too long is the fault of the handler, since the database is there', async (t) => {
+  const lockTimeout = Object.assign(new Error('canceling statement due to lock timeout'), {
+    severity: 'ERROR',
+    code: '55P03',
+  });
+  const givenUp = await attempt(
+    async () => {
+      throw unavailable('The database is not available', lockTimeout);
+    },
+    { maxAttempts: 2 },
+  );
+  t.like(givenUp, { attempts: 2 });
+  t.regex(givenUp?.reason ?? '', /lock timeout/);
+});
+
+test('an attempt that succeeds after its time has handled the event, and no other begins beside it', async (t) => {
+  const committed = createGate();
+  let calls = 0;
+  const handled = attempt(
+    async (signal) => {
+      calls++;
+      signal.addEventListener('abort', () => committed.open());
+      await committed.pass();
+    },
+    { handlerTimeoutMs: 30, perEventMs: 60_000 },
+  );
+  t.is(await handled, undefined);
+  t.is(calls, 1);
+});
+
+test('an attempt that fails after its time is followed by the next one', async (t) => {
+  let calls = 0;
+  const handled = attempt(
+    async (signal) => {
+      calls++;
+      if (calls > 1) return;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      signal.throwIfAborted();
+    },
+    { handlerTimeoutMs: 30 },
+  );
+  t.is(await handled, undefined);
+  t.is(calls, 2);
+});
+
+test('of attempts that never settle only two are under way, and the event is given up in its time', async (t) => {
+  let calls = 0;
+  const startedAt = performance.now();
+  const givenUp = await attempt(
+    async () => {
+      calls++;
+      await new Promise(() => undefined);
+    },
+    { handlerTimeoutMs: 20, perEventMs: 2_000 },
+  );
+  t.is(calls, 2);
+  t.deepEqual(givenUp, { attempts: 2, reason: 'Error: The handler took longer than 20 ms' });
+  t.true(performance.now() - startedAt > 1_900);
+});
+
+test('the success of an attempt counts while others fail after it', async (t) => {
+  const committed = createGate();
+  let calls = 0;
+  const handled = attempt(
+    async () => {
+      calls++;
+      if (calls === 1) return committed.pass();
+      if (calls === 5) committed.open(); // the first commits while the last one fails
+      throw new Error('the mark of the first is in the way');
+    },
+    { handlerTimeoutMs: 30 },
+  );
+  t.is(await handled, undefined);
+  t.is(calls, 5);
+});
+
+test('a stop ends a pause, and what is late is not waited for', async (t) => {
+  const stop = new AbortController();
+  const pausing = attempt(
+    async () => {
+      throw unavailable('The database is not available');
+    },
+    { stopped: stop.signal, backoffMs: () => 60_000 },
+  );
+  let isLate = false;
+  const late = attempt(
+    async (signal) => {
+      signal.addEventListener('abort', () => (isLate = true));
+      await new Promise(() => undefined);
+    },
+    { stopped: stop.signal, handlerTimeoutMs: 200 },
+  );
+  const outcomes = Promise.allSettled([pausing, late]);
+  await eventually('the time of one is over', () => isLate);
+  stop.abort();
+  t.deepEqual(
+    (await outcomes).map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+});

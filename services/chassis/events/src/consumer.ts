@@ -1,0 +1,125 @@
+import {
+  type Link,
+  context as otel,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import type { Part } from '@parley/kernel/unit';
+import type { Envelope } from './envelope.ts';
+import type { EventBus, SubscribeOptions, Subscription } from './event-bus.ts';
+
+/** An event as a handler sees it: its envelope's facts and its decoded payload. */
+export interface ReceivedEvent<T> extends Pick<Envelope, 'id' | 'tenantId' | 'key' | 'time'> {
+  data: T;
+}
+
+/** Resolves when the effect is committed, together with the inbox mark of `event.id`: delivery is at least once. */
+export type Handler<T> = (event: ReceivedEvent<T>, signal: AbortSignal) => Promise<unknown>;
+
+/** What a service does at one type of event. */
+export interface EventReaction<T> {
+  topic: string;
+  /** The generated message's `decode`. A payload that it refuses is tried like a failing handler, then a dead letter. */
+  decode: (data: Uint8Array) => T;
+  handle: Handler<T>;
+}
+
+export interface EventConsumerOptions<Payloads>
+  extends Pick<SubscribeOptions, 'group' | 'concurrency' | 'maxAttempts' | 'handlerTimeoutMs'> {
+  bus: EventBus;
+  /** By event type, e.g. `session.ended.v1`. A type of a subscribed topic that is not here is passed over. */
+  handlers: { [Type in keyof Payloads]: EventReaction<Payloads[Type]> };
+  /** The service's own, which its handlers work on: while it does not answer, no event is given up. */
+  database?: { ping(): Promise<void> };
+  log: Logger;
+  /** Gets the gauge `parley_consumer_lag`. */
+  metrics?: Pick<Metrics, 'gauge'> | undefined;
+}
+
+const tracer = trace.getTracer('parley.events');
+
+/**
+ * Subscribes one group to the topics of its handlers, from `start` to `stop`. Each event is handled in a trace of its
+ * own, linked to the one that caused it.
+ */
+export function eventConsumer<Payloads extends Record<string, unknown>>(options: EventConsumerOptions<Payloads>): Part {
+  const { bus, handlers, database, log, metrics, ...subscribeOptions } = options;
+  const { group } = subscribeOptions;
+  const reactions = new Map<string, EventReaction<Payloads[string]>>(Object.entries(handlers));
+  const topics = [...new Set([...reactions.values()].map(({ topic }) => topic))];
+  let subscription: Subscription | undefined;
+  let wasReached = false;
+
+  async function handler(event: Envelope, signal: AbortSignal): Promise<void> {
+    const { id, type, topic, tenantId, key, time } = event;
+    const known = reactions.get(type);
+    if (known?.topic !== topic) {
+      log.debug({ group, topic, type, eventId: id }, 'an event of a type unknown here');
+      return;
+    }
+    const attributes = {
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': topic,
+      'messaging.consumer.group.name': group,
+      'messaging.message.id': id,
+      'parley.event.type': type,
+      'parley.tenant.id': tenantId,
+    };
+    const span = tracer.startSpan(
+      `process ${topic}`,
+      { kind: SpanKind.CONSUMER, attributes, links: causeOf(event) },
+      ROOT_CONTEXT,
+    );
+    try {
+      await otel.with(trace.setSpan(ROOT_CONTEXT, span), () =>
+        known.handle({ id, tenantId, key, time, data: known.decode(event.data) }, signal),
+      );
+    } catch (error) {
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  async function isAway(): Promise<boolean> {
+    if (!database) return false;
+    return database.ping().then(
+      () => false,
+      () => true,
+    );
+  }
+
+  metrics?.gauge(
+    'parley_consumer_lag',
+    'Stored events that this process has still to handle',
+    () => subscription?.lag?.() ?? 0,
+  );
+
+  return {
+    name: `consumer ${group}`,
+    async start() {
+      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler, isAway });
+    },
+    async stop() {
+      await subscription?.stop();
+    },
+    /** A bus that goes away later does not take the unit with it: what it serves goes on, and events wait. */
+    async ready() {
+      if (wasReached) return;
+      await bus.ping?.();
+      wasReached = true;
+    },
+  };
+}
+
+function causeOf({ traceparent }: Envelope): Link[] {
+  if (traceparent === undefined) return [];
+  const context = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, { traceparent }));
+  return context ? [{ context }] : [];
+}

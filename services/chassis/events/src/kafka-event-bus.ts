@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@parley/kernel/errors';
+import type { Admin } from 'kafkajs';
+import type { AttemptTimes } from './attempts.ts';
+import type { Envelope } from './envelope.ts';
+import type { EventBus } from './event-bus.ts';
+import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
+import { joinGroup, type Member, type MemberTimes } from './kafka-member.ts';
+import { toMessage } from './kafka-message.ts';
+import { kafkaProducer } from './kafka-producer.ts';
+import { takeMessage } from './kafka-take.ts';
+
+export interface KafkaEventBusOptions extends KafkaConnection, AttemptTimes, MemberTimes {
+  /** How long `subscribe` waits for its part of the topics; it goes on joining after that. Default 10,000; 0: not at all. */
+  joinTimeoutMs?: number;
+}
+
+const pingMs = 3_000;
+
+/**
+ * The event bus on Apache Kafka. Topics and their dead-letter topics are made beforehand (`kafka-topics.ts`). It never
+ * gives up by itself: publishing rejects within seconds while Kafka is away, consumers come back when it does.
+ *
+ * Each topic of a subscription is a Kafka group of its own, `<group>.<topic>`: members of a version that takes one more
+ * topic rebalance that one alone, and kafkajs hands nobody a topic of which they know nothing.
+ */
+export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
+  const { log, joinTimeoutMs = 10_000 } = options;
+  const producer = kafkaProducer(options);
+  const stops = new Set<() => Promise<void>>();
+  let admin: Promise<Admin> | undefined;
+  let closed = false;
+
+  function assertOpen(): void {
+    if (closed) throw unavailable('The event bus is closed');
+  }
+
+  async function connectAdmin(): Promise<Admin> {
+    const made = kafkaClient(options, { retries: 1 }).admin();
+    await made.connect();
+    return made;
+  }
+
+  async function describe(): Promise<void> {
+    admin ??= connectAdmin();
+    await (await admin).describeCluster();
+  }
+
+  return {
+    async publish(events) {
+      assertOpen();
+      const sent = [...byTopic(events)].map(([topic, ofTopic]) => producer.send(topic, ofTopic.map(toMessage)));
+      const failed = (await Promise.allSettled(sent)).find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+
+    async subscribe({ topics, concurrency = 16, ...subscription }) {
+      assertOpen();
+      if (!Number.isSafeInteger(concurrency) || concurrency < 1) throw new RangeError('concurrency is at least 1');
+      const { group } = subscription;
+      const take = { ...options, ...subscription, producer };
+      const members: Member[] = topics.map((topic) =>
+        joinGroup({
+          ...options,
+          groupId: kafkaGroup(group, topic),
+          topic,
+          concurrency,
+          take: (taken, stopped, rest) => takeMessage(taken, take, stopped, rest),
+        }),
+      );
+      let stopped: Promise<void> | undefined;
+      const stop = () => {
+        stopped ??= Promise.all(members.map((member) => member.stop())).then(() => void stops.delete(stop));
+        return stopped;
+      };
+      stops.add(stop);
+
+      const subscribed = { stop, lag: () => members.reduce((sum, member) => sum + member.lag(), 0) };
+      if (joinTimeoutMs === 0) return subscribed;
+      const tooLate = new AbortController();
+      const late = delay(joinTimeoutMs, 'late', { signal: tooLate.signal }).catch(() => 'joined');
+      const joined = Promise.all(members.map((member) => member.joined));
+      if ((await Promise.race([joined, late])) === 'late') {
+        log?.warn({ group, topics }, 'Kafka has given out no partitions yet; the consumer starts without');
+      }
+      tooLate.abort();
+      return subscribed;
+    },
+
+    async ping() {
+      assertOpen();
+      try {
+        await within(pingMs, 'Asking Kafka', describe());
+      } catch (error) {
+        const broken = admin;
+        admin = undefined;
+        void broken?.then((made) => made.disconnect()).catch(() => undefined);
+        throw unavailable('Kafka cannot be reached', error);
+      }
+    },
+
+    async close() {
+      closed = true;
+      await Promise.all([...stops].map((stop) => stop()));
+      await producer.close();
+      await admin?.then((made) => made.disconnect()).catch(() => undefined);
+    },
+  };
+}
+
+/** The Kafka group in which the members of `group` share a topic. */
+export function kafkaGroup(group: string, topic: string): string {
+  return `${group}.${topic}`;
+}
+
+function byTopic(events: Envelope[]): Map<string, Envelope[]> {
+  const topics = new Map<string, Envelope[]>();
+  for (const event of events) {
+    const ofTopic = topics.get(event.topic);
+    if (ofTopic) ofTopic.push(event);
+    else topics.set(event.topic, [event]);
+  }
+  return topics;
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import test, { type ExecutionContext, type TestFn } from 'ava';
+import type { Envelope } from '../../src/envelope.ts';
+import { kafkaDeadLetters } from '../../src/kafka-dead-letters.ts';
+import { type KafkaEventBusOptions, kafkaEventBus } from '../../src/kafka-event-bus.ts';
+import { makeTopics } from '../../src/kafka-topics.ts';
+import { usualRetentionMs } from '../../src/topics.ts';
+
+/** The brokers that TEST_KAFKA_BROKERS names; empty where there are none. */
+export const testBrokers = (process.env['TEST_KAFKA_BROKERS'] ?? '').split(',').filter(Boolean);
+
+const why = 'TEST_KAFKA_BROKERS is not set (scripts/servers up --only kafka; scripts/servers env)';
+
+/**
+ * Runs tests on the brokers of TEST_KAFKA_BROKERS. Where there are none, they are left out and their titles say so; under
+ * `CI` that is a failure.
+ */
+export function onKafka(define: (test: TestFn) => void): void {
+  if (testBrokers.length > 0) define(test);
+  else if (process.env['CI']) test(`Kafka: ${why}`, (t) => t.fail(why));
+  else test.skip(`Kafka - left out: ${why}`, () => undefined);
+}
+
+export const partitions = 3;
+
+/** A topic of the test's own, events for it, and connections that end with the test. */
+export async function kafkaSetup(t: ExecutionContext, brokers = testBrokers) {
+  const topic = `test-${randomUUID()}`;
+  await makeTopics([{ name: topic, partitions, retentionMs: usualRetentionMs }], { brokers });
+  const letters = kafkaDeadLetters({ brokers });
+  t.teardown(() => letters.close());
+  return {
+    topic,
+    connect(options: Partial<KafkaEventBusOptions> = {}) {
+      const bus = kafkaEventBus({ brokers, backoffMs: () => 1, ...options });
+      t.teardown(() => bus.close());
+      return bus;
+    },
+    event: (key: string, rest: Partial<Envelope> = {}): Envelope => ({
+      id: randomUUID(),
+      topic,
+      type: 'test.happened.v1',
+      source: 'test',
+      key,
+      tenantId: 7,
+      time: new Date(1_000),
+      data: new Uint8Array([1]),
+      ...rest,
+    }),
+    letters: () => letters.list(topic),
+    replay: letters.replay,
+  };
+}

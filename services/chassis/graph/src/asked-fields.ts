@@ -1,0 +1,39 @@
+import { type AskedFields, objectBytesOf } from '@parley/kernel/answer-budget';
+import {
+  type FieldNode,
+  GraphQLIncludeDirective,
+  type GraphQLResolveInfo,
+  GraphQLSkipDirective,
+  getDirectiveValues,
+  Kind,
+  type SelectionNode,
+} from 'graphql';
+
+/** What a resolver's `info` says of its field. */
+export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
+
+const known = new WeakMap<readonly FieldNode[], AskedFields>();
+
+/** The fields asked of what a resolver answers, or of each object of the list that it answers. */
+export function askedFields({ fieldNodes, fragments, variableValues }: FieldInfo): AskedFields {
+  const asked = known.get(fieldNodes);
+  if (asked) return asked; // a list's elements share their nodes
+  const nameOf = new Map<string, string>(); // by the name in the answer
+
+  function collect(selections: readonly SelectionNode[]): void {
+    for (const selection of selections) {
+      if (getDirectiveValues(GraphQLSkipDirective, selection, variableValues)?.['if'] === true) continue;
+      if (getDirectiveValues(GraphQLIncludeDirective, selection, variableValues)?.['if'] === false) continue;
+      if (selection.kind === Kind.FIELD) nameOf.set((selection.alias ?? selection.name).value, selection.name.value);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet.selections);
+      else collect(fragments[selection.name.value]?.selectionSet.selections ?? []);
+    }
+  }
+
+  for (const node of fieldNodes) collect(node.selectionSet?.selections ?? []);
+  const count = new Map<string, number>();
+  for (const name of nameOf.values()) count.set(name, (count.get(name) ?? 0) + 1);
+  const fields = { times: (name: string) => count.get(name) ?? 0, objectBytes: objectBytesOf(nameOf.size) };
+  known.set(fieldNodes, fields);
+  return fields;
+}

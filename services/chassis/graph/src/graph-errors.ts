@@ -1,0 +1,45 @@
+import { isAbortError } from '@parley/kernel/abort';
+import { errorTable, internalMessage } from '@parley/kernel/error-table';
+import { type DomainError, isDomainError } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { refusedValue } from './refused-value.ts';
+
+/** The contract's one error shape: `message` and `extensions` of code, statusCode, and where given reason and fields. */
+export function graphError({ kind, message, reason, fields }: DomainError): GraphQLError {
+  const { code, http } = errorTable[kind];
+  return new GraphQLError(kind === 'internal' ? internalMessage : message, {
+    extensions: { code, statusCode: http, ...(reason && { reason }), ...(fields.length > 0 && { fields }) },
+  });
+}
+
+/**
+ * Formats what a resolver threw. A DomainError becomes the contract's shape; GraphQL's own errors (syntax, validation, bad
+ * variables) keep theirs as 400; everything else is logged and masked.
+ */
+export function formatGraphError(log: Logger) {
+  return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
+    const original = thrown instanceof GraphQLError && thrown.originalError ? thrown.originalError : thrown;
+    const place = {
+      ...(formatted.path && { path: formatted.path }),
+      ...(formatted.locations && { locations: formatted.locations }),
+    };
+    if (isDomainError(original)) {
+      // What was given up by its caller is no failure of ours.
+      if ((original.kind === 'internal' || original.kind === 'unavailable') && !isAbortError(original.cause))
+        log.warn({ err: original }, 'operation failed');
+      return { ...graphError(original).toJSON(), ...place };
+    }
+    const refused = thrown instanceof GraphQLError ? refusedValue(thrown) : undefined;
+    if (refused !== undefined) {
+      return { message: refused, ...place, extensions: { code: 'BAD_USER_INPUT', statusCode: 400 } };
+    }
+    const code = formatted.extensions?.code;
+    if (original instanceof GraphQLError && typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') {
+      const { stacktrace: _, ...extensions } = formatted.extensions ?? {};
+      return { message: formatted.message, ...place, extensions: { statusCode: 400, ...extensions } };
+    }
+    log.error({ err: original, path: formatted.path }, 'operation failed');
+    return { message: internalMessage, ...place, extensions: { code: 'INTERNAL', statusCode: 500 } };
+  };
+}

@@ -1,0 +1,59 @@
+import { createGate } from '@parley/testing/gate';
+import test from 'ava';
+import { answerBudget } from './answer-budget.ts';
+
+const tooLarge = {
+  name: 'DomainError',
+  message: 'The answer is too large; ask for less at a time',
+};
+
+test('what is left may be taken to the last byte, and no byte more', (t) => {
+  const budget = answerBudget(100);
+  budget.charge(60);
+  budget.charge(40);
+  t.like(
+    t.throws(() => budget.charge(1), tooLarge),
+    { kind: 'invalid', reason: 'ANSWER_TOO_LARGE' },
+  );
+});
+
+test('lists that are asked for at once are read one after another, each within what the others left', async (t) => {
+  const budget = answerBudget(100);
+  const gate = createGate();
+  const seen: number[] = [];
+  const first = budget.inTurn(async (room) => {
+    seen.push(room.bytesLeft);
+    await gate.pass();
+    room.charge(70);
+    return 'first';
+  });
+  const second = budget.inTurn(async (room) => {
+    seen.push(room.bytesLeft);
+    return 'second';
+  });
+  gate.open();
+  t.deepEqual(await Promise.all([first, second]), ['first', 'second']);
+  t.deepEqual(seen, [100, 30]);
+});
+
+test('once it is spent nothing more is read', async (t) => {
+  const budget = answerBudget(100);
+  await t.throwsAsync(
+    budget.inTurn(async (room) => room.charge(101)),
+    tooLarge,
+  );
+  await t.throwsAsync(
+    budget.inTurn(async () => t.fail('it was read')),
+    tooLarge,
+  );
+});
+
+test('a reading that fails for another reason keeps nobody from the next', async (t) => {
+  const budget = answerBudget(100);
+  const failed = budget.inTurn(async () => {
+    throw new Error('away');
+  });
+  const next = budget.inTurn(async (room) => room.bytesLeft);
+  await t.throwsAsync(failed, { message: 'away' });
+  t.is(await next, 100);
+});

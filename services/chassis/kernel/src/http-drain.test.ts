@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createGate } from '@parley/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import { httpDrain } from './http-drain.ts';
+
+const patient = 20_000;
+
+/** A server whose answers wait for a gate, with or without their headers, and a client that keeps its one connection. */
+async function busyServer(t: ExecutionContext, { headersFirst = false } = {}) {
+  const gate = createGate();
+  const arrivals = { count: 0 };
+  const http = createServer(async (_request, response) => {
+    arrivals.count += 1;
+    if (headersFirst) response.writeHead(200).flushHeaders();
+    await gate.pass();
+    response.end('whole');
+  });
+  const { drain } = httpDrain(http);
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => {
+    agent.destroy();
+    http.closeAllConnections();
+    http.close();
+  });
+  const { port } = http.address() as AddressInfo;
+  const ask = async () => {
+    const sent = request({ port, host: '127.0.0.1', agent }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    let text = '';
+    for await (const part of answer.setEncoding('utf8')) text += part;
+    return { text, connection: answer.headers.connection };
+  };
+  return { gate, arrivals, drain, ask, http };
+}
+
+test('an answer under way comes whole, says that it is the last one, and the end waits for nothing else', async (t) => {
+  const { gate, drain, ask, http } = await busyServer(t);
+  gate.release();
+  t.deepEqual(await ask(), { text: 'whole', connection: 'keep-alive' });
+  const answer = ask();
+  await once(http, 'request');
+  const begun = performance.now();
+  const drained = drain(patient);
+  gate.open();
+
+  t.deepEqual(await answer, { text: 'whole', connection: 'close' });
+  await drained;
+  t.true(performance.now() - begun < patient);
+});
+
+test('a client that has more to ask is not served on the same connection for ever', async (t) => {
+  const { gate, arrivals, drain, ask, http } = await busyServer(t);
+  const first = ask();
+  await once(http, 'request');
+  const drained = drain(patient);
+  gate.open();
+  await first;
+
+  await t.throwsAsync(ask, { code: 'ECONNREFUSED' });
+  await drained;
+  t.is(arrivals.count, 1);
+});
+
+test('a connection whose answer had begun is closed behind it', async (t) => {
+  const { gate, drain, ask, http } = await busyServer(t, { headersFirst: true });
+  const answer = ask();
+  await once(http, 'request');
+  const begun = performance.now();
+  const drained = drain(patient);
+  gate.open();
+
+  t.is((await answer).text, 'whole');
+  await drained;
+  t.true(performance.now() - begun < patient);
+});
+
+test('who is still not done after the time is cut', async (t) => {
+  const { drain, ask, http } = await busyServer(t);
+  const answer = ask();
+  answer.catch(() => undefined);
+  await once(http, 'request');
+
+  await drain(50);
+  await t.throwsAsync(answer, { code: 'ECONNRESET' });
+});

@@ -1,0 +1,92 @@
+import { flushCompileCache } from 'node:module';
+import type { Addresses } from './addresses.ts';
+import type { Logger } from './log.ts';
+import type { Part } from './unit.ts';
+
+export interface RunOptions {
+  log: Logger;
+  /** Where the parts announce what they listen on: logged once everything is up. */
+  addresses?: Pick<Addresses, 'announced'>;
+  /** How long stopping may take before the process exits all the same, with code 1. Default 25 s. */
+  stopTimeoutMs?: number;
+  /** Resolves with the reason when something ended that the parts cannot do without: all is stopped, with exit code 1. */
+  failed?: Promise<Error>;
+  /** Called once everything is up. */
+  onReady?: () => void | Promise<void>;
+}
+
+/**
+ * Starts the parts in order, waits for SIGINT or SIGTERM, stops them last first and exits. The only place that listens to
+ * signals. A failed start prints one clear message and exits with code 1; a second signal exits at once.
+ */
+export async function run(
+  parts: Part[],
+  { log, addresses, stopTimeoutMs = 25_000, failed, onReady }: RunOptions,
+): Promise<void> {
+  const started: Part[] = [];
+  let asked: NodeJS.Signals | undefined;
+  let stopping: Promise<void> | undefined;
+
+  const stop = (exitCode: number): Promise<void> => {
+    stopping ??= (async () => {
+      const timer = setTimeout(() => {
+        log.error({ timeoutMs: stopTimeoutMs }, 'did not stop in time');
+        process.exit(1);
+      }, stopTimeoutMs);
+      timer.unref();
+      let code = exitCode;
+      for (let part = started.pop(); part; part = started.pop()) {
+        await part.stop().catch((error: unknown) => {
+          log.error({ err: error, part: part?.name }, 'part did not stop cleanly');
+          code ||= 1;
+        });
+      }
+      log.info({ signal: asked, code }, 'stopped');
+      log.flush(() => process.exit(code));
+    })();
+    return stopping;
+  };
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(1);
+      asked = signal;
+      log.debug({ signal }, 'stopping');
+      void stop(0);
+    });
+  }
+
+  const giveUp = async (reason: Promise<Error>): Promise<void> => {
+    const error = await reason;
+    if (stopping) return;
+    log.error({ err: error }, 'cannot go on');
+    process.stderr.write(`${startFailure(error)}\n`);
+    await stop(1);
+  };
+  if (failed) void giveUp(failed);
+
+  try {
+    for (const part of parts) {
+      if (stopping) return;
+      await part.start();
+      started.push(part);
+    }
+    await onReady?.();
+    log.info({ addresses: addresses?.announced() }, 'ready');
+    // Where Node keeps what it compiles (NODE_COMPILE_CACHE), whoever starts next has it, even if this process is killed.
+    flushCompileCache();
+  } catch (error) {
+    if (stopping) return;
+    log.debug({ err: error }, 'start failed');
+    process.stderr.write(`${startFailure(error)}\n`);
+    await stop(1);
+  }
+}
+
+/** What a person needs to read when a start fails: the message and, of an aggregate, each of its causes. */
+function startFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const listen = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (listen.code === 'EADDRINUSE') return `Port ${listen.port} on ${listen.address} is taken by another program.`;
+  return error.message;
+}

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { secretKeys } from './secret-box.ts';
+import { httpUrl, list, port, positiveInt, secretKey } from './setting-types.ts';
+import { type Setting, setting, whenGiven } from './settings.ts';
+
+/** `host:port` of one broker or more, separated by commas. */
+const brokers = list.refine(
+  (each) => each.length > 0 && each.every((one) => /^[^\s/:]+:\d{1,5}$|^\[[\da-f:]+\]:\d{1,5}$/iu.test(one)),
+  'is no list of host:port',
+);
+/** `redis://user:password@host:port`, `rediss://` for TLS. */
+const redisUrl = z.url({ protocol: /^rediss?$/, error: 'is not a redis or rediss URL' }).meta({ title: 'URL' });
+const postgresUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' })
+  .meta({ title: 'URL' })
+  .optional();
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** Read by commands: a unit keeps nothing there. */
+export const dataFolderSetting = setting(
+  'PARLEY_DATA_DIR',
+  z.string().default('.parley'),
+  'The data folder of `scripts/up`: database, files, keys, log.',
+);
+export const serversFolderSetting = setting(
+  'PARLEY_SERVERS_DIR',
+  z.string().default('.parley/servers'),
+  'Where `servers` keeps the data of the servers; with `up --mesh` the default is `servers` in the data folder.',
+);
+export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs who is asking, between units.', { secret: true });
+const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
+/** For commands that do nothing without Kafka. */
+export const neededBrokersSetting = setting('KAFKA_BROKERS', brokers, brokersMeaning);
+export const poolSizeSetting = setting(
+  'DATABASE_POOL_SIZE',
+  positiveInt.default(4),
+  'Connections of each service in a process: at most 16 in all with `scripts/up`, 24 with `--mesh`. A database serves about four for each of its processors best.',
+);
+export const logSettings = {
+  level: setting(
+    'LOG_LEVEL',
+    z
+      .enum(logLevels, 'is none of trace, debug, info, warn, error, fatal and silent')
+      .default('info')
+      .meta({ title: 'level' }),
+    'How much is logged: `trace` to `fatal`, or `silent`.',
+  ),
+  file: setting('LOG_FILE', z.string().optional(), 'Where JSON log lines go.', {
+    without: "standard output; with `scripts/up` the data folder's `parley.log`",
+  }),
+};
+export const tracingSettings = {
+  endpoint: setting(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    z.string().optional().meta({ title: 'URL' }),
+    'Turns traces on. The other `OTEL_*` variables count as OpenTelemetry defines them.',
+  ),
+  exporter: setting('OTEL_TRACES_EXPORTER', z.string().optional(), 'Turns traces on with another exporter.'),
+  serviceName: setting('OTEL_SERVICE_NAME', z.string().default('parley'), 'The name of the process in traces.'),
+};
+
+/** What every process of the mesh reads, a unit of its own and all units in one. */
+const everyProcessSettings = {
+  nodeEnv: setting(
+    'NODE_ENV',
+    z.string().optional(),
+    '`production`: a missing database, Redis, Kafka or S3 is an error; no introspection or reflection.',
+  ),
+  meshKey: meshKeySetting,
+  redisUrl: setting(
+    'REDIS_URL',
+    redisUrl.optional(),
+    'Redis 7, which processes share for counters, announcements and live events.',
+    { secret: true, without: 'in memory', requiredInProduction: true },
+  ),
+  eventLogMaxBytes: setting(
+    'EVENT_LOG_MAX_BYTES',
+    positiveInt.default(268_435_456),
+    "Bytes of a process's memory that live events take without Redis; beyond, the oldest are dropped first.",
+  ),
+  log: logSettings,
+  tracing: tracingSettings,
+};
+
+/** What a process reads besides in which a service keeps data. */
+export const dataSettings = {
+  databasePoolSize: poolSizeSetting,
+  kafka: {
+    brokers: setting('KAFKA_BROKERS', brokers.optional(), brokersMeaning, {
+      without: 'in process',
+      requiredInProduction: true,
+    }),
+    stalledAfterMs: setting(
+      'KAFKA_STALLED_AFTER_MS',
+      positiveInt.default(60_000),
+      'A consumer that shows no sign of life, or no progress, for so long is made anew.',
+    ),
+  },
+  s3: whenGiven('S3_ENDPOINT', {
+    endpoint: setting('S3_ENDPOINT', httpUrl, 'Any S3, where files are kept.', {
+      without: 'files',
+      requiredInProduction: true,
+    }),
+    publicEndpoint: setting(
+      'S3_PUBLIC_ENDPOINT',
+      httpUrl.optional(),
+      'Where clients reach it: signed URLs begin with it.',
+      { without: '`S3_ENDPOINT`' },
+    ),
+    bucket: setting('S3_BUCKET', z.string(), 'The bucket, which exists already and lets browsers PUT and GET (CORS).'),
+    region: setting('S3_REGION', z.string().default('us-east-1'), 'Its region.'),
+    accessKeyId: setting('S3_ACCESS_KEY_ID', z.string(), 'The login that may read, write, delete and list in it.'),
+    secretAccessKey: setting('S3_SECRET_ACCESS_KEY', z.string(), 'Its secret.', { secret: true }),
+  }),
+};
+
+/** What a process reads that has all units in it. */
+export const processSettings = { ...everyProcessSettings, ...dataSettings };
+
+/** What a unit reads that is a process of its own. */
+export const unitProcessSettings = {
+  ...everyProcessSettings,
+  host: setting('PARLEY_HOST', z.string().default('127.0.0.1'), 'The address that the servers of a unit listen on.'),
+};
+
+/** Where the database of a service is. Its own settings come before the shared ones. */
+export function databaseSettings(service: string) {
+  const prefix = service.toUpperCase();
+  return {
+    shared: {
+      url: setting(
+        'DATABASE_URL',
+        postgresUrl,
+        'PostgreSQL 15 or newer with pgvector; `<SERVICE>_DATABASE_URL` for one service.',
+        { secret: true, without: 'with `scripts/up` PGlite', required: `without ${prefix}_DATABASE_URL` },
+      ),
+      migrationsUrl: setting(
+        'MIGRATIONS_DATABASE_URL',
+        postgresUrl,
+        'The login that owns the schemas, where it is another one; `<SERVICE>_MIGRATIONS_DATABASE_URL` for one service.',
+        { secret: true, without: '`DATABASE_URL`' },
+      ),
+    },
+    own: {
+      url: setting(`${prefix}_DATABASE_URL`, postgresUrl, 'PostgreSQL, where it has one of its own.', {
+        secret: true,
+        without: '`DATABASE_URL`',
+      }),
+      migrationsUrl: setting(
+        `${prefix}_MIGRATIONS_DATABASE_URL`,
+        postgresUrl,
+        'The login that owns its schema, where it is another one.',
+        { secret: true, without: '`MIGRATIONS_DATABASE_URL`' },
+      ),
+    },
+  };
+}
+
+type PortKind = 'rpc' | 'graph' | 'ops';
+const portMeanings: Record<PortKind, string> = {
+  rpc: 'Where other units call it by gRPC; 0 takes any free port.',
+  graph: 'Where the gateway reaches its subgraph; 0 takes any free port.',
+  ops: 'Liveness, readiness and metrics: `/healthz`, `/readyz`, `/metrics`; 0 takes any free port.',
+};
+
+/** The setting of a unit's port, e.g. `SESSION_RPC_PORT`. */
+export function portName(unit: string, kind: string): string {
+  return `${unit.toUpperCase()}_${kind.toUpperCase()}_PORT`;
+}
+
+/** The ports of a unit, e.g. `SESSION_RPC_PORT` as `rpcPort`. */
+export function portSettings<Kind extends PortKind>(
+  unit: string,
+  kinds: Kind[],
+): { [K in Kind as `${K}Port`]: Setting<number> } {
+  const settings = kinds.map((kind) => [
+    `${kind}Port`,
+    setting(portName(unit, kind), port.default(0), portMeanings[kind]),
+  ]);
+  return Object.fromEntries(settings);
+}
+
+/** The address that clients know, without a slash at its end. */
+export const publicUrlSetting = setting(
+  'PARLEY_PUBLIC_URL',
+  httpUrl.default('http://localhost:4000').transform((url) => url.replace(/\/$/, '')),
+  'The address that clients know; issuer and audience of access tokens, so the same for gateway and identity.',
+);
+
+/** Keys of what is stored or signed at rest, the first in use. */
+export const secretsKeysSetting = setting(
+  'SECRETS_KEYS',
+  secretKeys,
+  'Keys at rest, 32 bytes or more in base64, separated by commas, `name:` before each if you like; the first one seals. Losing them all loses every signing key.',
+  { secret: true },
+);
+
+/** One setting for both, so that as many calls of a model are let through as there are turns. */
+export const turnsAtOnceSetting = setting(
+  'SESSION_TURNS_AT_ONCE',
+  positiveInt.default(200),
+  'Turns at once in one process of session, and calls of one model provider at once in one process of agent; more wait, fairly by tenant.',
+);

@@ -1,0 +1,138 @@
+import { unavailable } from '@parley/kernel/errors';
+import { gradualSweep } from '@parley/kernel/gradual-sweep';
+import { checkKey } from '../key-value/key-value.ts';
+import {
+  compareParts,
+  type EventId,
+  type EventIdParts,
+  eventIdParts,
+  FIRST_EVENT_ID,
+  formatEventId,
+} from './event-id.ts';
+import type { EventLog, Excerpt, Reach } from './event-log.ts';
+import { highWaterMark } from './high-water-mark.ts';
+import { memoryRoom } from './memory-room.ts';
+import { emptyStream, indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-stream.ts';
+import { followStream } from './memory-tail.ts';
+
+export interface MemoryEventLogOptions {
+  /** How long entries are kept. Default 1 h. */
+  ttlMs?: number;
+  /** The most entries one stream keeps; beyond, its oldest go first. Default 100,000. */
+  maxEntries?: number;
+  /** What all streams take together, at most; beyond, the oldest entries of all of them go first. Default 256 MB. */
+  maxBytes?: number;
+  /**
+   * A small file of the data folder that remembers how far ids have gone, so that a restart continues above them even
+   * where the clock went back. Without it, ids of two runs are told apart by the clock and by `after` alone.
+   */
+  highWaterFile?: string;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** The event log of one process, shared by all its units. A restart loses the entries and never the order of ids. */
+export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
+  const { ttlMs = 3_600_000, maxEntries = 100_000, maxBytes = 256 * 1024 * 1024, now = Date.now } = options;
+  const room = memoryRoom(maxBytes);
+  const mark = options.highWaterFile === undefined ? undefined : highWaterMark(options.highWaterFile);
+  const streams = new Map<string, MemoryStream>();
+  const sweep = gradualSweep(streams, (stream) => {
+    trim(stream);
+    return stream.entries.length === 0 && stream.readers === 0;
+  });
+  // One sequence for all streams: a stream that was forgotten and comes back cannot meet its own old ids.
+  let last: EventIdParts = { ms: mark?.startMs ?? 0, n: 0 };
+  let closed = false;
+
+  function use(name: string): void {
+    if (closed) throw unavailable('The event log is closed');
+    checkKey(name);
+  }
+
+  function open(name: string): MemoryStream {
+    const found = streams.get(name);
+    if (found) return found;
+    const stream = emptyStream();
+    streams.set(name, stream);
+    return stream;
+  }
+
+  function trim(stream: MemoryStream): void {
+    const { entries } = stream;
+    const oldestMs = now() - ttlMs;
+    // A tenth more at once, so that a full stream does not move all its entries at every append.
+    let gone = entries.length > maxEntries ? entries.length - Math.floor(maxEntries * 0.9) : 0;
+    for (let entry = entries[gone]; entry && eventIdParts(entry.id).ms < oldestMs; entry = entries[gone]) gone++;
+    room.drop(stream, gone);
+  }
+
+  function reach(stream: MemoryStream | undefined, after: EventIdParts): Reach {
+    const complete = stream?.horizon !== undefined && compareParts(after, stream.horizon) >= 0;
+    return { complete, oldestId: stream?.entries[0]?.id };
+  }
+
+  return {
+    async append(name, data, { after } = {}) {
+      use(name);
+      const floor = after === undefined ? undefined : eventIdParts(after);
+      if (data.length === 0) return [];
+      const stream = open(name);
+      trim(stream);
+
+      if (floor && compareParts(floor, last) > 0) last = floor;
+      if (stream.horizon === undefined) {
+        stream.horizon = after !== undefined && isBeginning(after) ? eventIdParts(FIRST_EVENT_ID) : last;
+      } else if (floor && compareParts(floor, newestId(stream)) > 0) {
+        room.drop(stream, stream.entries.length); // entries are missing between: what is older would look whole
+        stream.horizon = last;
+      }
+
+      const ms = Math.max(now(), last.ms);
+      mark?.reserve(ms);
+      const entries = data.map((bytes) => {
+        last = ms > last.ms ? { ms, n: 0 } : { ms, n: last.n + 1 };
+        return { id: formatEventId(last), data: bytes };
+      });
+      stream.entries.push(...entries);
+      room.added(stream, data);
+      wakeReaders(stream);
+      sweep();
+      return entries.map(({ id }) => id);
+    },
+
+    async read(name, { after, limit = 1_000 }): Promise<Excerpt> {
+      use(name);
+      const from = eventIdParts(after);
+      const stream = streams.get(name);
+      if (stream) trim(stream);
+      const first = stream ? indexAfter(stream.entries, from) : 0;
+      return { ...reach(stream, from), entries: stream?.entries.slice(first, first + limit) ?? [] };
+    },
+
+    async tail(name, { after, maxBehind = 10_000 }, signal) {
+      use(name);
+      const from = after === 'now' ? last : eventIdParts(after);
+      const stream = open(name);
+      trim(stream);
+      const begin = stream.dropped + (after === 'now' ? stream.entries.length : indexAfter(stream.entries, from));
+      const batches = followStream(stream, { begin, after: from, maxBehind, signal, isClosed: () => closed });
+      const { complete, oldestId } = reach(stream, from);
+      return { complete: complete || after === 'now', oldestId, [Symbol.asyncIterator]: () => batches };
+    },
+
+    async ping() {
+      if (closed) throw unavailable('The event log is closed');
+    },
+
+    async close() {
+      closed = true;
+      for (const stream of streams.values()) wakeReaders(stream);
+      streams.clear();
+    },
+  };
+}
+
+function isBeginning(id: EventId): boolean {
+  return compareParts(eventIdParts(id), eventIdParts(FIRST_EVENT_ID)) === 0;
+}

@@ -1,0 +1,77 @@
+import { unavailable } from '@parley/kernel/errors';
+import type { EventIdParts } from './event-id.ts';
+import { type Entry, SlowReader } from './event-log.ts';
+import { indexAfter, type MemoryStream } from './memory-stream.ts';
+
+const MAX_BATCH = 500;
+
+interface FollowOptions {
+  /** The number of the first entry wanted, counted from the stream's beginning. */
+  begin: number;
+  /** Nothing up to this id is given. It may lie ahead of the stream. */
+  after: EventIdParts;
+  maxBehind: number;
+  signal: AbortSignal;
+  isClosed: () => boolean;
+}
+
+/**
+ * One reader of a stream. It keeps a position and no queue: what it has not taken yet lies in the stream anyway, once
+ * for all readers. The stream is held from now on until the signal aborts or the iteration ends.
+ */
+export function followStream(stream: MemoryStream, options: FollowOptions): AsyncGenerator<Entry[]> {
+  const { begin, signal } = options;
+  const liveFrom = stream.dropped + stream.entries.length;
+  let held = true;
+  stream.readers++;
+  function release() {
+    if (held) stream.readers--;
+    held = false;
+    signal.removeEventListener('abort', release);
+  }
+  if (signal.aborted) release();
+  else signal.addEventListener('abort', release, { once: true });
+  return batches(stream, { ...options, begin, liveFrom, release });
+}
+
+interface Reader extends FollowOptions {
+  /** Entries from this number on came while the reader was there: being behind is counted from here. */
+  liveFrom: number;
+  release: () => void;
+}
+
+async function* batches(stream: MemoryStream, reader: Reader): AsyncGenerator<Entry[]> {
+  const { after, liveFrom, maxBehind, signal, isClosed, release } = reader;
+  let next = reader.begin;
+  try {
+    while (!signal.aborted) {
+      if (isClosed()) throw unavailable('The event log is closed');
+      const end = stream.dropped + stream.entries.length;
+      if (stream.dropped > next || end - Math.max(next, liveFrom) > maxBehind) throw new SlowReader();
+      if (next === end) {
+        await nextEntry(stream, signal);
+        continue;
+      }
+      const first = next - stream.dropped;
+      const batch = stream.entries.slice(first, first + MAX_BATCH);
+      next += batch.length;
+      const wanted = batch.slice(indexAfter(batch, after));
+      if (wanted.length > 0) yield wanted;
+    }
+  } finally {
+    release();
+  }
+}
+
+/** Resolves at the next append, at the end of the log, or when the signal aborts. */
+function nextEntry(stream: MemoryStream, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    function wake() {
+      stream.waiting.delete(wake);
+      signal.removeEventListener('abort', wake);
+      resolve();
+    }
+    stream.waiting.add(wake);
+    signal.addEventListener('abort', wake, { once: true });
+  });
+}

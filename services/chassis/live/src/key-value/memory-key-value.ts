@@ -1,0 +1,190 @@
+import { unavailable } from '@parley/kernel/errors';
+import { gradualSweep } from '@parley/kernel/gradual-sweep';
+import type { Logger } from '@parley/kernel/log';
+import {
+  type CountAnswer,
+  type CountEntry,
+  type CountWindow,
+  checkAmounts,
+  checkCountEntries,
+  checkKey,
+  checkTtl,
+  type KeyValue,
+} from './key-value.ts';
+
+export interface MemoryKeyValueOptions {
+  /** Milliseconds of a clock that only grows; the process's own by default, which no change of the time of day moves. */
+  now?: () => number;
+  /** Told of handlers that throw. */
+  log?: Logger;
+}
+
+/** The key-value engine of one process, shared by all its units. */
+export interface MemoryKeyValue extends KeyValue {
+  /** How many keys are held, those included whose time has passed and that are not yet removed. */
+  readonly size: number;
+}
+
+interface Kept {
+  value: string;
+  expiresAtMs: number;
+}
+
+/** Holds everything in memory; what has expired leaves with later writes. */
+export function memoryKeyValue({
+  now: clock = () => performance.now(),
+  log,
+}: MemoryKeyValueOptions = {}): MemoryKeyValue {
+  const now = () => Math.floor(clock()); // sums and differences of fractions would be off by their rounding
+  const kept = new Map<string, Kept>();
+  const channels = new Map<string, Set<(message: string) => void>>();
+  const sweep = gradualSweep(kept, ({ expiresAtMs }) => expiresAtMs <= now());
+  let closed = false;
+
+  function use(key: string): void {
+    if (closed) throw unavailable('The key-value store is closed');
+    checkKey(key);
+  }
+
+  function live(key: string): Kept | undefined {
+    const found = kept.get(key);
+    if (!found || found.expiresAtMs > now()) return found;
+    kept.delete(key);
+    return undefined;
+  }
+
+  function keep(key: string, value: string, expiresAtMs: number): void {
+    kept.set(key, { value, expiresAtMs });
+    sweep();
+  }
+
+  return {
+    get size() {
+      return kept.size;
+    },
+
+    async get(key) {
+      use(key);
+      return live(key)?.value;
+    },
+
+    async set(key, value, { ttlMs }) {
+      use(key);
+      checkTtl(ttlMs);
+      keep(key, value, now() + ttlMs);
+    },
+
+    async setIfAbsent(key, value, { ttlMs }) {
+      use(key);
+      checkTtl(ttlMs);
+      if (live(key)) return false;
+      keep(key, value, now() + ttlMs);
+      return true;
+    },
+
+    async delete(key) {
+      use(key);
+      return live(key) !== undefined && kept.delete(key);
+    },
+
+    // Atomic because nothing in it awaits.
+    async countAll(entries) {
+      if (closed) throw unavailable('The key-value store is closed');
+      checkCountEntries(entries);
+      const at = now();
+      const { answer, counters } = weigh(entries, at, (key) => live(key));
+      if (answer.counted) {
+        for (const [key, { count, endsAtMs }] of counters) if (count > 0) keep(key, String(count), endsAtMs);
+      }
+      return answer;
+    },
+
+    async giveBack(entries) {
+      if (closed) throw unavailable('The key-value store is closed');
+      checkAmounts(entries);
+      for (const { key } of entries) counterOf(key, live(key)); // none is changed where one holds no counter
+      for (const { key, amount } of entries) {
+        const found = live(key);
+        if (found) found.value = String(Math.max(0, counterOf(key, found) - amount));
+      }
+    },
+
+    async publish(channel, message) {
+      use(channel);
+      const handlers = channels.get(channel);
+      if (!handlers) return;
+      for (const handler of handlers) {
+        queueMicrotask(() => {
+          if (!handlers.has(handler)) return;
+          try {
+            handler(message);
+          } catch (error) {
+            log?.error({ err: error, channel }, 'a subscriber threw');
+          }
+        });
+      }
+    },
+
+    async subscribe(channel, handler) {
+      use(channel);
+      const handlers = channels.get(channel) ?? new Set();
+      channels.set(channel, handlers);
+      const own = (message: string) => handler(message); // the same function may subscribe twice
+      handlers.add(own);
+      return async () => {
+        handlers.delete(own);
+        if (handlers.size === 0 && channels.get(channel) === handlers) channels.delete(channel);
+      };
+    },
+
+    async ping() {
+      if (closed) throw unavailable('The key-value store is closed');
+    },
+
+    async close() {
+      closed = true;
+      kept.clear();
+      for (const handlers of channels.values()) handlers.clear();
+      channels.clear();
+    },
+  };
+}
+
+function counterOf(key: string, found: Kept | undefined): number {
+  const count = found ? Number(found.value) : 0;
+  if (!Number.isSafeInteger(count)) throw new TypeError(`${key} holds no counter`);
+  return count;
+}
+
+interface Counter {
+  before: number;
+  count: number;
+  endsAtMs: number;
+}
+
+/** What counting all entries would give, without doing it. */
+function weigh(entries: CountEntry[], at: number, find: (key: string) => Kept | undefined) {
+  const counters = new Map<string, Counter>();
+  for (const { key, windowMs, amount } of entries) {
+    const known = counters.get(key);
+    if (known) {
+      known.count += amount;
+      continue;
+    }
+    const found = find(key);
+    const before = counterOf(key, found);
+    counters.set(key, { before, count: before + amount, endsAtMs: found?.expiresAtMs ?? at + windowMs });
+  }
+
+  const windows: CountWindow[] = [];
+  let refused: CountWindow | undefined;
+  for (const { key, requests } of entries) {
+    const { before, count, endsAtMs } = counters.get(key) ?? { before: 0, count: 0, endsAtMs: at };
+    const endsInMs = Math.max(1, endsAtMs - at);
+    windows.push({ key, requests, count, endsInMs });
+    if (count > requests && (!refused || endsInMs > refused.endsInMs))
+      refused = { key, requests, count: before, endsInMs };
+  }
+  const answer: CountAnswer = refused ? { counted: false, refused } : { counted: true, windows };
+  return { answer, counters };
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { unavailable } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { Part } from '@parley/kernel/unit';
+import { ErrorReply } from 'redis';
+import { type RedisArgument, type RedisClient, redisClients, redisLink } from './redis-link.ts';
+import { redisSubscriptions, type Subscriptions } from './redis-subscriptions.ts';
+
+export interface RedisConnectionOptions {
+  /** `redis://user:password@host:port`, `rediss://` for TLS. */
+  url: string;
+  /** How long a call may take before it is `unavailable`. Default 1,000. */
+  timeoutMs?: number;
+  log?: Logger;
+}
+
+/**
+ * What one process has to do with Redis: one connection for commands and one that listens, whatever the number of those
+ * who use them. Both come back by themselves, for ever. While Redis is away, or does not answer, every call rejects with
+ * `unavailable`, after `timeoutMs` at the latest; a call that has timed out may have been carried out.
+ */
+export interface RedisConnection extends Part {
+  /** Resolves when Redis answers, and after a few seconds without it: it is tried further. */
+  start(): Promise<void>;
+  command<T>(args: RedisArgument[], options?: { bytes?: boolean }): Promise<T>;
+  /** Runs a script in one round trip. The server keeps scripts by their hash; one that has lost it is sent it again. */
+  script<T>(script: RedisScript, keys: string[], args: RedisArgument[]): Promise<T>;
+  subscribe: Subscriptions['subscribe'];
+  /** Rejects unless both connections are in use and answer. */
+  ready(): Promise<void>;
+}
+
+export interface RedisScript {
+  text: string;
+  sha: string;
+}
+
+export function redisScript(text: string): RedisScript {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+const startPatienceMs = 10_000;
+
+export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnectionOptions): RedisConnection {
+  const createClient = redisClients(url, timeoutMs);
+  const commands = redisLink({ createClient: () => createClient('parley'), name: 'commands', timeoutMs, log });
+  const listening = redisLink({
+    createClient: () => createClient('parley-listening'),
+    name: 'listening',
+    timeoutMs,
+    log,
+    prepare: (client: RedisClient) => subscriptions.renew(client),
+    lost: () => subscriptions.lost(),
+  });
+  const subscriptions = redisSubscriptions({ client: () => listening.client, timeoutMs, log });
+
+  return {
+    name: 'redis',
+
+    async start() {
+      commands.start();
+      listening.start();
+      let timer: NodeJS.Timeout | undefined;
+      const enough = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, startPatienceMs);
+      });
+      await Promise.race([enough, Promise.all([commands.whenUp(), listening.whenUp()])]);
+      clearTimeout(timer);
+    },
+
+    command: (args, options) => commands.send(args, options),
+
+    async script(script, keys, args) {
+      const rest = [String(keys.length), ...keys, ...args];
+      try {
+        return await commands.send(['EVALSHA', script.sha, ...rest]);
+      } catch (error) {
+        if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return commands.send(['EVAL', script.text, ...rest]);
+      }
+    },
+
+    subscribe: subscriptions.subscribe,
+
+    async ready() {
+      if (!listening.client) throw unavailable('Redis is away');
+      await Promise.all([commands.send(['PING']), listening.send(['PING'])]);
+    },
+
+    async stop() {
+      listening.close();
+      commands.close();
+    },
+  };
+}

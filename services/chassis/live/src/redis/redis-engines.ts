@@ -1,0 +1,30 @@
+import type { Logger } from '@parley/kernel/log';
+import type { Part } from '@parley/kernel/unit';
+import type { EventLog } from '../event-log/event-log.ts';
+import { redisEventLog } from '../event-log/redis-event-log.ts';
+import type { KeyValue } from '../key-value/key-value.ts';
+import { redisKeyValue } from '../key-value/redis-key-value.ts';
+import { redisConnection } from './redis-connection.ts';
+
+/** The engines of one process that are shared with all others, by one way to Redis. They work once it has started. */
+export interface RedisEngines extends Part {
+  keyValue: KeyValue;
+  eventLog: EventLog;
+}
+
+export function redisEngines(url: string, log: Logger): RedisEngines {
+  const connection = redisConnection({ url, log });
+  const keyValue = redisKeyValue(connection);
+  const eventLog = redisEventLog(connection);
+  return {
+    name: 'redis',
+    keyValue,
+    eventLog,
+    start: () => connection.start(),
+    async stop() {
+      await Promise.all([eventLog.close(), keyValue.close()]);
+      await connection.stop();
+    },
+    ready: () => connection.ready(),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Caller } from '@parley/kernel/caller';
+import { badRequest, unavailable } from '@parley/kernel/errors';
+import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
+import { followed, tellFollowing } from '@parley/rpc/follow';
+import type { MeshContext } from '@parley/rpc/server';
+import type { EventId } from '../event-log/event-id.ts';
+
+/** Who follows a field, and how long. */
+export interface SubscriptionCall {
+  caller: Caller;
+  /** To be called once whatever happens from then on will come. */
+  follows: () => void;
+  /** Aborts when the reader has left or the server stops. */
+  signal: AbortSignal;
+}
+
+/** The events of one field of Subscription, finished for readers. @param args as the schema has them, coerced to their types. */
+export type SubscriptionField = (
+  args: Record<string, unknown>,
+  call: SubscriptionCall,
+) => AsyncIterable<FollowResponse>;
+
+/** Serves a unit's fields of Subscription, by their names, to gateways. */
+export function subscriptionRpc(
+  fields: Record<string, SubscriptionField>,
+): SubscriptionServiceImplementation<MeshContext> {
+  return {
+    async *follow(requests, call) {
+      const { request, left } = await followed(requests, call.draining);
+      const field = Object.hasOwn(fields, request.field) ? fields[request.field] : undefined;
+      if (!field) throw unavailable(`Subscription.${request.field} is not served here`);
+      const signal = AbortSignal.any([call.signal, call.draining, left]);
+      const follows = () => tellFollowing(call);
+      for await (const event of field(argumentsOf(request.argumentsJson), { caller: call.caller, follows, signal })) {
+        if (signal.aborted) return; // also in the middle of a long replay
+        yield event;
+      }
+    },
+  };
+}
+
+function argumentsOf(json: string): Record<string, unknown> {
+  const given = parsed(json);
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw badRequest('The arguments are no JSON object');
+  return given as Record<string, unknown>;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+const finished = new WeakMap<object, string>();
+
+/**
+ * An event as it leaves its service. It is written once for all readers who are handed the same object.
+ * @param payload makes it in the shape of the field's type; undefined for a kind that this version does not know.
+ */
+export function finishEvent<Event extends { eventId: EventId; occurredAt?: Date | undefined }>(
+  event: Event,
+  payload: (event: Event) => object | undefined,
+): FollowResponse | undefined {
+  const { eventId, occurredAt } = event;
+  const payloadJson = finished.get(event) ?? JSON.stringify(payload(event));
+  if (payloadJson === undefined) return undefined;
+  finished.set(event, payloadJson);
+  return { eventId, occurredAt, payloadJson };
+}

@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { invalid, isDomainError } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import { type EventId, parseEventId } from '../event-log/event-id.ts';
+import type { Entry, EventLog } from '../event-log/event-log.ts';
+import { type EventSequence, eventSequence } from './event-sequence.ts';
+import { itemOf, type LiveEvent, type LiveEventType } from './live-events.ts';
+
+/** How many events are read at a time, from the log and from the database. */
+export const eventPageSize = 200;
+/** How long a reserved event may take before the database is asked, the first time and at most. */
+const firstPatienceMs = 1_000;
+const longestPatienceMs = 30_000;
+
+export interface WatchEvents<Event extends LiveEvent, Note> {
+  type: LiveEventType<Event, Note>;
+  eventLog: EventLog;
+  /** Its name in the event log. */
+  stream: string;
+  /** The last id that the reader has; undefined for new events only. */
+  start: EventId | undefined;
+  /** The newest id that the database holds. Rejects where the reader may not read. */
+  findLast(): Promise<EventId>;
+  /** The lasting events after one id and up to another, at most `eventPageSize`, in order. */
+  findLasting(range: { after: EventId; upTo: EventId }): Promise<Event[]>;
+  /** Called once whatever happens from then on will be shown. */
+  follows?: (() => void) | undefined;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** The event id that the argument `after` means. @throws DomainError `invalid` where it is none. */
+export function startAfter(after: string | undefined): EventId | undefined {
+  if (after === undefined) return undefined;
+  const start = parseEventId(after);
+  if (start === undefined) throw invalid({ path: 'after', message: 'is no event id' });
+  return start;
+}
+
+/**
+ * The events of a stream, each once and in order, until `signal` aborts. With `start` first what came after that id: what the
+ * log has kept, and of older times the lasting events from the database.
+ */
+export async function* watchEvents<Event extends LiveEvent, Note>(
+  options: WatchEvents<Event, Note>,
+  signal: AbortSignal,
+): AsyncGenerator<Event> {
+  const { type, eventLog, stream, start, findLast, findLasting, follows } = options;
+  if (signal.aborted) return;
+  const lastEventId = await findLast();
+  if (signal.aborted) return;
+  const sequence = eventSequence(start ?? lastEventId, lastEventId, findLasting, type.obsolete());
+  const show = (entries: Entry[]) => showAll(type, sequence, entries);
+
+  const over = new AbortController();
+  const ending = AbortSignal.any([signal, over.signal]);
+  try {
+    let cursor: EventId | 'now' = 'now';
+    if (start !== undefined) {
+      cursor = start;
+      for (let full = true; full && !ending.aborted; ) {
+        const { entries } = await eventLog.read(stream, { after: cursor, limit: eventPageSize });
+        yield* show(entries);
+        cursor = entries.at(-1)?.id ?? cursor;
+        full = entries.length === eventPageSize;
+      }
+      yield* sequence.catchUp(lastEventId);
+    }
+    const tail = await eventLog.tail(stream, { after: cursor }, ending);
+    follows?.();
+    yield* follow(options, sequence, show, tail, ending);
+  } finally {
+    over.abort();
+  }
+}
+
+async function* showAll<Event extends LiveEvent, Note>(
+  type: LiveEventType<Event, Note>,
+  sequence: EventSequence<Event, Note>,
+  entries: Entry[],
+): AsyncGenerator<Event> {
+  for (const entry of entries) {
+    const item = itemOf(type, entry);
+    if (item) yield* sequence.take(item);
+  }
+}
+
+/**
+ * Shows what comes, and looks into the database when a reserved event does not, and when the log was away: an event that was
+ * stored meanwhile may be nowhere in it.
+ */
+async function* follow<Event extends LiveEvent, Note>(
+  { findLast, log, stream }: WatchEvents<Event, Note>,
+  sequence: EventSequence<Event, Note>,
+  show: (entries: Entry[]) => AsyncGenerator<Event>,
+  tail: AsyncIterable<Entry[]>,
+  signal: AbortSignal,
+): AsyncGenerator<Event> {
+  const batches = tail[Symbol.asyncIterator]();
+  let next = batches.next();
+  next.catch(() => undefined); // thrown where it is awaited
+  let patienceMs = firstPatienceMs;
+  let mayHaveGap = false;
+
+  async function* lookUp(): AsyncGenerator<Event> {
+    if (mayHaveGap) yield* sequence.lookUp(await findLast());
+    mayHaveGap = false;
+    yield* sequence.catchUpReserved();
+  }
+
+  async function* tryToLookUp(): AsyncGenerator<Event> {
+    try {
+      yield* lookUp();
+    } catch (error) {
+      if (!isDomainError(error, 'unavailable')) throw error;
+      log.warn({ err: error, stream }, 'looking up stored events failed; will retry');
+    }
+  }
+
+  while (!signal.aborted) {
+    const isComplete = !sequence.needsCatchUp && !mayHaveGap;
+    const batch = await (isComplete ? next : Promise.race([next, pause(patienceMs, signal)]));
+    if (batch === undefined) {
+      patienceMs = Math.min(patienceMs * 2, longestPatienceMs);
+      yield* tryToLookUp();
+      continue;
+    }
+    if (batch.done) return;
+    if (batch.value.length === 0) {
+      mayHaveGap = true;
+      yield* tryToLookUp();
+    } else {
+      if (mayHaveGap) yield* lookUp(); // nothing later may be shown before
+      yield* show(batch.value);
+    }
+    if (!sequence.needsCatchUp) patienceMs = firstPatienceMs;
+    next = batches.next();
+    next.catch(() => undefined);
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<undefined> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

@@ -1,0 +1,64 @@
+import type { Caller } from '@parley/kernel/caller';
+import type { FollowRequest, FollowResponse } from '@parley/protos/parley/live/v1/subscriptions';
+import type { MeshCall } from '@parley/rpc/server';
+import test from 'ava';
+import { finishEvent, type SubscriptionField, subscriptionRpc } from '../src/subscriptions/subscription-rpc.ts';
+
+const caller: Caller = { kind: 'user', tenantId: 1, requestId: 'r' };
+const event = (n: number): FollowResponse => ({ eventId: `1-${n}`, occurredAt: undefined, payloadJson: '{}' });
+
+/** Follows these fields; `stop` is what a stopping server does. */
+function follow(fields: Record<string, SubscriptionField>, request: FollowRequest) {
+  const [stop, gone] = [new AbortController(), new AbortController()];
+  const call = { caller, draining: stop.signal, signal: gone.signal } as unknown as MeshCall;
+  const requests = (async function* () {
+    yield request;
+    await new Promise(() => undefined);
+  })();
+  const responses = subscriptionRpc(fields).follow(requests, call);
+  return { responses: responses[Symbol.asyncIterator](), stop: () => stop.abort() };
+}
+
+test('a field gets its arguments and who asks, and ends when the server stops, also in the middle of a replay', async (t) => {
+  const asked: unknown[] = [];
+  const news: SubscriptionField = async function* (args, call) {
+    asked.push(args, call.caller);
+    for (let n = 0; ; n += 1) yield event(n);
+  };
+  const { responses, stop } = follow({ news }, { field: 'news', argumentsJson: '{"topic":"a"}' });
+  t.deepEqual((await responses.next()).value, event(0));
+  t.deepEqual(asked, [{ topic: 'a' }, caller]);
+  stop();
+  t.true((await responses.next()).done);
+});
+
+test('a field that this version does not have is unavailable; arguments that are no JSON object are refused', async (t) => {
+  const news: SubscriptionField = async function* () {
+    yield event(1);
+  };
+  for (const field of ['weather', 'toString']) {
+    const { responses } = follow({ news }, { field, argumentsJson: '{}' });
+    t.like(await t.throwsAsync(responses.next()), { kind: 'unavailable' });
+  }
+  for (const argumentsJson of ['{', 'null', '[]', '7']) {
+    const { responses } = follow({ news }, { field: 'news', argumentsJson });
+    t.like(await t.throwsAsync(responses.next()), { kind: 'invalid' }, argumentsJson);
+  }
+});
+
+test('an event is written once for all who are handed the same, and not at all where its kind is not known', (t) => {
+  let times = 0;
+  const shared = { eventId: '1-0', occurredAt: new Date(0), text: 'a' };
+  const payload = ({ text }: typeof shared) => {
+    times += 1;
+    return { text };
+  };
+  const finished = finishEvent(shared, payload);
+  t.deepEqual(finished, { eventId: '1-0', occurredAt: new Date(0), payloadJson: '{"text":"a"}' });
+  t.deepEqual(finishEvent(shared, payload), finished);
+  t.is(times, 1);
+  t.is(
+    finishEvent({ eventId: '1-1' }, () => undefined),
+    undefined,
+  );
+});

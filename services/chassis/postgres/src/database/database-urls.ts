@@ -1,0 +1,28 @@
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
+import { databaseSettings } from '@parley/kernel/shared-settings';
+
+/** Where one service's database is, as far as the environment says. */
+export interface DatabaseUrls {
+  /** The login that the service runs under. */
+  url: string | undefined;
+  /** The login that owns the schema, where that is another one. */
+  migrationsUrl: string | undefined;
+}
+
+/**
+ * Reads `<SERVICE>_DATABASE_URL`, else `DATABASE_URL`, and `<SERVICE>_MIGRATIONS_DATABASE_URL`, else
+ * `MIGRATIONS_DATABASE_URL`. @throws SettingsError where one of them is no PostgreSQL URL.
+ */
+export function readDatabaseUrls(env: Environment, service: string): DatabaseUrls {
+  const { shared, own } = readSettings(env, databaseSettings(service));
+  return { url: own.url ?? shared.url, migrationsUrl: own.migrationsUrl ?? shared.migrationsUrl };
+}
+
+/** The same where there must be a database. @throws SettingsError also where there is none. */
+export function requireDatabaseUrls(env: Environment, service: string): DatabaseUrls & { url: string } {
+  const { url, migrationsUrl } = readDatabaseUrls(env, service);
+  if (url === undefined) {
+    throw new SettingsError([`DATABASE_URL or ${service.toUpperCase()}_DATABASE_URL: is missing`]);
+  }
+  return { url, migrationsUrl };
+}

@@ -1,0 +1,141 @@
+import type { Logger } from '@parley/kernel/log';
+import type { Database } from '../database/types.ts';
+import type { ClaimedJob } from './job-rows.ts';
+import { JobCancelled, LeaseLost } from './job-signals.ts';
+import { jobsStore } from './jobs-store.ts';
+
+/** A job that this process is at. */
+export interface HeldLease {
+  job: ClaimedJob;
+  controller: AbortController;
+  /** When the lease has certainly not run out yet, on the monotonic clock. */
+  deadlineMs: number;
+  /** Its end has been written in a transaction that may not have committed yet. */
+  ending: boolean;
+}
+
+/** The leases of one runner: renewed together, and given up when they could not be. */
+export interface HeldLeases {
+  readonly size: number;
+  list(): HeldLease[];
+  has(lease: HeldLease): boolean;
+  /** Takes charge of a lease that was claimed at `claimedAtMs` (monotonic) or later. */
+  add(job: ClaimedJob, claimedAtMs: number): HeldLease;
+  /** It has ended, or somebody else has it. */
+  remove(lease: HeldLease): void;
+  /** Aborts the job's signal; false: it does not run here. */
+  cancel(token: string): boolean;
+}
+
+export interface HeldLeasesOptions {
+  database: Database;
+  kind: string;
+  leaseMs: number;
+  log: Logger;
+}
+
+export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions): HeldLeases {
+  const held = new Map<string, HeldLease>();
+  let renewing = false;
+  let expiry: NodeJS.Timeout | undefined;
+  /** Called when the last lease is gone, so that nothing waits on for the next renewal. */
+  let endPause: () => void = () => undefined;
+
+  function lose(lease: HeldLease, message: string): void {
+    if (!held.delete(lease.job.token)) return;
+    log.warn({ kind, jobId: lease.job.id, attempt: lease.job.attempt }, message);
+    lease.controller.abort(new LeaseLost());
+  }
+
+  /** Works without the database: a process cut off from it must stop before another takes over. */
+  function watchDeadlines(): void {
+    clearTimeout(expiry);
+    const now = performance.now();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const lease of held.values()) {
+      if (lease.deadlineMs <= now) lose(lease, 'a lease could not be renewed in time');
+      else nextMs = Math.min(nextMs, lease.deadlineMs);
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) expiry = setTimeout(watchDeadlines, Math.ceil(nextMs - now)).unref();
+  }
+
+  function cancel(token: string): boolean {
+    const lease = held.get(token);
+    lease?.controller.abort(new JobCancelled()); // the first reason to abort stays
+    return lease !== undefined;
+  }
+
+  async function renew(): Promise<void> {
+    const leases = [...held.values()];
+    const sentAtMs = performance.now();
+    const { renewed, kept, cancelled } = await database.transactShared((db) =>
+      jobsStore(db.knex, kind).renew(
+        leases.map(({ job }) => job),
+        leaseMs,
+      ),
+    );
+    for (const lease of leases) {
+      const { token } = lease.job;
+      if (renewed.has(token)) lease.deadlineMs = sentAtMs + leaseMs;
+      // A row that is gone because we have just removed it ourselves is no loss.
+      else if (!kept.has(token) && !lease.ending) lose(lease, 'a lease was taken over');
+    }
+    for (const token of cancelled) cancel(token);
+    watchDeadlines();
+  }
+
+  /** Answers whether it was ended early. No abortable delay, which would make an AbortError, stack and all, a job. */
+  function pause(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), ms).unref();
+      endPause = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
+
+  async function renewWhileHeld(): Promise<void> {
+    if (renewing) return;
+    renewing = true;
+    let failed = false;
+    while (held.size > 0) {
+      // A renewal that failed is tried again soon: there is a third of the lease left for two more.
+      const endedEarly = await pause(leaseMs / (failed ? 10 : 3));
+      if (held.size === 0) break;
+      if (endedEarly) continue;
+      failed = await renew().then(
+        () => false,
+        (error: unknown) => {
+          log.warn({ kind, leases: held.size, err: error }, 'leases could not be renewed');
+          return true;
+        },
+      );
+    }
+    renewing = false;
+  }
+
+  return {
+    get size() {
+      return held.size;
+    },
+    list: () => [...held.values()],
+    has: (lease) => held.get(lease.job.token) === lease,
+    add(job, claimedAtMs) {
+      const lease = { job, controller: new AbortController(), deadlineMs: claimedAtMs + leaseMs, ending: false };
+      held.set(job.token, lease);
+      if (job.cancelRequested) cancel(job.token);
+      if (held.size === 1) watchDeadlines();
+      void renewWhileHeld();
+      return lease;
+    },
+    remove(lease) {
+      held.delete(lease.job.token);
+      if (held.size === 0) {
+        clearTimeout(expiry);
+        endPause();
+      }
+    },
+    cancel,
+  };
+}

@@ -1,0 +1,170 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { isDomainError } from '@parley/kernel/errors';
+import type { Transaction } from '../database/types.ts';
+import type { HeldLease, HeldLeases } from './held-leases.ts';
+import type { ClaimedJob } from './job-rows.ts';
+import { JobCancelled, JobHandover, LeaseLost } from './job-signals.ts';
+import type { Lease } from './job-types.ts';
+import { jobsStore } from './jobs-store.ts';
+import type { RunnerOptions } from './runner-types.ts';
+
+/** What a runner does with its jobs. */
+export interface JobWork {
+  handle(job: ClaimedJob, run: { signal: AbortSignal; lease: Lease; prepared: unknown }): Promise<void>;
+  prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
+  /** Whether exhausted jobs stay as failed. */
+  keepsFailed: boolean;
+  /** Runs `end` in a transaction of the right role, and in it what follows from the failure. */
+  exhaust(job: ClaimedJob, error: unknown, end: (db: Transaction) => Promise<boolean>): Promise<void>;
+}
+
+/** How a job is taken out of the queue: `expired`, only if its lease has run out; with an `error`, it stays as failed. */
+export interface Ending {
+  expired?: boolean;
+  error?: string;
+}
+
+export interface JobPerformerOptions
+  extends Pick<RunnerOptions, 'database' | 'kind' | 'maxAttempts' | 'retryable' | 'backoffMs' | 'log'> {
+  work: JobWork;
+  leaseMs: number;
+  leases: HeldLeases;
+  /** Ends a job in this transaction, and its lease after the commit. False: it is not ours any more. */
+  end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean>;
+  /** Gives up a lease that was not ended. */
+  drop(lease: HeldLease): void;
+  /** A job was put back, to be tried again after so many ms. */
+  retryIn(delayMs: number): void;
+  isHandedOver(): boolean;
+}
+
+/** Runs handlers and sees to it that each outcome is written once. */
+export interface JobPerformer {
+  perform(lease: HeldLease, prepared: unknown): Promise<void>;
+  /** Records that a job has failed for good. `expired`: found with a lease that ran out once too often. */
+  exhaust(job: ClaimedJob, error: unknown, how: { expired?: boolean; lease?: HeldLease }): Promise<void>;
+}
+
+const tracer = trace.getTracer('parley.jobs');
+
+export function jobPerformer(options: JobPerformerOptions): JobPerformer {
+  const { database, kind, work, leases, leaseMs, end, maxAttempts = 3, log } = options;
+  const { retryable = () => true, backoffMs = defaultBackoffMs } = options;
+  const exhausting = new Set<string>();
+
+  async function perform(lease: HeldLease, prepared: unknown): Promise<void> {
+    const { job, controller } = lease;
+    const { signal } = controller;
+    const parent = propagation.extract(ROOT_CONTEXT, { traceparent: job.traceparent });
+    const attributes = { 'parley.job.kind': kind, 'parley.job.id': job.id, 'parley.job.attempt': job.attempt };
+    await tracer.startActiveSpan(`job ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent, async (span) => {
+      try {
+        await work.handle(job, { signal, lease: { complete: (db) => complete(db, lease) }, prepared });
+        // Who stopped because of one of these has done nothing to be completed.
+        if (!isGivenUp(signal)) await completeAlone(lease);
+      } catch (error) {
+        span.setStatus({ code: SpanStatusCode.ERROR });
+        await failed(lease, error);
+      } finally {
+        span.end();
+      }
+    });
+  }
+
+  async function complete(db: Transaction, lease: HeldLease): Promise<void> {
+    if (!(await end(db, lease.job, {}, lease))) throw new LeaseLost();
+  }
+
+  async function completeAlone(lease: HeldLease): Promise<void> {
+    await persist(lease, () =>
+      lease.job.tenantId === null
+        ? database.transactShared((db) => complete(db, lease))
+        : database.transact(lease.job.tenantId, (db) => complete(db, lease)),
+    );
+  }
+
+  /** While the database is away the outcome is kept, for as long as the lease is. */
+  async function persist(lease: HeldLease, write: () => Promise<void>): Promise<void> {
+    while (leases.has(lease)) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (!isDomainError(error, 'unavailable') || options.isHandedOver()) throw error;
+        await delay(Math.min(leaseMs / 10, 1_000), undefined, { ref: false });
+      }
+    }
+  }
+
+  async function failed(lease: HeldLease, error: unknown): Promise<void> {
+    const { job, controller } = lease;
+    const about = { kind, jobId: job.id, attempt: job.attempt };
+    if (!leases.has(lease)) {
+      if (!(error instanceof LeaseLost) && !isGivenUp(controller.signal))
+        log.error({ ...about, err: error }, 'a job threw after its end');
+      return;
+    }
+    if (isGivenUp(controller.signal)) return; // `stop` gives it back
+    try {
+      if (error instanceof LeaseLost) {
+        log.warn(about, 'a job was ended by somebody else');
+      } else if (controller.signal.reason instanceof JobCancelled && isAbort(error, controller.signal)) {
+        await completeAlone(lease);
+      } else if (job.attempt < maxAttempts && retryable(error)) {
+        const delayMs = Math.round(backoffMs(job.attempt));
+        log.warn({ ...about, delayMs, err: error }, 'a job failed and will be tried again');
+        await persist(lease, () => database.transactShared((db) => jobsStore(db.knex, kind).release([job], delayMs)));
+        options.retryIn(delayMs);
+      } else {
+        await exhaust(job, error, { lease });
+      }
+    } catch (failure) {
+      log.error({ ...about, err: failure }, 'the outcome of a job could not be written; its lease runs out');
+    } finally {
+      if (leases.has(lease)) options.drop(lease);
+    }
+  }
+
+  async function exhaust(
+    job: ClaimedJob,
+    error: unknown,
+    { expired = false, lease }: { expired?: boolean; lease?: HeldLease },
+  ) {
+    if (exhausting.has(job.token)) return;
+    exhausting.add(job.token);
+    const about = { kind, jobId: job.id, attempt: job.attempt };
+    const how = { expired, ...(work.keepsFailed && { error: publicMessage(error) }) };
+    const write = () => work.exhaust(job, error, (db) => end(db, job, how, lease));
+    try {
+      log.error({ ...about, err: error }, 'a job has failed for good');
+      await (lease ? persist(lease, write) : write());
+    } catch (failure) {
+      log.error({ ...about, err: failure }, 'the failure of a job could not be recorded; it is tried again later');
+      await database.transactShared((db) => jobsStore(db.knex, kind).renew([job], leaseMs)).catch(() => undefined);
+    } finally {
+      exhausting.delete(job.token);
+    }
+  }
+
+  return { perform, exhaust };
+}
+
+/** Whether somebody else does the job now, or will. */
+function isGivenUp(signal: AbortSignal): boolean {
+  return signal.reason instanceof JobHandover || signal.reason instanceof LeaseLost;
+}
+
+function isAbort(error: unknown, signal: AbortSignal): boolean {
+  return error === signal.reason || (error instanceof Error && error.name === 'AbortError');
+}
+
+/** What may be kept of an error: only our own messages are known to hold no secrets. */
+function publicMessage(error: unknown): string {
+  if (isDomainError(error) && error.kind !== 'internal') return error.message;
+  return error instanceof Error ? error.name : 'unknown error';
+}
+
+function defaultBackoffMs(attempt: number): number {
+  return Math.min(60_000, 1_000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+}

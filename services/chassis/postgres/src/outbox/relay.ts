@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import type { EventBus } from '@parley/events/event-bus';
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import type { Part } from '@parley/kernel/unit';
+import type { Database } from '../database/types.ts';
+import { purgedAtOnce, purgeInbox } from './inbox.ts';
+import { outboxWake } from './outbox.ts';
+import { type ClaimedEvent, exchange, oldestEventAgeMs, voidClaims } from './outbox-rows.ts';
+import { createSignal } from './signal.ts';
+
+export interface OutboxRelayOptions {
+  database: Database;
+  bus: Pick<EventBus, 'publish'>;
+  log: Logger;
+  /** Gets the gauge `parley_outbox_oldest_seconds`. */
+  metrics?: Pick<Metrics, 'gauge'> | undefined;
+  /**
+   * No other process works on this database, as the lock of the embedded data folder proves: at start all claims are
+   * void, and what a dead run held is published at once. Default false.
+   */
+  soleOwner?: boolean | undefined;
+  /** How long a claim lasts, in ms: after so long another relay takes over what a dead one held. Default 30 s. */
+  claimMs?: number;
+  /** How often to look for rows that no commit of this process announced, in ms. Default 5 s. */
+  pollMs?: number;
+  /** The pause after a first failed attempt, in ms, doubled by each further one up to 10 s. Default 200 ms. */
+  firstRetryMs?: number;
+}
+
+const batchSize = 500;
+const maxInFlight = 1_000;
+/** While the bus takes nothing, only so many rows try at a time. */
+const maxInFlightWhileFailing = 16;
+const longestRetryMs = 10_000;
+const drainMs = 10_000;
+const purgeEveryMs = 60 * 60_000;
+
+/**
+ * Publishes a database's outbox: in order per key, each key on its own, at least once, for as long as it takes. A key is
+ * claimed for a while in one short transaction, published outside any, and deleted in the next one, which claims again.
+ * Any number of relays may serve one outbox.
+ */
+export function outboxRelay({
+  database,
+  bus,
+  log,
+  metrics,
+  soleOwner = false,
+  claimMs = 30_000,
+  pollMs = 5_000,
+  firstRetryMs = 200,
+}: OutboxRelayOptions): Part {
+  const relayId = randomUUID();
+  const signal = createSignal();
+  const held = new Map<number, ClaimedEvent>();
+  let published: number[] = [];
+  let failed: { position: number; delayMs: number }[] = [];
+  let busFails = false;
+  let databaseFailures = 0;
+  let renewedAt = 0;
+  let purgedAt = Number.NEGATIVE_INFINITY;
+  let stopping = false;
+  let running: Promise<void> | undefined;
+  let stopListening: (() => void) | undefined;
+
+  /** Settles what is done, takes what is next and sets it on its way without waiting for it. */
+  async function cycle(): Promise<void> {
+    const renew = performance.now() - renewedAt > claimMs / 3;
+    const done = { published, failed };
+    published = [];
+    failed = [];
+    const room = (busFails ? maxInFlightWhileFailing : maxInFlight) - held.size;
+    const limit = stopping ? 0 : Math.max(0, Math.min(batchSize, room));
+    try {
+      if (renew) renewedAt = performance.now();
+      const taken = await exchange(database, { relayId, claimMs, ...done, held: renew ? [...held.keys()] : [], limit });
+      databaseFailures = 0;
+      for (const event of taken) held.set(event.position, event);
+      for (const events of byKey(taken)) void publish(events);
+      if (taken.length > 0 && taken.length === limit) signal.raise();
+      // Counted from here, since the database began to count just before.
+      for (const delayMs of new Set(done.failed.map((event) => event.delayMs))) signal.raiseIn(delayMs + 10);
+    } catch (error) {
+      published = [...done.published, ...published];
+      failed = [...done.failed, ...failed];
+      throw error;
+    }
+  }
+
+  /** Never rejects: whatever the bus says, it is told to the outbox by the next cycle. */
+  async function publish(events: EventsOfKey): Promise<void> {
+    try {
+      await bus.publish(events.map(({ envelope }) => envelope));
+      busFails = false;
+      published.push(...events.map(({ position }) => position));
+    } catch (error) {
+      busFails = true;
+      const attempts = Math.max(...events.map((event) => event.attempts));
+      // A relay that is going away holds nobody up.
+      const delayMs = stopping ? 0 : jittered(Math.min(longestRetryMs, firstRetryMs * 2 ** attempts));
+      failed.push(...events.map(({ position }) => ({ position, delayMs })));
+      const { topic, key } = events[0].envelope;
+      log.warn(
+        { err: error, topic, key, events: events.length, attempts: attempts + 1, delayMs },
+        'publishing failed, will try again',
+      );
+    }
+    for (const { position } of events) held.delete(position);
+    signal.raise();
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.closed) {
+      try {
+        await cycle();
+        await purge();
+      } catch (error) {
+        databaseFailures += 1;
+        log.warn({ err: error, failures: databaseFailures }, 'the outbox cannot be read');
+        await signal.pause(jittered(Math.min(pollMs, firstRetryMs * 2 ** databaseFailures)));
+        continue;
+      }
+      if (stopping && held.size + published.length + failed.length === 0) return;
+      await signal.raised(Math.min(pollMs, claimMs / 3));
+    }
+  }
+
+  async function purge(): Promise<void> {
+    if (stopping || performance.now() - purgedAt < purgeEveryMs) return;
+    purgedAt = performance.now();
+    const count = await purgeInbox(database);
+    if (count > 0) log.info({ count }, 'forgot events that were taken long ago');
+    if (count < purgedAtOnce) return;
+    purgedAt = Number.NEGATIVE_INFINITY; // there may be more, after the next look at the outbox
+    signal.raise();
+  }
+
+  metrics?.gauge('parley_outbox_oldest_seconds', 'Age of the oldest event that waits to be published', () =>
+    // A scrape must not fail with the database: the readiness says that.
+    oldestEventAgeMs(database).then(
+      (ageMs) => ageMs / 1000,
+      () => Number.NaN,
+    ),
+  );
+
+  return {
+    name: `${database.name} outbox relay`,
+    async start() {
+      if (soleOwner) await voidClaims(database);
+      stopListening = database.onWake(outboxWake, signal.raise);
+      running = run();
+    },
+    /** Waits up to 10 s for what is being published; the claim of what remains runs out by itself. */
+    async stop() {
+      stopping = true;
+      stopListening?.();
+      signal.raise();
+      const late = AbortSignal.timeout(drainMs);
+      await Promise.race([running, new Promise((resolve) => late.addEventListener('abort', resolve))]);
+      signal.close();
+    },
+  };
+}
+
+/** Never empty. */
+type EventsOfKey = [ClaimedEvent, ...ClaimedEvent[]];
+
+/** Groups by topic and key; each group keeps the order. */
+function byKey(events: ClaimedEvent[]): EventsOfKey[] {
+  const groups = new Map<string, EventsOfKey>();
+  for (const event of events) {
+    const group = JSON.stringify([event.envelope.topic, event.envelope.key]);
+    const others = groups.get(group);
+    if (others) others.push(event);
+    else groups.set(group, [event]);
+  }
+  return [...groups.values()];
+}
+
+/** Between half and all of it, so that those who failed together do not return together. */
+function jittered(ms: number): number {
+  return ms * (0.5 + Math.random() / 2);
+}

@@ -1,0 +1,275 @@
+import { type DatabaseLine, databaseLine } from '@parley/testing/database-line';
+import { eventually } from '@parley/testing/eventually';
+import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
+import { createGate } from '@parley/testing/gate';
+import { notesSchema } from '@parley/testing/notes-schema';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { migrateSchema } from '../src/database/migrate.ts';
+import { openDatabase } from '../src/database/open.ts';
+import type { Database, Migration, SchemaDeclaration, TenantDb } from '../src/database/types.ts';
+
+/** A statement that the server refuses with this SQLSTATE. */
+const refuse = ({ knex }: TenantDb, code: string) =>
+  knex.raw(`DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '${code}'; END $$`);
+const addNote = ({ knex, tenantId }: TenantDb, text: string) => knex('notes').insert({ tenant_id: tenantId, text });
+const texts = ({ knex }: TenantDb): Promise<string[]> => knex('notes').orderBy('id').pluck('text');
+
+const stars: Migration = {
+  name: '999-stars',
+  async up(knex) {
+    await knex.raw('ALTER TABLE notes ADD COLUMN stars integer');
+  },
+};
+const extended: SchemaDeclaration = { ...notesSchema, migrations: [...notesSchema.migrations, stars] };
+
+onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
+  for (const [code, why] of [
+    ['40P01', 'a deadlock'],
+    ['40001', 'a serialization failure'],
+  ] as const) {
+    test(`a transaction that the server gave up for ${why} runs once more, and only its second run has effects`, async (t) => {
+      const database = await testSchema(t, notesSchema);
+      const effects: number[] = [];
+      const woken: string[] = [];
+      database.onWake('first', () => woken.push('first'));
+      database.onWake('second', () => woken.push('second'));
+      let runs = 0;
+      const answer = await database.transact(1, async (db) => {
+        const run = ++runs;
+        db.afterCommit(() => effects.push(run));
+        db.wake(run === 1 ? 'first' : 'second');
+        await addNote(db, `run ${run}`);
+        if (run === 1) await refuse(db, code);
+        return run;
+      });
+      t.is(answer, 2);
+      t.deepEqual(effects, [2]);
+      t.deepEqual(woken, ['second']);
+      t.deepEqual(await database.transact(1, texts), ['run 2']);
+    });
+  }
+
+  test('a transaction that is given up twice, or refused for another reason, is not tried again', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const runs = { '40P01': 0, '57014': 0, '23514': 0 };
+    const attempt = (code: keyof typeof runs) =>
+      t.throwsAsync(
+        database.transact(1, async (db) => {
+          runs[code] += 1;
+          await addNote(db, code);
+          await refuse(db, code);
+        }),
+      );
+    t.like(await attempt('40P01'), { kind: 'unavailable' });
+    t.like(await attempt('57014'), { kind: 'unavailable' });
+    t.like(await attempt('23514'), { code: '23514' });
+    t.deepEqual(runs, { '40P01': 2, '57014': 1, '23514': 1 });
+    t.deepEqual(await database.transact(1, texts), []);
+  });
+
+  test('what is only read is read once more when its connection is lost, what may have been written is not', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    await database.transact(1, (db) => addNote(db, 'kept'));
+    const runs = { read: 0, transact: 0 };
+    const losing = (how: keyof typeof runs) =>
+      database[how](1, async (db) => {
+        runs[how] += 1;
+        if (runs[how] === 1) await refuse(db, '57P01');
+        return texts(db);
+      });
+    t.deepEqual(await losing('read'), ['kept']);
+    t.like(await t.throwsAsync(losing('transact')), { kind: 'unavailable' });
+    t.deepEqual(runs, { read: 2, transact: 1 });
+  });
+
+  test('a statement that the server refuses for a lock is unavailable, and its transaction leaves nothing', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const refused = database.transact(1, async ({ knex }) => {
+      await knex('notes').insert({ tenant_id: 1, text: 'never' });
+      await knex.raw(`DO $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '55P03'; END $$`);
+    });
+    t.like(await t.throwsAsync(refused), { kind: 'unavailable' });
+    t.deepEqual(await database.transact(1, ({ knex }) => knex('notes')), []);
+  });
+
+  // One after the other: a connection held open makes an embedded database wait for it.
+
+  /** A migrated schema of the test's own, reached by a line that can be cut. */
+  async function databaseOverLine(
+    t: ExecutionContext,
+    statementTimeoutMs = 60_000,
+  ): Promise<{ database: Database; line: DatabaseLine }> {
+    const { schemaName } = await testSchema(t, notesSchema);
+    const line = await databaseLine(await testDatabaseUrl());
+    t.teardown(() => line.close());
+    const database = openDatabase({
+      url: line.url,
+      schema: notesSchema,
+      schemaName,
+      poolSize: 1,
+      statementTimeoutMs,
+    });
+    t.teardown(() => database.close());
+    return { database, line };
+  }
+
+  test.serial(
+    'a connection that is lost inside a transaction makes it unavailable and undone, and the next one works',
+    async (t) => {
+      const { database, line } = await databaseOverLine(t);
+      let committed = false;
+
+      const error = await t.throwsAsync(
+        database.transact(1, async (db) => {
+          db.afterCommit(() => {
+            committed = true;
+          });
+          await addNote(db, 'lost');
+          await line.cut();
+          await line.restore();
+          await addNote(db, 'lost too');
+        }),
+      );
+
+      t.like(error, { name: 'DomainError', kind: 'unavailable' });
+      t.false(committed);
+      await database.transact(1, (db) => addNote(db, 'kept'));
+      t.deepEqual(await database.transact(1, texts), ['kept']);
+    },
+  );
+
+  test.serial('an idle connection that is lost is noticed by nobody', async (t) => {
+    const { database, line } = await databaseOverLine(t);
+    await database.transact(1, (db) => addNote(db, 'before'));
+
+    await line.cut();
+    await line.restore();
+    await database.transact(1, (db) => addNote(db, 'after'));
+
+    t.deepEqual(await database.transact(1, texts), ['before', 'after']);
+  });
+
+  test.serial('while the server is away all is unavailable, and when it is back all works', async (t) => {
+    const { database, line } = await databaseOverLine(t);
+    await database.transact(1, (db) => addNote(db, 'before'));
+    await line.cut();
+
+    t.like(await t.throwsAsync(database.transact(1, texts)), { kind: 'unavailable' });
+    t.like(await t.throwsAsync(database.ping()), { kind: 'unavailable' });
+
+    await line.restore();
+    t.deepEqual(await database.transact(1, texts), ['before']);
+  });
+
+  test.serial('a server that falls silent costs its statements the timeout, and no connection', async (t) => {
+    const { database, line } = await databaseOverLine(t, 1_500);
+
+    for (const attempt of ['first', 'second']) {
+      const error = await t.throwsAsync(
+        database.transact(1, async (db) => {
+          await addNote(db, attempt);
+          line.hold();
+          await addNote(db, attempt);
+        }),
+      );
+      t.like(error, { kind: 'unavailable' });
+    }
+
+    await database.transact(1, (db) => addNote(db, 'kept'));
+    t.deepEqual(await database.transact(1, texts), ['kept']);
+  });
+
+  test.serial('whoever waits too long for a free connection is told that the database is unavailable', async (t) => {
+    const { schemaName } = await testSchema(t, notesSchema);
+    const url = await testDatabaseUrl();
+    const narrow = openDatabase({ url, schema: notesSchema, schemaName, poolSize: 1, acquireTimeoutMs: 1_500 });
+    t.teardown(() => narrow.close());
+
+    await narrow.transact(1, async () => {
+      t.like(await t.throwsAsync(narrow.transact(1, texts)), { kind: 'unavailable' });
+    });
+  });
+});
+
+onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
+  test('two transactions that wait for each other both succeed', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    await database.transact(1, async (db) => {
+      for (const text of ['one', 'other']) await addNote(db, text);
+    });
+    const gates = [createGate(), createGate()] as const;
+    let isFirst = true;
+    const touch = ({ knex }: TenantDb, text: string) => knex('notes').where({ text }).update({ text });
+    await Promise.all([
+      database.transact(1, async (db) => {
+        await touch(db, 'one');
+        gates[0].open();
+        await gates[1].pass();
+        await touch(db, 'other');
+      }),
+      database.transact(1, async (db) => {
+        await touch(db, 'other');
+        gates[1].open();
+        if (isFirst) await gates[0].pass();
+        isFirst = false;
+        await touch(db, 'one');
+      }),
+    ]);
+    t.deepEqual((await database.transact(1, texts)).toSorted(), ['one', 'other']);
+  });
+
+  test('who waits too long for a row that another holds is told that it is unavailable, and may come again', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const { schemaName } = database;
+    const hasty = openDatabase({
+      url: await testDatabaseUrl(),
+      schema: notesSchema,
+      schemaName,
+      poolSize: 1,
+      lockTimeoutMs: 100,
+    });
+    t.teardown(() => hasty.close());
+    await database.transact(1, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: 'held' }));
+    const [held, gate] = [createGate(), createGate()];
+    const holder = database.transact(1, async ({ knex }) => {
+      await knex('notes').update({ text: 'changed' });
+      held.open();
+      await gate.pass();
+    });
+    await held.pass();
+    const change = () => hasty.transact(1, ({ knex }) => knex('notes').update({ text: 'later' }));
+    t.like(await t.throwsAsync(change()), { kind: 'unavailable' });
+    gate.open();
+    await holder;
+    t.is(await change(), 1);
+  });
+
+  test('a migration does not hold up readers behind a table that is in use: it gives way until it is free', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const { schemaName } = database;
+    const url = await testDatabaseUrl();
+    const [held, gate] = [createGate(), createGate()];
+    const holder = database.transact(1, async ({ knex }) => {
+      await knex('notes');
+      held.open();
+      await gate.pass();
+    });
+    await held.pass();
+    const said: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => void said.push(line) });
+    const migrating = migrateSchema({
+      url,
+      appUrl: url,
+      schema: extended,
+      schemaName,
+      lockTimeoutMs: 50,
+      log,
+    });
+    await eventually('it gives way', () => said.some((line) => line.includes('give way')));
+    t.deepEqual(await database.transact(2, ({ knex }) => knex('notes')), []);
+    gate.open();
+    await holder;
+    t.deepEqual(await migrating, ['999-stars']);
+  });
+});

@@ -1,0 +1,424 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { isDatabaseError, isForeignKeyViolation, isUniqueViolation } from '@parley/kernel/database-errors';
+import { eventually } from '@parley/testing/eventually';
+import { onEveryDatabase } from '@parley/testing/every-database';
+import { createGate } from '@parley/testing/gate';
+import { notesSchema } from '@parley/testing/notes-schema';
+import { openDatabase } from '../src/database/open.ts';
+import type { Opening } from '../src/database/opening-client.ts';
+import { openPool } from '../src/database/pool.ts';
+import type { TenantDb, TransactOptions } from '../src/database/types.ts';
+
+onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
+  const addNote = async ({ knex, tenantId }: TenantDb, text: string): Promise<number> => {
+    const [note] = await knex('notes').insert({ tenant_id: tenantId, text }).returning('id');
+    return note.id;
+  };
+  const countNotes = async ({ knex }: TenantDb): Promise<number> => (await knex('notes')).length;
+  const texts = ({ knex }: TenantDb): Promise<string[]> => knex('notes').orderBy('id').pluck('text');
+
+  // Before the others, which keep an embedded database busy for longer than a ping waits.
+  test.serial('a database that answers says so', async (t) => {
+    const database = await testSchema(t, notesSchema, { migrate: false });
+
+    await t.notThrowsAsync(database.ping());
+  });
+
+  test("a tenant sees, changes and deletes nothing of another's, whatever the WHERE says", async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const id = await database.transact(1, (db) => addNote(db, 'mine'));
+
+    await database.transact(2, async ({ knex }) => {
+      t.deepEqual(await knex('notes').where({ tenant_id: 1 }), []);
+      t.is(await knex('notes').where({ id }).update({ text: 'taken' }), 0);
+      t.is(await knex('notes').whereRaw('true').delete(), 0);
+      t.deepEqual((await knex.raw('SELECT count(*)::int AS count FROM notes')).rows, [{ count: 0 }]);
+    });
+
+    t.deepEqual(await database.transact(1, texts), ['mine']);
+  });
+
+  test('a tenant can neither write a row in the name of another nor give one away', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const refused = { message: /row-level security/ };
+
+    await t.throwsAsync(
+      database.transact(2, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: 'planted' })),
+      refused,
+    );
+    await t.throwsAsync(
+      database.transact(2, async (db) => {
+        const id = await addNote(db, 'mine');
+        await db.knex('notes').where({ id }).update({ tenant_id: 1 });
+      }),
+      refused,
+    );
+
+    t.deepEqual(await database.transact(1, texts), []);
+    t.deepEqual(await database.transact(2, texts), []);
+  });
+
+  test("a row cannot refer to another tenant's row", async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const noteId = await database.transact(1, (db) => addNote(db, 'mine'));
+
+    const error = await t.throwsAsync(
+      database.transact(2, ({ knex }) => knex('lines').insert({ tenant_id: 2, note_id: noteId })),
+    );
+
+    t.true(isForeignKeyViolation(error));
+  });
+
+  test('the shared role reads no tenant table, and the tenant role no people', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    await database.transact(1, (db) => addNote(db, 'mine'));
+
+    t.true(isDatabaseError(await t.throwsAsync(database.transactShared(({ knex }) => knex('notes')))));
+    await t.throwsAsync(
+      database.transact(1, ({ knex }) => knex('people')),
+      { message: /permission denied for table people/ },
+    );
+    await database.transactShared(({ knex }) => knex('people').insert({ email: 'a@example.com' }));
+  });
+
+  test('both roles write the plumbing', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const mark = { consumer: 'c', event_id: '1', tenant_id: 1 };
+
+    await database.transact(1, ({ knex }) => knex('inbox').insert(mark));
+    await database.transactShared(({ knex }) => knex('inbox').insert({ ...mark, event_id: '2' }));
+
+    t.is(await database.transactShared(async ({ knex }) => (await knex('inbox')).length), 2);
+  });
+
+  test('one transaction writes people and, turned to a tenant, its rows, and turns back', async (t) => {
+    const database = await testSchema(t, notesSchema);
+
+    await database.transactShared(async (db) => {
+      await db.knex('people').insert({ email: 'a@example.com' });
+      await db.asTenant(7, (tenant) => addNote(tenant, 'welcome'));
+      await db.knex('people').insert({ email: 'b@example.com' });
+    });
+
+    t.deepEqual(await database.transact(7, texts), ['welcome']);
+    const error = await t.throwsAsync(
+      database.transactShared(async (db) => {
+        await db.asTenant(7, (tenant) => addNote(tenant, 'second'));
+        await db.knex('notes');
+      }),
+    );
+    t.true(isDatabaseError(error));
+  });
+
+  test('people and tenant rows of one transaction are rolled back together', async (t) => {
+    const database = await testSchema(t, notesSchema);
+
+    await t.throwsAsync(
+      database.transactShared(async (db) => {
+        await db.knex('people').insert({ email: 'a@example.com' });
+        await db.asTenant(7, (tenant) => addNote(tenant, 'welcome'));
+        throw new Error('changed my mind');
+      }),
+      { message: 'changed my mind' },
+    );
+
+    t.deepEqual(await database.transact(7, texts), []);
+    t.deepEqual(await database.transactShared(({ knex }) => knex('people').select()), []);
+  });
+
+  test('a transaction turns to one tenant at a time', async (t) => {
+    const database = await testSchema(t, notesSchema);
+
+    await t.throwsAsync(
+      database.transactShared((db) => db.asTenant(1, () => db.asTenant(2, (tenant) => addNote(tenant, 'whose?')))),
+      { message: /already under way/ },
+    );
+  });
+
+  test('what a failed tenant part threw is what the transaction rejects with', async (t) => {
+    const database = await testSchema(t, notesSchema);
+
+    const error = await t.throwsAsync(
+      database.transactShared((db) => db.asTenant(1, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: null }))),
+    );
+
+    t.like(error, { code: '23502' });
+  });
+
+  test('only a positive 32-bit integer names a tenant', async (t) => {
+    const database = await testSchema(t, notesSchema, { migrate: false });
+
+    const sql: number = JSON.parse('"1; DROP TABLE notes"');
+    for (const tenantId of [0, -1, 1.5, Number.NaN, 2 ** 31, sql]) {
+      await t.throwsAsync(
+        database.transact(tenantId, async () => t.fail()),
+        { instanceOf: TypeError },
+      );
+    }
+  });
+
+  test('effects after commit run once it has committed, in order, and not at all after a rollback', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const seen: string[] = [];
+    t.teardown(database.onWake('bell', () => seen.push('woken')));
+
+    await database.transact(1, async (db) => {
+      db.afterCommit(() => seen.push('effect'));
+      db.wake('bell');
+      db.wake('bell');
+      await addNote(db, 'mine');
+      await turn();
+      t.deepEqual(seen, []);
+    });
+    t.deepEqual(seen, ['effect', 'woken']);
+
+    await t.throwsAsync(
+      database.transact(1, async (db) => {
+        db.afterCommit(() => seen.push('never'));
+        db.wake('bell');
+        await addNote(db, 'gone');
+        throw new Error('no');
+      }),
+    );
+    t.deepEqual(seen, ['effect', 'woken']);
+    t.deepEqual(await database.transact(1, texts), ['mine']);
+  });
+
+  test('an effect that throws neither undoes the commit nor keeps the others from running', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    let ran = false;
+
+    await database.transact(1, async (db) => {
+      db.afterCommit(() => {
+        throw new Error('no');
+      });
+      db.afterCommit(() => {
+        ran = true;
+      });
+      await addNote(db, 'mine');
+    });
+
+    t.true(ran);
+    t.deepEqual(await database.transact(1, texts), ['mine']);
+  });
+
+  test('a swallowed error of a statement fails the transaction rather than letting COMMIT roll it back in silence', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    let woken = false;
+
+    await t.throwsAsync(
+      database.transact(1, async (db) => {
+        await addNote(db, 'mine');
+        db.afterCommit(() => {
+          woken = true;
+        });
+        await db.knex('people').catch(() => undefined);
+      }),
+      { message: /nothing was committed/ },
+    );
+
+    t.false(woken);
+    t.deepEqual(await database.transact(1, texts), []);
+  });
+
+  test('a savepoint around a statement that may fail leaves the transaction whole', async (t) => {
+    const database = await testSchema(t, notesSchema);
+
+    await database.transactShared(async ({ knex }) => {
+      await knex('people').insert({ email: 'a@example.com' });
+      const error = await t.throwsAsync(
+        knex.transaction((inner) => inner('people').insert({ email: 'a@example.com' })),
+      );
+      t.true(isUniqueViolation(error, 'people_email_key'));
+      t.false(isUniqueViolation(error, 'another_key'));
+    });
+
+    t.is(await database.transactShared(async ({ knex }) => (await knex('people')).length), 1);
+  });
+
+  test('nothing of a transaction is left on its connection', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1, clockOffsetMs: () => 60_000 });
+    await database.transact(1, (db) => addNote(db, 'mine'));
+
+    const { role, tenant, path } = await database.transactShared(async ({ knex }) => {
+      const settings = await knex.raw(
+        `SELECT current_user AS role, current_setting('parley.tenant', true) AS tenant, current_setting('search_path') AS path`,
+      );
+      return settings.rows[0];
+    });
+
+    t.is(role, `${database.schemaName}_shared`);
+    t.falsy(tenant);
+    t.is(path, `${database.schemaName}, public`);
+  });
+
+  test("parley_now() goes by the database's clock, and by the test's offset inside its transactions", async (t) => {
+    let offsetMs = 0;
+    const database = await testSchema(t, notesSchema, { clockOffsetMs: () => offsetMs });
+    const skewMs = () =>
+      database.transactShared(async ({ knex }) => {
+        const { rows } = await knex.raw(`SELECT extract(epoch FROM parley_now() - clock_timestamp())::float8 AS skew`);
+        return rows[0].skew * 1000;
+      });
+
+    t.true(Math.abs(await skewMs()) < 1_000);
+    offsetMs = 15 * 86_400_000;
+    t.true(Math.abs((await skewMs()) - offsetMs) < 1_000);
+    offsetMs = -3_600_000;
+    t.true(Math.abs((await skewMs()) - offsetMs) < 1_000);
+  });
+
+  test('values bound to a statement that failed are not in its error', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const insert = () => database.transactShared(({ knex }) => knex('people').insert({ email: 'secret@example.com' }));
+    await insert();
+
+    const error = await t.throwsAsync(insert());
+
+    t.false(JSON.stringify({ ...error, message: error.message, stack: error.stack }).includes('secret@example.com'));
+  });
+
+  test('many transactions of several tenants at once on few connections stay apart', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 3 });
+
+    await Promise.all(
+      Array.from({ length: 60 }, (_, index) => database.transact((index % 4) + 1, (db) => addNote(db, `${index % 4}`))),
+    );
+
+    for (const tenantId of [1, 2, 3, 4]) {
+      t.deepEqual(await database.transact(tenantId, texts), Array(15).fill(`${tenantId - 1}`));
+    }
+  });
+
+  test('transactions that lock the same rows wait for each other before they take a connection', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const gate = createGate();
+    const order: string[] = [];
+    const leaving = new AbortController();
+    const shared = (name: string, how?: TransactOptions) =>
+      database.transactShared(async () => {
+        order.push(name);
+        await gate.pass();
+      }, how);
+    const first = shared('first', { turn: { user: 1, tenant: 1 } });
+    await eventually('the first has begun', () => order.length === 1);
+    const others = [
+      shared('of its user', { turn: { user: 1, tenant: 2 } }),
+      shared('of its tenant', { turn: { user: 2, tenant: 1 } }),
+      database.transact(1, async () => void order.push('of a row'), { turn: { row: 'note 1' } }),
+      shared('of nobody'),
+    ];
+    const left = shared('left', { turn: { user: 1 }, gone: leaving.signal });
+    leaving.abort();
+    const refused = Promise.all(
+      [left, shared('away', { turn: { tenant: 1 }, gone: leaving.signal })].map((each) => t.throwsAsync(each)),
+    );
+    gate.open();
+    for (const error of await refused) t.like(error, { kind: 'unavailable', message: 'The caller has gone' });
+    await Promise.all([first, ...others]);
+    t.deepEqual(order, ['first', 'of a row', 'of nobody', 'of its user', 'of its tenant']);
+  });
+
+  test('a transaction that fails lets the next of the same rows begin', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const failing = database.transact(1, async () => Promise.reject(new Error('no')), { turn: { row: 'note 1' } });
+    const next = database.transact(1, countNotes, { turn: { row: 'note 1' } });
+    await t.throwsAsync(failing, { message: 'no' });
+    t.is(await next, 0);
+  });
+
+  test('a database that is not there, or is closed, is unavailable', async (t) => {
+    const away = openDatabase({ url: 'postgres://app@127.0.0.1:1/none', schema: notesSchema, poolSize: 1 });
+    await t.throwsAsync(away.ping(), { name: 'DomainError', message: 'The database is not available' });
+    t.like(await t.throwsAsync(away.transact(1, texts)), { kind: 'unavailable' });
+    t.like(await t.throwsAsync(away.migrate()), { kind: 'unavailable' });
+    await away.close();
+
+    t.like(await t.throwsAsync(away.transact(1, texts)), { kind: 'unavailable' });
+    t.like(await t.throwsAsync(away.ping()), { kind: 'unavailable' });
+    await away.close();
+  });
+
+  test('a transaction and all that it begins with cost one round trip', async (t) => {
+    const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => pool.destroy());
+    const sent: string[] = [];
+    pool.on('query', ({ sql }: { sql: string }) => sent.push(sql));
+    const opening: Opening = { opening: `SET LOCAL search_path TO pg_catalog; SET LOCAL parley.tenant TO '7'` };
+
+    const rows = await pool.transaction(async (transaction) => {
+      const result = await transaction.raw(`SELECT current_setting('parley.tenant') AS tenant`);
+      return result.rows;
+    }, opening);
+
+    t.deepEqual(rows, [{ tenant: '7' }]);
+    t.deepEqual(sent, [`BEGIN; ${opening.opening}`, `SELECT current_setting('parley.tenant') AS tenant`, 'COMMIT;']);
+  });
+
+  test('a transaction that may not begin as it should runs nothing, and leaves its connection in order', async (t) => {
+    const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => pool.destroy());
+    const opening: Opening = { opening: 'SET LOCAL search_path TO pg_catalog; SET LOCAL ROLE nobody_is_called_this' };
+
+    const error = await t.throwsAsync(pool.transaction(async () => t.fail('its work was called'), opening));
+
+    t.regex(error?.message ?? '', /role "nobody_is_called_this" does not exist/);
+    t.deepEqual((await pool.raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
+    t.regex((await pool.raw('SHOW search_path')).rows[0].search_path, /public/);
+  });
+
+  test('a savepoint inside a transaction is none that begins anew', async (t) => {
+    const database = await testSchema(t, notesSchema);
+
+    await database.transact(1, async (db) => {
+      await t.throwsAsync(
+        db.knex.transaction(async (savepoint) => {
+          await addNote({ ...db, knex: savepoint }, 'a note');
+          throw new Error('undone');
+        }),
+        { message: 'undone' },
+      );
+      await db.knex.transaction((savepoint) => addNote({ ...db, knex: savepoint }, 'a note'));
+    });
+
+    t.is(await database.transact(1, countNotes), 1);
+  });
+
+  test('what is read is answered before its transaction has ended, for the tenant alone', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    await database.transact(1, (db) => addNote(db, 'a note'));
+    const ended = Promise.withResolvers<void>();
+    let hasEnded = false;
+
+    const count = await database.read(1, (db) => {
+      db.afterCommit(() => {
+        hasEnded = true;
+        ended.resolve();
+      });
+      return countNotes(db);
+    });
+
+    t.is(count, 1);
+    t.false(hasEnded);
+    await t.notThrowsAsync(ended.promise);
+    t.is(await database.read(2, countNotes), 0);
+  });
+
+  test('who reads changes nothing, and is told what failed', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+
+    await t.throwsAsync(
+      database.read(1, (db) => addNote(db, 'a note')),
+      { message: /read-only transaction/ },
+    );
+    await t.throwsAsync(
+      database.read(1, async (db) => {
+        await addNote(db, 'a note').catch(() => undefined);
+        return 'all is well';
+      }),
+      { message: /its error was swallowed/ },
+    );
+
+    t.is(await database.transact(1, countNotes), 0);
+  });
+});

@@ -1,0 +1,250 @@
+import { eventually } from '@parley/testing/eventually';
+import { onEveryDatabase } from '@parley/testing/every-database';
+import { createGate } from '@parley/testing/gate';
+import type { ExecutionContext } from 'ava';
+import type { Database } from '../src/database/types.ts';
+import { jobSearchStore } from '../src/jobs/job-search-store.ts';
+import { jobs } from '../src/jobs/jobs.ts';
+import { effectsSchema, kind, queueing, type Run, startRunner, withClaimer } from './support/queue.ts';
+
+/** Beyond those of the tenants that have only blocked jobs. */
+const stranger = 1_000_000;
+
+/** Each of so many tenants gets one running job of each of its keys, held by nobody here, and so many queued behind it. */
+async function blockedTenants(
+  database: Database,
+  tenants: number,
+  behind: number,
+  { analyzed = true, keys = 1 } = {},
+): Promise<void> {
+  await database.transactShared(async ({ knex }) => {
+    await knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, state, attempt, run_at, created_at, lease_owner, lease_token, lease_until)
+       select :kind, tenant || ' ' || key, tenant, '"held"', 'running', 1, parley_now(), parley_now(),
+              'elsewhere', gen_random_uuid(), parley_now() + interval '1 hour'
+         from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:keys as integer)) as key`,
+      { kind, tenants, keys },
+    );
+    await knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, tenant || ' ' || key, tenant, '"blocked"', parley_now(), parley_now()
+         from generate_series(1, cast(:tenants as integer)) as tenant, generate_series(1, cast(:keys as integer)) as key,
+              generate_series(1, cast(:behind as integer))`,
+      { kind, tenants, keys, behind },
+    );
+  });
+  if (analyzed) await analyze(database);
+}
+
+/** Tells the planner what is in the table, which only its owner may. */
+async function analyze(database: Database): Promise<void> {
+  await database.transactShared(async ({ knex }) => {
+    await knex.raw('reset role');
+    await knex.raw('analyze jobs');
+    const { rows } = await knex.raw(
+      `select reltuples = (select count(*) from jobs) as known from pg_class where oid = 'jobs'::regclass`,
+    );
+    if (rows[0]?.known !== true) throw new Error('the table of jobs has not been analyzed');
+  });
+}
+
+/** Keys of seven tenants, each with a job that waits for its time. */
+async function delayedKeys(database: Database, name: string, count: number): Promise<void> {
+  await database.transactShared(({ knex }) =>
+    knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, cast(:name as text) || n, 1 + n % 7, '"later"', parley_now() + interval '1 hour', parley_now()
+         from generate_series(1, cast(:count as integer)) as n`,
+      { kind, name, count },
+    ),
+  );
+}
+
+/** Three jobs of a tenant that had to wait and whose time has come, of the keys late1 to late3. */
+async function lateJobs(database: Database, tenantId: number): Promise<void> {
+  await database.transactShared(({ knex }) =>
+    knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, 'late' || n, cast(:tenantId as integer), '"late"',
+              parley_now() - n * interval '1 second', parley_now() - interval '1 hour'
+         from generate_series(1, 3) as n`,
+      { kind, tenantId },
+    ),
+  );
+}
+
+/** Queues jobs of keys of their own, which nobody claims as they are appended. */
+function queue(database: Database, tenantId: number, count: number, key = (n: number) => `${tenantId}-${n}`) {
+  return database.transact(tenantId, async (db) => {
+    for (let n = 1; n <= count; n++)
+      await jobs(withClaimer(db, queueing)).append({ kind, key: key(n), data: `${tenantId}` });
+  });
+}
+
+onEveryDatabase(({ test, testSchema }) => {
+  for (const tenants of [10, 51, 2_000]) {
+    test(`all jobs of a tenant begin beside ${tenants} tenants whose jobs wait behind running ones`, async (t) => {
+      const database = await testSchema(t, effectsSchema);
+      await blockedTenants(database, tenants, 1);
+      await queue(database, stranger, 24);
+      const begun: number[] = [];
+      const gate = createGate();
+      await startRunner(
+        t,
+        database,
+        ({ tenantId }) => {
+          begun.push(tenantId);
+          return gate.pass();
+        },
+        { perTenantLimit: 50 },
+      );
+      await eventually('all of them run', () => begun.length === 24);
+      gate.open();
+      t.deepEqual(new Set(begun), new Set([stranger]));
+    });
+  }
+
+  test('to find who can run costs the same however many jobs wait behind the running ones', async (t) => {
+    const [few, many] = [await testSchema(t, effectsSchema), await testSchema(t, effectsSchema)];
+    await blockedTenants(few, 100, 10);
+    await blockedTenants(many, 100, 100);
+    for (const database of [few, many]) await queue(database, stranger, 1);
+    const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
+    // A deeper index and rows in more places count for something, ten times the rows for nothing.
+    t.true(blocks.many < 2 * blocks.few, JSON.stringify(blocks));
+  });
+
+  test('to claim costs the same however many jobs of the same tenants wait behind the running ones', async (t) => {
+    const tenantIds = [1, 2, 3, 4];
+    const blocks: number[] = [];
+    for (const behind of [8, 80]) {
+      const database = await testSchema(t, effectsSchema);
+      await blockedTenants(database, tenantIds.length, behind, { keys: 20 });
+      for (const tenantId of tenantIds) await queue(database, tenantId, 3);
+      await analyze(database);
+      blocks.push(
+        await blocksOf(database, async (store) => {
+          const claim = { owner: 'here', leaseMs: 60_000 };
+          const claimed = await store.claimOfTenants(tenantIds, { limit: 50, share: 2, count: 8 }, claim);
+          const keys = tenantIds.flatMap((tenantId) => [`${tenantId}-1`, `${tenantId}-2`]);
+          t.deepEqual(claimed.map(({ key }) => key).sort(), keys);
+        }),
+      );
+    }
+    const [few = 0, many = 0] = blocks;
+    t.true(many < 2 * few, JSON.stringify(blocks));
+  });
+
+  test('to find who can run costs the same however many jobs wait for their time', async (t) => {
+    const [few, many] = [await testSchema(t, effectsSchema), await testSchema(t, effectsSchema)];
+    for (const [database, later] of [
+      [few, 2_000],
+      [many, 20_000],
+    ] as const) {
+      await queue(database, stranger, 1);
+      await delayedKeys(database, 'later', later);
+      await analyze(database);
+    }
+    const blocks = { few: await blocksRead(t, few), many: await blocksRead(t, many) };
+    t.true(blocks.many < 3 * blocks.few, JSON.stringify(blocks));
+  });
+
+  for (const known of ['nothing', 'few jobs'] as const) {
+    test(`what waits for its time costs nothing where many are due, while the planner knows of ${known}`, async (t) => {
+      const database = await testSchema(t, effectsSchema);
+      await blockedTenants(database, 60, 10, { analyzed: known === 'few jobs' });
+      await queue(database, stranger, 1);
+      await delayedKeys(database, 'early', 70);
+      const few = await blocksRead(t, database);
+      await delayedKeys(database, 'later', 30_000);
+      const unknown = await blocksRead(t, database);
+      await analyze(database);
+      const blocks = { few, unknown, analyzed: await blocksRead(t, database) };
+      t.true(Math.max(blocks.unknown, blocks.analyzed) < 3 * few, JSON.stringify(blocks));
+    });
+  }
+
+  test('a job whose time has come is found among many that are due', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await blockedTenants(database, 60, 10);
+    await delayedKeys(database, 'later', 70);
+    await lateJobs(database, stranger);
+    await blocksRead(t, database);
+    const begun: number[] = [];
+    await startRunner(t, database, ({ tenantId }) => void begun.push(tenantId), { perTenantLimit: 50 });
+    await eventually('all of them ran', () => begun.length === 3);
+    t.deepEqual(new Set(begun), new Set([stranger]));
+  });
+
+  test("a job whose time has come is claimed past its tenant's older ones, which wait behind running ones", async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await blockedTenants(database, 1, 6, { keys: 20 });
+    await delayedKeys(database, 'later', 7);
+    await lateJobs(database, 1);
+    const claimed = await database.transactShared(({ knex }) => {
+      const claim = { owner: 'here', leaseMs: 60_000 };
+      return jobSearchStore(knex, kind).claimOfTenants([1], { limit: 50, share: 5, count: 5 }, claim);
+    });
+    t.deepEqual(
+      claimed.map(({ key }) => key),
+      ['late1', 'late2', 'late3'],
+    );
+  });
+
+  test('where places are short, tenants are served in turn, whatever each has waiting', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const served: number[] = [];
+    const work = ({ tenantId }: Run) => void served.push(tenantId);
+    for (const [tenantId, count] of [
+      [1, 12],
+      [2, 3],
+      [3, 3],
+    ] as const) {
+      await queue(database, tenantId, count);
+    }
+    await startRunner(t, database, work, { perTenantLimit: 5, concurrency: 1 });
+    await eventually('all are served', () => served.length === 18);
+    t.deepEqual(served.slice(0, 9), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
+  });
+
+  test('a key with a long queue gives its place to another tenant where places are short', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const served: number[] = [];
+    await queue(database, 1, 10, () => 'one key');
+    await queue(database, 2, 1);
+    const work = ({ tenantId }: Run) => void served.push(tenantId);
+    await startRunner(t, database, work, { perTenantLimit: 5, concurrency: 1 });
+    await eventually('the other tenant is served', () => served.includes(2));
+    t.deepEqual(served.slice(0, 2), [1, 2]);
+    await eventually('all are served', () => served.length === 11);
+  });
+});
+
+/** How many blocks are touched to list the tenants that have a job to run. */
+function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
+  return blocksOf(database, async (store) => t.deepEqual(await store.listTenantsWithRoom(50, 0, 1), [stranger]));
+}
+
+/** How many blocks the statements of this work touch, which is undone. */
+function blocksOf(
+  database: Database,
+  work: (store: ReturnType<typeof jobSearchStore>) => Promise<unknown>,
+): Promise<number> {
+  return database.transactShared(async ({ knex }) => {
+    const sent: { sql: string; bindings: string[] }[] = [];
+    const listener = (query: { sql: string; bindings: string[] }) => void sent.push(query);
+    await knex.raw('savepoint before');
+    knex.on('query', listener);
+    await work(jobSearchStore(knex, kind));
+    knex.removeListener('query', listener);
+    let blocks = 0;
+    for (const { sql, bindings } of sent) {
+      await knex.raw('rollback to before');
+      const statement = `explain (analyze, buffers, format json) ${sql.replaceAll(/\$\d+/g, '?')}`;
+      const { rows } = await knex.raw(statement, bindings);
+      const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
+      blocks += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    }
+    return blocks;
+  });
+}

@@ -1,0 +1,339 @@
+import { unavailable } from '@parley/kernel/errors';
+import { eventually } from '@parley/testing/eventually';
+import { onEveryDatabase } from '@parley/testing/every-database';
+import { createGate } from '@parley/testing/gate';
+import type { Database } from '../src/database/types.ts';
+import type { JobNotifier } from '../src/jobs/job-types.ts';
+import { jobs } from '../src/jobs/jobs.ts';
+import {
+  aborted,
+  append,
+  doomedRunner,
+  drained,
+  effectsOf,
+  effectsSchema,
+  jobRows,
+  kind,
+  type Run,
+  startRunner,
+  writeEffect,
+} from './support/queue.ts';
+
+onEveryDatabase(({ replicaOf, test, testSchema }) => {
+  const searchIntervalMs = 30;
+  /** Nobody waits for its end. */
+  const patient = { leaseMs: 20_000, searchIntervalMs };
+  /** Its end is waited for. */
+  const quick = { leaseMs: 2_000, searchIntervalMs };
+  const forever = (): Promise<never> => new Promise(() => undefined);
+
+  test('another process finishes what a dead one left, and the dead one can no longer complete', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const doomed = await replicaOf(t, database, effectsSchema);
+    const runs: Run[] = [];
+    const dead = await startRunner(
+      t,
+      doomed,
+      (run) => {
+        runs.push(run);
+        return forever();
+      },
+      { leaseMs: 300 },
+    );
+    await append(doomed, 'a', 'k', dead);
+    await append(doomed, 'behind', 'k', dead);
+    await doomed.close(); // its renewals fail from now on
+    const takenOver = createGate();
+    const gate = createGate();
+    await startRunner(
+      t,
+      database,
+      () => {
+        takenOver.open();
+        return gate.pass();
+      },
+      patient,
+    );
+    await takenOver.pass();
+    const [late] = runs;
+    if (!late) throw new Error('the first process has not begun the job');
+
+    t.is(await aborted(late.signal), 'LeaseLost');
+    await t.throwsAsync(writeEffect(database, late), { name: 'LeaseLost' });
+    gate.open();
+    t.deepEqual(await drained(database), ['a@2', 'behind']);
+  });
+
+  test('a lease is renewed for as long as its job runs', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const other = await replicaOf(t, database, effectsSchema);
+    const leaseMs = 4_000; // long enough for a renewal to be late
+    const gate = createGate();
+    const runner = await startRunner(t, database, () => gate.pass(), { leaseMs });
+    await startRunner(t, other, () => undefined, patient);
+    const end = (): Promise<number> =>
+      database.transactShared(async ({ knex }) => (await knex('jobs').first('leaseUntil')).leaseUntil.getTime());
+
+    await append(database, 'long', 'k', runner);
+    const claimedUntil = await end();
+    await eventually('two leases have gone by', async () => (await end()) > claimedUntil + leaseMs);
+    gate.open();
+
+    t.deepEqual(await drained(database), ['long']);
+  });
+
+  test('a lease is shorter than the time of a take-over, by what the search for it may take', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const runner = await startRunner(t, database, () => gate.pass(), { searchIntervalMs: undefined });
+    await append(database, 'a', 'k', runner);
+    const { rows } = await database.transactShared(({ knex }) =>
+      knex.raw(`select cast(extract(epoch from lease_until - parley_now()) as float8) as left from jobs`),
+    );
+    gate.open();
+    const [{ left }] = rows;
+    t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, and up to 1.9 s until the next search
+  });
+
+  test('a process that hears that its lease was taken aborts the job and writes nothing of it', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    let reason = '';
+    const runner = await startRunner(
+      t,
+      database,
+      async ({ signal }) => {
+        reason = await aborted(signal);
+      },
+      { leaseMs: 300 },
+    );
+
+    await append(database, 'stolen', 'k', runner);
+    await database.transactShared(({ knex }) => knex('jobs').update({ lease_token: knex.raw('gen_random_uuid()') }));
+    await eventually('the job has been told', () => reason !== '');
+
+    t.is(reason, 'LeaseLost');
+    t.like(await jobRows(database), [{ state: 'running', attempt: 1 }]);
+    t.deepEqual(await effectsOf(database), []);
+  });
+
+  test('a job whose processes die three times is exhausted, and its key goes on', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await append(database, 'deadly', 'k', doomedRunner());
+    await append(database, 'behind', 'k');
+    await database.transactShared(({ knex }) => knex('jobs').where({ state: 'running' }).update({ attempt: 3 }));
+
+    await startRunner(t, database, () => undefined, {
+      ...patient,
+      async onExhausted(db, { data, attempt }, error) {
+        const name = error instanceof Error ? error.name : '';
+        await db.knex('effects').insert({ tenant_id: db.tenantId, name: `${data}: ${name}`, attempt });
+      },
+    });
+
+    t.deepEqual(await drained(database), ['deadly: LeaseLost@3', 'behind']);
+  });
+
+  test('an exhausted job is not lost when its failure cannot be recorded at first', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    let tries = 0;
+    const runner = await startRunner(t, database, () => Promise.reject(new Error('never')), {
+      ...quick,
+      maxAttempts: 1,
+      async onExhausted(db, { data }) {
+        tries += 1;
+        if (tries === 1) throw new Error('not now');
+        await db.knex('effects').insert({ tenant_id: db.tenantId, name: `${data} failed`, attempt: 1 });
+      },
+    });
+
+    await append(database, 'a', 'k', runner);
+
+    t.deepEqual(await drained(database), ['a failed']);
+  });
+
+  test("leases end by the database's clock, whatever a process believes", async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const ahead = await replicaOf(t, database, effectsSchema, { clockOffsetMs: () => 60_000 });
+    await append(database, 'a', 'k', doomedRunner({ leaseMs: 30_000 }));
+
+    const same = await startRunner(t, database, () => undefined);
+    await append(database, 'other', 'other', same);
+    await eventually('a search has passed it by', async () => (await effectsOf(database)).length === 1);
+    await startRunner(t, ahead, () => undefined);
+
+    t.deepEqual(await drained(database), ['other', 'a@2']);
+  });
+
+  test('who runs alone takes over at once, leases or no leases', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await append(database, 'a', 'k', doomedRunner({ leaseMs: 3_600_000 }));
+
+    await startRunner(t, database, () => undefined, { soleOwner: true });
+
+    t.deepEqual(await drained(database), ['a@2']);
+  });
+
+  test('a cancelled job is told at once where it runs, keeps what it has, and the next one follows', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const reasons: string[] = [];
+    const runner = await startRunner(t, database, async ({ data, signal }) => {
+      if (data === 'long') reasons.push(await aborted(signal));
+    });
+    await append(database, 'long', 'k', runner);
+    await append(database, 'behind', 'k', runner);
+
+    t.false(await database.transact(2, (db) => jobs(db).cancel({ kind, key: 'k' })), "another tenant's");
+    t.true(await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
+
+    t.deepEqual(await drained(database), ['long', 'behind']);
+    t.deepEqual(reasons, ['JobCancelled']);
+    t.false(await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
+  });
+
+  test('a handler that lets its cancellation through is done, and is not tried again', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const begun = createGate();
+    const runner = await startRunner(t, database, async ({ signal }) => {
+      begun.open();
+      await aborted(signal);
+      signal.throwIfAborted();
+    });
+    await append(database, 'long', 'k', runner);
+    await begun.pass();
+
+    await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' }));
+
+    t.deepEqual(await drained(database), []);
+  });
+
+  test('a cancellation from another process arrives by the notifier, without waiting for a renewal', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const other = await replicaOf(t, database, effectsSchema);
+    const notifier = localNotifier();
+    const holder = await startRunner(t, database, async ({ signal }) => void (await aborted(signal)), { notifier });
+    await startRunner(t, other, () => undefined, { notifier });
+    await append(database, 'long', 'k', holder);
+
+    t.true(await other.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
+
+    t.deepEqual(await drained(database), ['long']);
+  });
+
+  test('without a notifier a cancellation arrives with the next renewal', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const other = await replicaOf(t, database, effectsSchema);
+    const holder = await startRunner(t, database, async ({ signal }) => void (await aborted(signal)), {
+      leaseMs: 2_000,
+    });
+    const { id } = await append(database, 'long', 'k', holder);
+
+    t.true(await other.transact(1, (db) => jobs(db).cancel({ id })));
+
+    t.deepEqual(await drained(database), ['long']);
+  });
+
+  test('a queued job that was cancelled by its id begins with its signal aborted', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const aborts: boolean[] = [];
+    const runner = await startRunner(t, database, ({ signal }) => {
+      aborts.push(signal.aborted);
+      return gate.pass();
+    });
+    await append(database, 'a', 'k', runner);
+    const { id } = await append(database, 'b', 'k', runner);
+
+    await database.transact(1, (db) => jobs(db).cancel({ id }));
+    gate.open();
+    await drained(database);
+
+    t.deepEqual(aborts, [false, true]);
+  });
+
+  test('stop lets short jobs end, and hands over long ones and what waits, for another to begin at once', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const other = await replicaOf(t, database, effectsSchema);
+    const gate = createGate();
+    const reasons: string[] = [];
+    const runner = await startRunner(
+      t,
+      database,
+      async ({ data, signal }) => {
+        if (data === 'short') return gate.pass();
+        reasons.push(await aborted(signal));
+        throw new Error('cut short');
+      },
+      { stopGraceMs: 200 },
+    );
+    for (const name of ['short', 'long']) await append(database, name, name, runner);
+    await append(database, 'behind', 'long', runner);
+
+    const stopped = runner.stop();
+    const refused = await append(database, 'refused', 'short', runner);
+    gate.open();
+    await stopped;
+    const left = await jobRows(database);
+    await startRunner(t, other, () => undefined);
+
+    t.false(refused.claimed);
+    t.deepEqual(reasons, ['JobHandover']);
+    t.deepEqual(
+      left.map(({ state, attempt }) => `${state} ${attempt}`),
+      ['queued 1', 'queued 0', 'queued 0'],
+    );
+    t.deepEqual((await drained(database)).toSorted(), ['behind', 'long@2', 'refused', 'short']);
+  });
+
+  test('a job is done once wherever its process dies', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const steps = ['claimed', 'in the work', 'before the commit', 'after the commit', 'none'];
+    for (const step of steps) await append(database, step, step, doomedRunner());
+    await append(database, 'behind', 'after the commit');
+
+    const cut = lossy(database, 'the answer is lost');
+    await startRunner(t, cut, () => undefined, {
+      ...quick,
+      async handler(run) {
+        const dies = (point: string): boolean => run.attempt === 2 && run.data === point;
+        if (dies('in the work')) throw new Error('dead');
+        const work = cut.loses(dies('after the commit')).transact;
+        await work(run.tenantId, async (db) => {
+          await db.knex('effects').insert({ tenant_id: run.tenantId, name: run.data, attempt: 1 });
+          await run.lease.complete(db);
+          if (dies('before the commit')) throw new Error('dead');
+        });
+      },
+    });
+
+    t.deepEqual((await drained(database)).toSorted(), [...steps, 'behind'].toSorted());
+  });
+
+  /** A database of which some transactions commit without telling. */
+  function lossy(database: Database, message: string): Database & { loses(answer: boolean): Database } {
+    const silent: Database = {
+      ...database,
+      async transact(tenantId, work) {
+        // Unlike `database`, it runs no effects after the commit: that process never heard of it.
+        await database.transact(tenantId, (db) => work({ ...db, afterCommit: () => undefined, wake: () => undefined }));
+        throw unavailable(message);
+      },
+    };
+    return { ...database, loses: (answer) => (answer ? silent : database) };
+  }
+
+  function localNotifier(): JobNotifier {
+    const bus = new EventTarget();
+    return {
+      async publish(channel, message) {
+        bus.dispatchEvent(new CustomEvent(channel, { detail: message }));
+      },
+      async subscribe(channel, listener) {
+        const onEvent = (event: Event): void => {
+          if (event instanceof CustomEvent) listener(String(event.detail));
+        };
+        bus.addEventListener(channel, onEvent);
+        return () => bus.removeEventListener(channel, onEvent);
+      },
+    };
+  }
+});

@@ -1,0 +1,329 @@
+import { createLogger } from '@parley/kernel/log';
+import { eventually } from '@parley/testing/eventually';
+import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
+import { createGate } from '@parley/testing/gate';
+import { jobRunner } from '../src/jobs/job-runner.ts';
+import { jobs } from '../src/jobs/jobs.ts';
+import {
+  append,
+  drained,
+  effectsOf,
+  effectsSchema,
+  jobRows,
+  kind,
+  type Run,
+  startRunner,
+  statementsOf,
+} from './support/queue.ts';
+
+onEveryDatabase(({ replicaOf, test, testSchema }) => {
+  const tenSorted = Array.from({ length: 10 }, (_, index) => `job ${index}`);
+
+  test('ten jobs of one key, appended in turn while the first runs, run one at a time and in order, without a poll', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    let running = 0;
+    const runner = await startRunner(t, database, async () => {
+      running += 1;
+      t.is(running, 1);
+      await gate.pass();
+      running -= 1;
+    });
+
+    const appended = [];
+    for (const name of tenSorted) appended.push(await append(database, name, 'k', runner));
+    gate.open();
+
+    t.deepEqual(
+      appended.map(({ claimed }) => claimed),
+      tenSorted.map((_, index) => index === 0),
+    );
+    t.deepEqual(
+      appended.map(({ ahead }) => ahead),
+      [0, 0, 1, 2, 3, 4, 5, 6, 7, 8],
+    );
+    t.deepEqual(await drained(database), tenSorted);
+  });
+
+  test('ten jobs of one key, appended by ten transactions at once, run one at a time and all of them, without a poll', async (t) => {
+    const database = await testSchema(t, effectsSchema, { poolSize: 10 });
+    let running = 0;
+    const runner = await startRunner(t, database, async () => {
+      running += 1;
+      t.is(running, 1);
+      await new Promise(setImmediate);
+      running -= 1;
+    });
+
+    await Promise.all(tenSorted.map((name) => append(database, name, 'k', runner)));
+
+    t.deepEqual((await drained(database)).toSorted(), tenSorted);
+  });
+
+  test('to append and claim a job is one statement', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await startRunner(t, database, () => undefined, { perTenantLimit: 50 });
+
+    const statements = await database.transact(1, async (db) => {
+      return statementsOf(db, async () => t.true((await jobs(db).append({ kind, key: 'k', data: 'a' })).claimed));
+    });
+
+    t.is(statements, 1);
+    t.deepEqual(await drained(database), ['a']);
+  });
+
+  test('a claimed job whose transaction rolls back never starts, and leaves its place and its key free', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const started: string[] = [];
+    const runner = await startRunner(t, database, ({ data }) => void started.push(data), { concurrency: 1 });
+
+    const error = await t.throwsAsync(
+      database.transact(1, async (db) => {
+        t.true((await jobs(db).append({ kind, key: 'k', data: 'rolled back' })).claimed);
+        throw new Error('no');
+      }),
+    );
+    const { claimed } = await append(database, 'kept', 'k', runner);
+
+    t.is(error.message, 'no');
+    t.true(claimed);
+    t.deepEqual(await drained(database), ['kept']);
+    t.deepEqual(started, ['kept']);
+  });
+
+  test('a job that is appended without a claim, or beyond the places, is begun by this process without a poll', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const runner = await startRunner(t, database, () => gate.pass(), { concurrency: 2 });
+
+    await append(database, 'unnamed', 'a');
+    for (const key of ['b', 'c', 'd', 'e']) await append(database, key, key, runner);
+    gate.open();
+
+    t.deepEqual((await drained(database)).toSorted(), ['b', 'c', 'd', 'e', 'unnamed']);
+  });
+
+  test('a job of a kind that nobody runs is refused, and the error names the kinds that somebody does', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await startRunner(t, database, () => undefined);
+
+    const error = await t.throwsAsync(
+      database.transact(1, (db) => jobs(db).append({ kind: 'effects.wirte', key: 'k', data: 'a' })),
+    );
+
+    t.is(
+      error.message,
+      'Nobody runs jobs of the kind effects.wirte; the kinds registered with this service: effects.write',
+    );
+    t.deepEqual(await jobRows(database), []);
+  });
+
+  test('what prepare reads in the claiming transaction reaches the handler, at the append and behind another job', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const seen: (string | undefined)[] = [];
+    const runner = jobRunner<string, string>({
+      database,
+      kind,
+      concurrency: 1,
+      perTenantLimit: 50,
+      log: createLogger('jobs test', { LOG_LEVEL: 'silent' }),
+      prepare: async ({ knex }) => (await knex('effects').pluck('name')).join(),
+      async handler(run) {
+        seen.push(run.prepared);
+        await gate.pass();
+        await database.transact(1, async (db) => {
+          await db.knex('effects').insert({ tenant_id: 1, name: run.data, attempt: 1 });
+          await run.lease.complete(db);
+        });
+      },
+    });
+    await runner.start();
+    t.teardown(() => runner.stop());
+
+    await append(database, 'first', 'k', runner);
+    await append(database, 'second', 'k', runner);
+    gate.open();
+    await drained(database);
+
+    t.deepEqual(seen, ['', 'first']);
+  });
+
+  test('a job with a delay waits for it, holds back its key, and needs no poll', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await startRunner(t, database, () => undefined);
+
+    const [late, behind] = await database.transact(1, async (db) => [
+      await jobs(db).append({ kind, key: 'k', data: 'late', delayMs: 60 }),
+      await jobs(db).append({ kind, key: 'k', data: 'behind' }),
+    ]);
+
+    t.like(late, { claimed: false });
+    t.like(behind, { claimed: false, ahead: 1 });
+    t.deepEqual(await drained(database), ['late', 'behind']);
+  });
+
+  test('removeQueued answers what waited, in order, and leaves the running job alone', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const runner = await startRunner(t, database, () => gate.pass());
+    for (const name of ['a', 'b', 'c']) await append(database, name, 'k', runner);
+    await append(database, 'elsewhere', 'other', runner);
+
+    t.deepEqual(await database.transact(2, (db) => jobs(db).removeQueued(kind, 'k')), []);
+    const removed = await database.transact(1, (db) => jobs(db).removeQueued(kind, 'k'));
+    gate.open();
+
+    t.deepEqual(
+      removed.map(({ data }) => data),
+      ['b', 'c'],
+    );
+    t.deepEqual((await drained(database)).toSorted(), ['a', 'elsewhere']);
+  });
+
+  for (const [limit, margin] of [
+    [5, 'within the margin'],
+    [40, 'beyond the margin'],
+  ] as const) {
+    test(`sixty jobs of a tenant never run more than ${limit} at once (${margin}), and drain without a poll`, async (t) => {
+      const database = await testSchema(t, effectsSchema, { poolSize: 8 });
+      const other = await replicaOf(t, database, effectsSchema, { poolSize: 4 });
+      const company = createGate(); // the first one waits until another one runs beside it
+      let most = 0;
+      const work = async (): Promise<void> => {
+        const { rows } = await database.transactShared(({ knex }) =>
+          knex.raw(`select cast(count(*) as integer) as count from jobs where state = 'running'`),
+        );
+        most = Math.max(most, rows[0].count);
+        if (most > 1) company.open();
+        await company.pass();
+      };
+      const runner = await startRunner(t, database, work, { perTenantLimit: limit });
+      const second = await startRunner(t, other, work, { perTenantLimit: limit });
+
+      await Promise.all(
+        Array.from({ length: 60 }, (_, index) => {
+          return index % 3 === 0
+            ? append(other, `${index}`, `k${index}`, second)
+            : append(database, `${index}`, `k${index}`, runner);
+        }),
+      );
+
+      t.is((await drained(database)).length, 60);
+      t.true(most <= limit && most > 1, `${most} ran at once`);
+    });
+  }
+
+  test("a full tenant does not hold back another's jobs", async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const gate = createGate();
+    const runner = await startRunner(t, database, ({ tenantId }) => (tenantId === 1 ? gate.pass() : undefined), {
+      perTenantLimit: 1,
+    });
+
+    await append(database, 'first', 'a', runner);
+    await append(database, 'waits', 'b', runner);
+    await database.transact(2, (db) => jobs(db).append({ kind, key: 'c', data: 'theirs' }));
+    await database.transact(2, (db) => jobs(db).append({ kind, key: 'd', data: 'theirs too' }));
+    const states = (await jobRows(database)).map(({ state }) => state);
+    gate.open();
+
+    t.deepEqual(states.slice(0, 2), ['running', 'queued']);
+    t.deepEqual(await drained(database), ['first', 'waits']);
+  });
+
+  test('a job whose handler throws is tried again after its backoff, before those behind it', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const waits: number[] = [];
+    const work = ({ data, attempt }: Run): void => {
+      if (data === 'shaky' && attempt < 3) throw new Error('not yet');
+    };
+    const backoffMs = (attempt: number): number => {
+      waits.push(attempt);
+      return 20;
+    };
+    const runner = await startRunner(t, database, work, { backoffMs });
+
+    await append(database, 'shaky', 'k', runner);
+    await append(database, 'behind', 'k', runner);
+
+    t.deepEqual(await drained(database), ['shaky@3', 'behind']);
+    t.deepEqual(waits, [1, 2]);
+  });
+
+  test('a job that fails for good leaves its mark in the transaction that removes it, and the next one follows', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const work = ({ data }: Run): void => {
+      if (data === 'hopeless') throw new Error('never');
+    };
+    const runner = await startRunner(t, database, work, {
+      async onExhausted(db, { data, attempt }, error) {
+        await db.knex('effects').insert({ tenant_id: db.tenantId, name: `${data}: ${String(error)}`, attempt });
+      },
+    });
+
+    await append(database, 'hopeless', 'k', runner);
+    await append(database, 'behind', 'k', runner);
+
+    t.deepEqual(await drained(database), ['hopeless: Error: never@3', 'behind']);
+  });
+
+  test('without onExhausted a job stays as failed, with no message that may hold a secret, and blocks nothing', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const work = ({ data }: Run): void => {
+      if (data === 'hopeless') throw new TypeError('sk-secret is no key');
+    };
+    const runner = await startRunner(t, database, work, { retryable: (error) => !(error instanceof TypeError) });
+
+    await append(database, 'hopeless', 'k', runner);
+    await append(database, 'behind', 'k', runner);
+    await eventually('the next job has run', async () => (await effectsOf(database)).length === 1);
+
+    t.like(await jobRows(database), [{ state: 'failed', attempt: 1, error: 'TypeError' }]);
+  });
+
+  test("a tenant's jobs that wait for their time run at once when they are hastened, another tenant's do not", async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const runner = await startRunner(t, database, async () => undefined);
+    const waiting = (tenantId: number) =>
+      database.transact(tenantId, (db) =>
+        jobs(db).append({ kind, key: `of ${tenantId}`, data: `of ${tenantId}`, delayMs: 3_600_000 }),
+      );
+    await waiting(1);
+    await waiting(2);
+    t.is(await database.transact(1, (db) => jobs(db).hasten('another kind')), 0);
+    t.is(await database.transact(1, (db) => jobs(db).hasten(kind)), 1);
+    await eventually('the one has run', async () => (await jobRows(database)).length === 1);
+    t.like(await database.transactShared(({ knex }) => knex('jobs')), [{ key: 'of 2', state: 'queued' }]);
+    t.is(runner.running, 0);
+  });
+});
+
+onDatabaseServer(({ test, testSchema }) => {
+  test('a job that is to be tried again is found while another one is being appended behind it', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const [begun, failing, appended, commit] = [createGate(), createGate(), createGate(), createGate()];
+    let attempts = 0;
+    const runner = await startRunner(t, database, async ({ data }) => {
+      if (data !== 'shaky') return;
+      attempts += 1;
+      if (attempts > 1) return;
+      begun.open();
+      await failing.pass();
+      throw new Error('not yet');
+    });
+    await append(database, 'shaky', 'k', runner);
+    await begun.pass();
+    const behind = database.transact(1, async (db) => {
+      await jobs(db).append({ kind, key: 'k', data: 'behind' });
+      appended.open();
+      await commit.pass();
+    });
+    await appended.pass();
+    failing.open();
+    await eventually('the second attempt', () => attempts === 2);
+    commit.open();
+    await behind;
+    t.deepEqual(await drained(database), ['shaky@2', 'behind']);
+  });
+});

@@ -1,0 +1,47 @@
+import type { Envelope } from '@parley/events/envelope';
+import { eventually } from '@parley/testing/eventually';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import type { Database } from '../../src/database/types.ts';
+import { outbox } from '../../src/outbox/outbox.ts';
+import { type OutboxRelayOptions, outboxRelay } from '../../src/outbox/relay.ts';
+import type { RecordingBus } from './recording-bus.ts';
+
+export const silent = pino({ level: 'silent' });
+export const numbered = (key: string, number: number) => ({
+  topic: 'note-written',
+  type: 'note.written.v1',
+  key,
+  data: new TextEncoder().encode(String(number)),
+});
+export const numberOf = ({ data }: Envelope) => Number(new TextDecoder().decode(data));
+export const numbersOf = (events: Envelope[], key: string) => events.filter((event) => event.key === key).map(numberOf);
+export const range = (length: number) => Array.from({ length }, (_, index) => index);
+/** What the service of these tests declares. */
+export function publishesNotes<D extends Database>(database: D): D {
+  database.registry.topics.add('note-written');
+  return database;
+}
+export const append = (database: Database, key: string, number: number) =>
+  publishesNotes(database).transact(1, (db) => outbox(db).append(numbered(key, number)));
+export const waiting = (database: Database): Promise<number> =>
+  database.transactShared(async ({ knex }) => (await knex('outbox')).length);
+
+/** A relay that is stopped by the test's teardown. */
+export async function startRelay(
+  t: ExecutionContext,
+  database: Database,
+  bus: RecordingBus,
+  options: Partial<OutboxRelayOptions> = {},
+) {
+  // Polls are far off unless a test is about them, so that what happens was woken.
+  const relay = outboxRelay({ database, bus, log: silent, pollMs: 60_000, firstRetryMs: 10, ...options });
+  await relay.start();
+  t.teardown(() => relay.stop());
+  return relay;
+}
+
+/** Resolves when the outbox is empty. */
+export async function emptied(database: Database): Promise<void> {
+  await eventually('the outbox is empty', async () => (await waiting(database)) === 0);
+}

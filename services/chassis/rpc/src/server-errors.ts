@@ -1,0 +1,36 @@
+import { errorTable, internalMessage } from '@parley/kernel/error-table';
+import { isDomainError } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
+import { ServerError } from 'nice-grpc-common';
+import { BadRequest, ErrorInfo, RichServerError } from 'nice-grpc-error-details';
+
+/** The `domain` of our ErrorInfo details; others are not ours to read. */
+export const errorDomain = 'parley';
+
+/**
+ * Turns what a handler throws into a gRPC status. `kind`, `reason` and `fields` of a DomainError travel as google.rpc
+ * ErrorInfo and BadRequest. Anything else is a bug: logged here, told as INTERNAL without its cause.
+ */
+export function serverErrors(log: Logger) {
+  return async function* <Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
+    try {
+      return yield* call.next(call.request, context);
+    } catch (error) {
+      if (context.signal.aborted || error instanceof ServerError) throw error; // the client has gone; or already a status
+      if (!isDomainError(error)) {
+        log.error({ err: error, method: call.method.path }, 'call failed');
+        throw new ServerError(errorTable.internal.grpc, internalMessage);
+      }
+      if (error.kind === 'internal' || error.kind === 'unavailable') {
+        log.warn({ err: error, method: call.method.path }, 'call failed');
+      }
+      throw new RichServerError(errorTable[error.kind].grpc, error.message, [
+        ErrorInfo.fromPartial({ domain: errorDomain, reason: error.reason ?? '', metadata: { kind: error.kind } }),
+        BadRequest.fromPartial({
+          fieldViolations: error.fields.map(({ path, message }) => ({ field: path, description: message })),
+        }),
+      ]);
+    }
+  };
+}

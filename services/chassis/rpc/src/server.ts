@@ -1,0 +1,109 @@
+import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import { withRequestId } from '@parley/kernel/request-context';
+import type { Part } from '@parley/kernel/unit';
+import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
+import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
+import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';
+import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health';
+import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
+import { serverErrors } from './server-errors.ts';
+import { serverTracing } from './tracing.ts';
+
+/** What every handler finds in its call context beside gRPC's own. */
+export interface MeshContext {
+  /** Who is asking; verified. */
+  caller: Caller;
+  /** Aborted when the server begins to stop: streams without an end of their own end on it. */
+  draining: AbortSignal;
+}
+
+export type MeshCall = CallContext & MeshContext;
+
+export interface RpcServerOptions {
+  /** The unit's name: the audience that callers must have been minted for. */
+  unit: string;
+  /** Address to listen on. Default 127.0.0.1. */
+  host?: string;
+  /** Port to listen on; 0 takes any free one. */
+  port: number;
+  callers: Callers;
+  log: Logger;
+  metrics: Metrics;
+  /** Adds the unit's services to the server. */
+  services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
+  /** A `buf build` image and the full names of the services to show by reflection. Left out in production. */
+  reflection?: { image: Uint8Array; services: string[] } | undefined;
+  /** Told the address once the server listens, as `host:port`. */
+  onListening?: (address: string) => void;
+  /** How long open calls may take to end when stopping, before they are cut. Default 10 s. */
+  drainTimeoutMs?: number;
+}
+
+/** A gRPC server of the mesh: health for everyone, everything else for callers that carry a mesh credential. */
+export function rpcServer(options: RpcServerOptions): Part {
+  const { unit, host = '127.0.0.1', port, callers, log, metrics, drainTimeoutMs = 10_000 } = options;
+  const draining = new AbortController();
+  const health = HealthState();
+  let server: Server | undefined;
+
+  async function* observed<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
+    const end = metrics.rpcDuration.startTimer({ method: call.method.path });
+    try {
+      const response = yield* call.next(call.request, context);
+      end({ outcome: 'ok' });
+      return response;
+    } catch (error) {
+      end({ outcome: context.signal.aborted ? 'cancelled' : 'error' });
+      throw error;
+    }
+  }
+
+  async function* callerOnly<Request, Response>(
+    call: ServerMiddlewareCall<Request, Response, MeshContext>,
+    context: CallContext,
+  ) {
+    const caller = await callers.verify(context.metadata.get(callerHeader), unit);
+    const responses = call.next(call.request, { ...context, caller, draining: draining.signal });
+    try {
+      for (;;) {
+        const { done, value } = await withRequestId(caller.requestId, () => responses.next());
+        if (done) return value ?? undefined;
+        yield value;
+      }
+    } finally {
+      await responses.return(undefined as never);
+    }
+  }
+
+  return {
+    name: `${unit} rpc`,
+    async start() {
+      server = createServer({ 'grpc.max_receive_message_length': 16 * 1024 * 1024 })
+        .use(observed)
+        .use(errorDetailsServerMiddleware)
+        .use(serverTracing)
+        .use(serverErrors(log));
+      server.add(HealthDefinition, HealthServiceImpl(health));
+      if (options.reflection) {
+        const { image, services } = options.reflection;
+        server.add(ServerReflectionService, ServerReflection(Buffer.from(image), services));
+      }
+      options.services(server.with<MeshContext>(callerOnly));
+      const bound = await server.listen(`${host}:${port}`).catch((error: unknown) => {
+        throw /EADDRINUSE/.test(String(error))
+          ? Object.assign(new Error('taken'), { code: 'EADDRINUSE', port, address: host })
+          : error;
+      });
+      options.onListening?.(`${host}:${bound}`);
+    },
+    async stop() {
+      health.setStatus('unhealthy');
+      draining.abort();
+      const timer = setTimeout(() => server?.forceShutdown(), drainTimeoutMs);
+      await server?.shutdown();
+      clearTimeout(timer);
+    },
+  };
+}

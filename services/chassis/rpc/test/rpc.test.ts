@@ -1,0 +1,239 @@
+import { once } from 'node:events';
+import { setTimeout as delay, setImmediate as tick } from 'node:timers/promises';
+import type { Caller } from '@parley/kernel/caller';
+import { DomainError, invalid, notFound } from '@parley/kernel/errors';
+import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { eventually } from '@parley/testing/eventually';
+import { createGate, type Gate } from '@parley/testing/gate';
+import test from 'ava';
+import { createChannel, createClient } from 'nice-grpc';
+import { HealthDefinition } from 'nice-grpc-server-health';
+import { rpcClient } from '../src/client.ts';
+import { caller, serving } from './support/rpc-served.ts';
+
+test('a handler sees who is asking', async (t) => {
+  const seen: Caller[] = [];
+  const { evaluation } = await serving(t, {
+    getEvaluation: async (_request, context) => {
+      seen.push(context.caller);
+      return {};
+    },
+  });
+  await evaluation.getEvaluation({ sessionId: 1 }, { caller });
+  t.deepEqual(seen, [caller]);
+});
+
+test('a call without a mesh credential reaches no handler; health answers everyone', async (t) => {
+  const { address } = await serving(t, { getEvaluation: async () => t.fail('must not be reached') });
+  const channel = createChannel(address);
+  t.teardown(() => channel.close());
+  await t.throwsAsync(createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }), {
+    message: /UNAUTHENTICATED/,
+  });
+  const { status } = await createClient(HealthDefinition, channel).check({ service: '' });
+  t.is(status, 1); // SERVING
+});
+
+test('kind, reason and fields of an error arrive where the caller passes that kind on', async (t) => {
+  const { evaluation } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      throw sessionId === 1 ? invalid({ path: 'sessionId', message: 'is odd' }) : notFound('Session', sessionId);
+    },
+  });
+  const odd = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, passOn: ['invalid'] }));
+  t.like(odd, { kind: 'invalid', message: 'sessionId is odd', fields: [{ path: 'sessionId', message: 'is odd' }] });
+  const absent = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['invalid'] }));
+  t.like(absent, { kind: 'internal' });
+});
+
+test('unavailable always passes on with its reason; a bug becomes internal without its cause', async (t) => {
+  const { evaluation } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      if (sessionId === 1) throw new DomainError('unavailable', 'no model', { reason: 'MODEL_UNAVAILABLE' });
+      throw new Error('secret detail');
+    },
+  });
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller })), {
+    kind: 'unavailable',
+    reason: 'MODEL_UNAVAILABLE',
+  });
+  const bug = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['internal'] }));
+  t.like(bug, { kind: 'internal' });
+  t.notRegex(bug?.message ?? '', /secret/);
+});
+
+test('a call that its proto marks as idempotent is made once more where its server is not available', async (t) => {
+  const asked: number[] = [];
+  const { evaluation, address, callers } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      asked.push(sessionId);
+      if (sessionId === 1 && asked.length > 1) return {};
+      throw sessionId === 3 ? notFound('Session', 3) : new DomainError('unavailable', 'is stopping');
+    },
+  });
+  t.deepEqual((await evaluation.getEvaluation({ sessionId: 1 }, { caller })).evaluation, undefined);
+  t.deepEqual(asked.splice(0), [1, 1]);
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'unavailable' });
+  t.deepEqual(asked.splice(0), [2, 2]);
+  await t.throwsAsync(evaluation.getEvaluation({ sessionId: 3 }, { caller }));
+  t.deepEqual(asked.splice(0), [3], 'an answer is an answer');
+
+  const { methods } = EvaluationServiceDefinition;
+  const unmarked = {
+    ...EvaluationServiceDefinition,
+    methods: { getEvaluation: { ...methods.getEvaluation, options: {} } },
+  };
+  const client = rpcClient({ definition: unmarked, unit: 'it', address: () => address, callers });
+  await client.start();
+  t.teardown(() => client.stop());
+  t.like(await t.throwsAsync(client.calls.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'unavailable' });
+  t.deepEqual(asked, [2], 'it may have done something');
+});
+
+test('a call that takes too long is unavailable, and its handler is told', async (t) => {
+  let told = false;
+  const { evaluation } = await serving(t, {
+    getEvaluation: async (_request, { signal }) => {
+      if (!signal.aborted) await once(signal, 'abort');
+      told = true;
+      return {};
+    },
+  });
+  // On a busy machine the time may be over before the call has reached its server.
+  await eventually('a handler is told', async () => {
+    t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 50 })), {
+      kind: 'unavailable',
+    });
+    return told;
+  });
+});
+
+test('leaving a stream reaches its handler, whether by break or by abort', async (t) => {
+  const ended: string[] = [];
+  const { session } = await serving(t, {
+    async *watchSession({ sessionId }, { signal }) {
+      try {
+        while (!signal.aborted) {
+          yield {};
+          await tick();
+        }
+      } finally {
+        ended.push(`${sessionId}`);
+      }
+    },
+  });
+  for await (const _ of session.watchSession({ sessionId: 1 }, { caller })) break;
+  const controller = new AbortController();
+  await t.throwsAsync(
+    async () => {
+      for await (const _ of session.watchSession({ sessionId: 2 }, { caller, signal: controller.signal }))
+        controller.abort();
+    },
+    { any: true, name: 'AbortError' },
+  );
+  while (ended.length < 2) await tick();
+  t.deepEqual(ended.toSorted(), ['1', '2']);
+});
+
+test('a server that stops tells its streams, and ends when they have', async (t) => {
+  const open = createGate();
+  const { session, stop } = await serving(t, {
+    async *watchSession(_request, { draining }) {
+      yield {};
+      open.open();
+      await new Promise((resolve) => draining.addEventListener('abort', resolve));
+    },
+  });
+  let received = 0;
+  const reading = (async () => {
+    for await (const _ of session.watchSession({ sessionId: 1 }, { caller })) received += 1;
+  })();
+  await open.pass();
+  await stop();
+  await reading;
+  t.is(received, 1);
+});
+
+/** A stream of which the second piece comes when its server stops, and the end at `gate`. */
+const saysItIsStopping = (gate: Gate) =>
+  async function* (_request: unknown, { draining }: { draining: AbortSignal }) {
+    yield {};
+    if (!draining.aborted) await once(draining, 'abort');
+    yield {};
+    await gate.pass();
+  };
+
+test('a stream from a server that stops is read to its end, also where that is long after the next look at the peer', async (t) => {
+  const silenceTimeoutMs = 2_000;
+  const gate = createGate();
+  const { session, stop } = await serving(
+    t,
+    { watchSession: saysItIsStopping(gate) },
+    { silenceTimeoutMs, drainTimeoutMs: 60_000 },
+  );
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  await stream.next();
+  const stopped = stop();
+  await stream.next(); // which comes after the connection was told to end
+  const end = stream.next();
+  // The time is what is tested: the peer is asked after half of it, and given up after all of it where it does not answer.
+  await Promise.race([end, delay(1.25 * silenceTimeoutMs)]);
+  gate.open();
+  t.like(await end, { done: true });
+  await stopped;
+});
+
+test('a peer that says nothing any more while it stops ends the streams to it', async (t) => {
+  const handlers = { watchSession: saysItIsStopping(createGate()) };
+  const { session, hold, stop } = await serving(t, handlers, { overLine: true });
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  await stream.next();
+  const stopped = stop();
+  await stream.next();
+  hold();
+  await t.throwsAsync(stream.next(), { message: 'it is not available' });
+  await stopped;
+});
+
+test('a call that a server cuts because it does not end in time is unavailable: another server may do it', async (t) => {
+  const called = createGate();
+  const { session, evaluation, stop } = await serving(
+    t,
+    {
+      async *watchSession() {
+        yield {};
+        await new Promise(() => undefined);
+      },
+      getEvaluation: () => {
+        called.open();
+        return new Promise(() => undefined);
+      },
+    },
+    { drainTimeoutMs: 10 },
+  );
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  await stream.next();
+  const errors = [
+    t.throwsAsync(stream.next()),
+    t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 60_000 })),
+  ];
+  await called.pass();
+  await stop();
+  for (const error of await Promise.all(errors)) t.like(error, { kind: 'unavailable', reason: undefined });
+});
+
+test('a peer that says nothing any more ends the streams to it, and is found again', async (t) => {
+  const handler = async function* () {
+    yield {};
+    await new Promise(() => undefined);
+  };
+  const { session, hold } = await serving(t, { watchSession: handler }, { overLine: true });
+  const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  t.like(await stream.next(), { done: false });
+  hold();
+  await t.throwsAsync(stream.next(), { message: 'it is not available' });
+
+  const another = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
+  t.like(await another.next(), { done: false });
+  await another.return?.();
+});

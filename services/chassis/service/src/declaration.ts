@@ -1,0 +1,27 @@
+import type { TopicDeclaration } from '@parley/events/topics';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { declareUnit, type UnitConfig, type UnitDeclaration } from '@parley/unit/declaration';
+
+/**
+ * What a service is to those who run it: a unit that keeps data, with what is needed to migrate its schema and make its topics.
+ * Its name is also that of its schema, and of its group on the event bus.
+ */
+export interface ServiceDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig>
+  extends UnitDeclaration<Name, Config> {
+  /** Its tables and migrations; left out where it keeps nothing. */
+  schema?: SchemaDeclaration;
+  /** The topics of its events; what it appends to the outbox is refused for any other. */
+  publishes?: readonly TopicDeclaration[];
+}
+
+/** @throws Error where the declaration contradicts itself. */
+export function declareService<const Name extends string, Config extends UnitConfig>(
+  declaration: ServiceDeclaration<Name, Config>,
+): ServiceDeclaration<Name, Config> {
+  const { name, schema, publishes = [] } = declaration;
+  if (schema && schema.name !== name) throw new Error(`${name} declares the schema ${schema.name}; name it ${name}`);
+  if (publishes.length > 0 && !schema)
+    throw new Error(`${name} publishes events and declares no schema for the outbox`);
+  declareUnit(declaration);
+  return declaration;
+}

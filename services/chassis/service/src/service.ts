@@ -1,0 +1,269 @@
+import { readFileSync } from 'node:fs';
+import { type EventReaction, eventConsumer, type Handler } from '@parley/events/consumer';
+import type { Part } from '@parley/kernel/unit';
+import { type SubscriptionField, subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
+import type { Database } from '@parley/postgres/database/types';
+import type { JobDeclaration } from '@parley/postgres/jobs/job';
+import { outboxRelay } from '@parley/postgres/outbox/relay';
+import { tombstonesTable } from '@parley/postgres/tenant-tombstones';
+import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { type GraphContext, type SubgraphOptions, subgraph } from '@parley/subgraph/subgraph';
+import type { UnitConfig } from '@parley/unit/declaration';
+import { type Called, type DefinedUnit, defineUnit, type Provided } from '@parley/unit/define-unit';
+import { Kind, parse } from 'graphql';
+import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
+import { databasePart } from './database-part.ts';
+import type { ServiceDeclaration } from './declaration.ts';
+import type { ServiceDependencies } from './service-dependencies.ts';
+import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
+
+/** What a service makes its own dependencies from. */
+export interface ServiceProvided<Config, Calls extends Called = Called>
+  extends Omit<ServiceDependencies, 'database'>,
+    Provided<Config, Calls> {
+  /** @throws Error where the service declares no schema. */
+  readonly database: Database;
+}
+
+/** What a service does; what it is stands in its `ServiceDeclaration`. */
+export interface ServiceDefinition<
+  Config extends UnitConfig,
+  Calls extends Called,
+  Deps,
+  Rpc extends CompatServiceDefinition,
+  Context extends GraphContext,
+  Payloads,
+> {
+  /** The gRPC service of each unit that it calls. */
+  calls?: Calls;
+  /** Makes what all of its use cases work with. Opens nothing. */
+  dependencies(provided: ServiceProvided<Config, Calls>): Deps;
+  /** What it has to open and close beside what follows here: started before that, and stopped after it. */
+  parts?(deps: Deps, provided: ServiceProvided<Config, NoInfer<Calls>>): Part[];
+  /** What it does slowly. A job finds its runner by its kind, and is refused where there is none. */
+  jobs?: ((deps: Deps, config: Config) => JobDeclaration)[];
+  /** What it does at events of other services, by type. A handler commits the inbox mark together with its effect. */
+  consumes?: { [Type in keyof Payloads]: Consumed<Payloads[Type], Deps> };
+  /** What it does when a tenant is deleted. Required where it keeps rows of tenants. */
+  onTenantEnd?: OnTenantEnd<Deps, Config>;
+  rpc?: {
+    definition: Rpc;
+    implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
+    /** How long open calls may take to end when it stops, before they are cut, in ms. Default 10 s. */
+    drainTimeoutMs?: number;
+  };
+  graph?: {
+    /** Its own SDL. */
+    schema: URL;
+    resolvers: SubgraphOptions<Context>['resolvers'];
+    /** Its fields of Subscription, by name. Gateways follow them by gRPC, so it serves that as well. */
+    subscriptions?(deps: Deps): Record<string, SubscriptionField>;
+    context(deps: Deps): SubgraphOptions<Context>['context'];
+  };
+}
+
+/** An event of another service. */
+interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
+  handle(deps: Deps): Handler<Payload>;
+}
+
+export interface Service<
+  Name extends string,
+  Config extends UnitConfig,
+  Deps,
+  Rpc extends CompatServiceDefinition = CompatServiceDefinition,
+> extends DefinedUnit<Name, Config, Deps, ServiceDependencies>,
+    Pick<ServiceDeclaration, 'schema' | 'publishes'> {
+  /** What it serves over gRPC. */
+  readonly rpc: Rpc | undefined;
+  /** The topics that it consumes, as the group of its name. */
+  readonly consumes: readonly string[];
+}
+
+/**
+ * Builds a unit that keeps data: what `defineUnit` builds, and servers with health, metrics and, in development, reflection; the
+ * database; the relay of its events; runners of its jobs; a consumer. They start in this order: operators' port, clients, database,
+ * own parts, relay, runners, consumer, rpc, graph; and stop in the other.
+ * @throws Error where declaration and definition do not fit together.
+ */
+export function service<
+  const Name extends string,
+  Config extends UnitConfig,
+  Deps,
+  Calls extends Called = Record<string, never>,
+  Rpc extends CompatServiceDefinition = CompatServiceDefinition,
+  Context extends GraphContext = GraphContext,
+  Payloads = Record<string, never>,
+>(
+  declaration: ServiceDeclaration<Name, Config>,
+  definition: ServiceDefinition<Config, Calls, Deps, Rpc, Context, Payloads>,
+): Service<Name, Config, Deps, Rpc> {
+  const { name, schema, publishes = [] } = declaration;
+  const { calls, jobs = [], rpc, graph, onTenantEnd } = definition;
+  const reactions = Object.entries((definition.consumes ?? {}) as Record<string, Consumed<unknown, Deps>>);
+  const tenantEnd = onTenantEnd && 'close' in onTenantEnd ? onTenantEnd : undefined;
+  const problem = problemOf(declaration, { ...definition, needsDatabase: jobs.length + reactions.length > 0 });
+  if (problem) throw new Error(`${name}: ${problem}`);
+  type Made = { deps: Deps; provided: ServiceProvided<Config, Calls>; database: Database | undefined };
+
+  const defined = defineUnit<Name, Config, Made, Calls, ServiceDependencies>(declaration, {
+    ...(calls && { calls }),
+    dependencies(given) {
+      const database = schema && given.database(schema);
+      for (const { name: topic } of publishes) database?.registry.topics.add(topic);
+      const provided: ServiceProvided<Config, Calls> = {
+        ...given,
+        get database() {
+          if (!database) throw new Error(`${name} declares no schema`);
+          return database;
+        },
+      };
+      return { deps: definition.dependencies(provided), provided, database };
+    },
+    parts: ({ deps, provided, database }, { migrateOnStart }) => [
+      ...(database ? [databasePart(database, { migrateOnStart })] : []),
+      ...(definition.parts?.(deps, provided) ?? []),
+      ...(database ? storedParts(deps, provided) : []),
+    ],
+    servers: ({ deps, provided }) => serversOf(deps, provided),
+  });
+
+  /** What works on the database beside requests. */
+  function storedParts(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
+    const { config, database, eventBus: bus, keyValue, log, metrics, soleOwner } = provided;
+    const declared = jobs.map((declare) => declare(deps, config));
+    if (tenantEnd) declared.push(tenantEndJob(name, tenantEnd, deps, config));
+    const kinds = declared.map(({ kind }) => kind);
+    const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
+    if (twice !== undefined) throw new Error(`${name}: it declares jobs of the kind ${twice} twice`);
+    const runners = declared.map(({ gauge, runner: make }) => {
+      const runner = make({ database, soleOwner, notifier: keyValue, log });
+      if (gauge) metrics.gauge(gauge.name, gauge.help, () => runner.running);
+      return runner;
+    });
+    const handlers = Object.fromEntries([
+      ...reactions.map(([type, { handle, ...reaction }]) => [type, { ...reaction, handle: handle(deps) }]),
+      ...(tenantEnd ? [[tenantDeleted.type, tenantEndReaction(name, tenantEnd, database)]] : []),
+    ]) as Record<string, EventReaction<unknown>>;
+    return [
+      ...(publishes.length > 0 ? [outboxRelay({ database, bus, soleOwner, log, metrics })] : []),
+      ...runners,
+      ...(Object.keys(handlers).length > 0
+        ? [eventConsumer({ bus, group: name, database, handlers, log, metrics })]
+        : []),
+    ];
+  }
+
+  function serversOf(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
+    const { addresses, callers, config, development, host, log, metrics } = provided;
+    const announce = (endpoint: 'rpc' | 'graph') => (address: string) => addresses.announce(name, endpoint, address);
+    const common = { unit: name, host, callers, log, metrics };
+    const typeDefs = graph && readFileSync(graph.schema, 'utf8');
+    const subscriptions = graph?.subscriptions?.(deps);
+    const declared = subscriptionsOf(typeDefs ?? '');
+    const served = Object.keys(subscriptions ?? {})
+      .sort()
+      .join();
+    if (declared !== served)
+      throw new Error(`${name}: its schema has the subscriptions "${declared}", it serves "${served}"`);
+    const servers: Part[] = [];
+    if (rpc) {
+      const definitions = [rpc.definition, ...(subscriptions ? [SubscriptionServiceDefinition] : [])];
+      servers.push(
+        rpcServer({
+          ...common,
+          port: config.rpcPort ?? 0,
+          services(server) {
+            server.add(rpc.definition, rpc.implementation(deps));
+            if (subscriptions) server.add(SubscriptionServiceDefinition, subscriptionRpc(subscriptions));
+          },
+          ...(rpc.drainTimeoutMs !== undefined && { drainTimeoutMs: rpc.drainTimeoutMs }),
+          reflection: development ? { image: protoImage(), services: definitions.map(fullNameOf) } : undefined,
+          onListening: announce('rpc'),
+        }),
+      );
+    }
+    if (graph) {
+      servers.push(
+        subgraph<Context>({
+          ...common,
+          port: config.graphPort ?? 0,
+          typeDefs: typeDefs ?? '',
+          resolvers: graph.resolvers,
+          context: graph.context(deps),
+          ...(config.maxAnswerBytes !== undefined && { maxAnswerBytes: config.maxAnswerBytes }),
+          onListening: announce('graph'),
+        }),
+      );
+    }
+    return servers;
+  }
+
+  const topics = reactions.map(([, { topic }]) => topic);
+  return {
+    ...declaration,
+    rpc: rpc?.definition,
+    calls: defined.calls,
+    consumes: [...new Set([...topics, ...(tenantEnd ? [tenantDeleted.topic] : [])])],
+    unit(config, given, options) {
+      const built = defined.unit(config, given, options);
+      return { ...built, deps: built.deps.deps };
+    },
+  };
+}
+
+/** Why a declaration and a definition do not fit together; undefined where they do. */
+function problemOf(
+  { serves, schema }: ServiceDeclaration,
+  given: {
+    consumes?: object;
+    rpc?: unknown;
+    graph?: { subscriptions?: unknown };
+    onTenantEnd?: object;
+    needsDatabase: boolean;
+  },
+): string | undefined {
+  for (const endpoint of ['rpc', 'graph'] as const) {
+    if (serves.includes(endpoint) !== (given[endpoint] !== undefined)) {
+      return given[endpoint]
+        ? `it defines ${endpoint}, so declare that it serves ${endpoint}`
+        : `it serves ${endpoint} and defines none`;
+    }
+  }
+  if (given.onTenantEnd && 'close' in given.onTenantEnd && tenantDeleted.type in (given.consumes ?? {})) {
+    return `onTenantEnd consumes ${tenantDeleted.type}, so leave that out of consumes`;
+  }
+  if (given.graph?.subscriptions && !given.rpc) return 'gateways follow subscriptions by gRPC, so define rpc';
+  if (given.needsDatabase && !schema) return 'jobs and consumed events are stored, so declare a schema';
+  const tables = schema?.tables ?? {};
+  if (!given.onTenantEnd && Object.values(tables).includes('tenant')) {
+    return 'it keeps rows of tenants, so declare onTenantEnd: what becomes of a deleted one, or why nothing has to';
+  }
+  if (given.onTenantEnd && 'close' in given.onTenantEnd && tables[tombstonesTable] !== 'tenant') {
+    return `onTenantEnd marks deleted tenants in the table ${tombstonesTable}: declare it as a tenant table (tombstonesMigration makes it)`;
+  }
+  return undefined;
+}
+
+/** The fields of Subscription, sorted and joined. */
+function subscriptionsOf(typeDefs: string): string {
+  const definitions = typeDefs === '' ? [] : parse(typeDefs, { noLocation: true }).definitions;
+  const fields = definitions.flatMap((each) => {
+    const isObject = each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION;
+    return isObject && each.name.value === 'Subscription' ? (each.fields ?? []) : [];
+  });
+  return fields
+    .map(({ name }) => name.value)
+    .sort()
+    .join();
+}
+
+function fullNameOf(definition: CompatServiceDefinition): string {
+  return String((definition as { fullName?: unknown }).fullName);
+}
+
+/** What reflection describes the services by. */
+function protoImage(): Uint8Array {
+  return readFileSync(new URL(import.meta.resolve('@parley/protos/image.binpb')));
+}

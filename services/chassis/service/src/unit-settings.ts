@@ -1,0 +1,41 @@
+import { type ListedSetting, listSettings, type Settings, setting } from '@parley/kernel/settings';
+import { databaseSettings, dataSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
+import { z } from 'zod';
+import type { ServiceDeclaration } from './declaration.ts';
+
+/**
+ * All settings that the unit reads as a process of its own; nothing is started or read for it.
+ * @param subgraphs the units whose subgraphs it asks.
+ * @returns those that only it reads, its neighbours' addresses included, and those of every process.
+ */
+export function settingsOfProcess(
+  { name, settings, schema, calls = [] }: Pick<ServiceDeclaration, 'name' | 'settings' | 'schema' | 'calls'>,
+  subgraphs: readonly string[] = [],
+): { own: ListedSetting[]; shared: ListedSetting[] } {
+  const urls = databaseSettings(name);
+  return {
+    own: listSettings({
+      settings,
+      addresses: addressSettings(calls, subgraphs),
+      ...(schema && { database: urls.own }),
+    }),
+    shared: listSettings({ ...unitProcessSettings, ...(schema && { ...dataSettings, database: urls.shared }) }),
+  };
+}
+
+function addressSettings(calls: readonly string[], subgraphs: readonly string[]): Settings {
+  const names = { RPC: calls, GRAPH: subgraphs };
+  const each = Object.entries(names).flatMap(([kind, units]) =>
+    units.map((unit) => {
+      const name = `${unit.toUpperCase()}_${kind}_URL`;
+      const type = kind === 'RPC' ? z.string() : z.url();
+      return [name, setting(name, type.meta({ title: kind === 'RPC' ? 'host:port' : 'URL' }), meaningOf(unit, kind))];
+    }),
+  );
+  return Object.fromEntries(each);
+}
+
+function meaningOf(unit: string, kind: string): string {
+  const what = kind === 'RPC' ? `The gRPC of ${unit}, as \`host:port\`` : `The subgraph of ${unit}`;
+  return `${what}. Not needed where both run in one process.`;
+}

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Envelope } from '@parley/events/envelope';
+import { createLogger } from '@parley/kernel/log';
+import { portSettings } from '@parley/kernel/shared-settings';
+import type { TenantDb } from '@parley/postgres/database/types';
+import { job } from '@parley/postgres/jobs/job';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import { outbox } from '@parley/postgres/outbox/outbox';
+import { tenantTombstones, tombstonesMigration } from '@parley/postgres/tenant-tombstones';
+import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
+import type { GraphContext } from '@parley/subgraph/subgraph';
+import { eventually } from '@parley/testing/eventually';
+import { notesSchema } from '@parley/testing/notes-schema';
+import { startService, testDependencies } from '@parley/testing/service-harness';
+import { testSchema } from '@parley/testing/test-schema';
+import test from 'ava';
+import { declareService } from '../src/declaration.ts';
+import { service } from '../src/service.ts';
+import { tenantDeleted } from '../src/tenant-end.ts';
+
+const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
+const readConfig = () => ({ opsPort: 0 });
+const notes = declareService({ name: 'notes', serves: [], settings: {}, readConfig, schema: notesSchema });
+const keeping = { nothingBecause: 'notes may stay' };
+const rpc = {
+  definition: EvaluationServiceDefinition,
+  implementation: () => ({ getEvaluation: async () => ({ evaluation: undefined }) }),
+};
+const nothing = () => ({});
+
+test('a service that forgets to declare something is refused before anything starts', (t) => {
+  const refused = (build: () => unknown, message: string) => t.throws(build, { message });
+
+  refused(
+    () => service(notes, { dependencies: nothing }),
+    'notes: it keeps rows of tenants, so declare onTenantEnd: what becomes of a deleted one, or why nothing has to',
+  );
+  refused(
+    () => service(notes, { dependencies: nothing, onTenantEnd: { close: async () => false, finish: async () => {} } }),
+    'notes: onTenantEnd marks deleted tenants in the table deleted_tenants: declare it as a tenant table (tombstonesMigration makes it)',
+  );
+  refused(
+    () => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping }),
+    'notes: it serves rpc and defines none',
+  );
+  refused(
+    () => service(notes, { dependencies: nothing, onTenantEnd: keeping, rpc }),
+    'notes: it defines rpc, so declare that it serves rpc',
+  );
+  const bare = declareService({ name: 'bare', serves: [], settings: {}, readConfig });
+  const work = () => job({ kind: 'bare.work', concurrency: 1, perTenantLimit: 1, handler: async () => {} });
+  refused(
+    () => service(bare, { dependencies: nothing, jobs: [work] }),
+    'bare: jobs and consumed events are stored, so declare a schema',
+  );
+  refused(
+    () => declareService({ name: 'other', serves: [], settings: {}, readConfig, schema: notesSchema }),
+    'other declares the schema notes; name it other',
+  );
+  const calls = { evaluation: EvaluationServiceDefinition };
+  refused(() => service(bare, { dependencies: nothing, calls }), 'bare: it calls evaluation, so declare that');
+  refused(
+    () => service({ ...bare, calls: ['evaluation'] }, { dependencies: nothing }),
+    'bare: it declares that it calls evaluation, and does not',
+  );
+  refused(
+    () =>
+      service(notes, {
+        dependencies: nothing,
+        consumes: { [tenantDeleted.type]: { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
+        onTenantEnd: { close: async () => false, finish: async () => {} },
+      }),
+    'notes: onTenantEnd consumes tenant.deleted.v1, so leave that out of consumes',
+  );
+  refused(
+    () => declareService({ name: 'bare', serves: ['graph'], settings: portSettings('other', ['graph']), readConfig }),
+    'bare serves graph and has no setting BARE_GRAPH_PORT (portSettings)',
+  );
+  const topic = { name: 'bare-worked', partitions: 2, retentionMs: 1_000 };
+  refused(
+    () => declareService({ name: 'bare', serves: [], settings: {}, readConfig, publishes: [topic] }),
+    'bare publishes events and declares no schema for the outbox',
+  );
+  t.notThrows(() => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping, rpc }));
+});
+
+test('a subscription of the schema that the service does not serve is refused, and the other way round', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-service-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const schema = pathToFileURL(join(folder, 'schema.graphql'));
+  const ticking = declareService({
+    name: 'ticking',
+    serves: ['rpc', 'graph'],
+    settings: portSettings('ticking', ['rpc', 'graph']),
+    readConfig,
+  });
+  const build = (served: string[]) => {
+    const fields = served.map((field) => [field, async function* () {}]);
+    const graph = { schema, resolvers: {}, context: () => (request: GraphContext) => request };
+    return service(ticking, {
+      dependencies: nothing,
+      rpc,
+      graph: { ...graph, subscriptions: () => Object.fromEntries(fields) },
+    }).unit({ opsPort: 0 }, testDependencies());
+  };
+  writeFileSync(schema, 'type Query { now: Int } type Subscription { ticks: Int tocks: Int }');
+  t.notThrows(() => build(['tocks', 'ticks']));
+  for (const served of [[], ['ticks'], ['ticks', 'tocks', 'more']])
+    t.throws(() => build(served), { message: /^ticking: its schema has the subscriptions "ticks,tocks", it serves/ });
+});
+
+test('a unit that is not among the calls of a service cannot be called', (t) => {
+  const called = service(
+    { ...notes, calls: ['evaluation'] },
+    {
+      calls: { evaluation: EvaluationServiceDefinition },
+      dependencies: ({ calls }) => ({
+        evaluation: () => calls.evaluation.getEvaluation,
+        // @ts-expect-error it is not among them
+        session: () => calls.session.getTranscript,
+      }),
+      onTenantEnd: keeping,
+    },
+  );
+  t.deepEqual(called.calls, ['evaluation']);
+  service(notes, {
+    // @ts-expect-error there are none
+    dependencies: ({ calls }) => ({ session: () => calls.session.getTranscript }),
+    onTenantEnd: keeping,
+  });
+});
+
+/** A service that ends a deleted tenant's notes by the use cases of a test. */
+function endingNotes(end: { close(db: TenantDb): Promise<boolean>; finish(tenantId: number): Promise<void> }) {
+  const schema = {
+    ...notesSchema,
+    tables: { ...notesSchema.tables, deleted_tenants: 'tenant' as const },
+    migrations: [...notesSchema.migrations, tombstonesMigration('002-deleted-tenants')],
+  };
+  return service(
+    { ...notes, serves: ['rpc'], schema },
+    {
+      dependencies: ({ database }) => ({ database }),
+      onTenantEnd: { close: end.close, finish: (_deps, { tenantId }) => end.finish(tenantId) },
+      rpc,
+    },
+  );
+}
+
+/** What identity publishes when a tenant is deleted. */
+function deletion(tenantId: number): Envelope {
+  const data = TenantDeleted.encode({ tenantId, deletedAt: new Date() }).finish();
+  const about = { id: randomUUID(), source: 'identity', key: String(tenantId), tenantId, time: new Date() };
+  return { ...tenantDeleted, ...about, data };
+}
+
+test('the end of a tenant is marked and closed once, and finished by a job that is tried until it succeeds', async (t) => {
+  const closed: number[] = [];
+  const finished: number[] = [];
+  const ending = endingNotes({
+    async close({ tenantId }) {
+      closed.push(tenantId);
+      return tenantId === 1;
+    },
+    async finish(tenantId) {
+      finished.push(tenantId);
+      if (finished.length === 1) throw new Error('not yet');
+    },
+  });
+  if (!ending.schema) return t.fail('no schema');
+  const database = await testSchema(t, ending.schema);
+  const { given } = await startService(t, ending, { database, log: silent });
+  const event = deletion(1);
+  await given.eventBus.publish([event, deletion(2)]);
+  await given.eventBus.publish([event]); // delivery is at least once
+
+  await eventually('the job is done', async () => {
+    const { count } = (await database.transactShared(({ knex }) => knex('jobs').count().first())) ?? {};
+    return finished.length > 1 && Number(count) === 0;
+  });
+  t.deepEqual(
+    closed.toSorted((one, other) => one - other),
+    [1, 2],
+  );
+  t.deepEqual(finished, [1, 1]);
+  for (const tenantId of [1, 2, 3]) {
+    const marks = await database.transact(tenantId, ({ knex }) => knex('deleted_tenants'));
+    t.is(marks.length, tenantId === 3 ? 0 : 1);
+  }
+  await database.transact(1, (db) => tenantTombstones(db).markDeleted());
+});
+
+test('a service publishes only what it declares, and appends only jobs that it runs', async (t) => {
+  const topic = { name: 'note-written', partitions: 2, retentionMs: 1_000 };
+  const done: string[] = [];
+  const writing = service(
+    { ...notes, serves: ['rpc'], publishes: [topic] },
+    {
+      dependencies: ({ database }) => ({ database }),
+      jobs: [
+        () =>
+          job<string>({
+            kind: 'notes.write',
+            concurrency: 1,
+            perTenantLimit: 1,
+            handler: async ({ data }) => void done.push(data),
+          }),
+      ],
+      onTenantEnd: keeping,
+      rpc,
+    },
+  );
+  const { database } = await startService(t, writing, { database: await testSchema(t, notesSchema), log: silent });
+  const event = { type: 'note.written.v1', key: 'a', data: new Uint8Array() };
+  const append = (kind: string) => database.transact(1, (db) => jobs(db).append({ kind, key: 'k', data: kind }));
+  const publish = (name: string) => database.transact(1, (db) => outbox(db).append({ ...event, topic: name }));
+
+  await t.throwsAsync(publish('note-torn'), { message: /does not declare that it publishes note-torn/ });
+  await t.throwsAsync(append('notes.tear'), { message: /Nobody runs jobs of the kind notes\.tear/ });
+  await publish('note-written');
+  t.true((await append('notes.write')).claimed);
+  await eventually('it is done', () => done.length === 1);
+});

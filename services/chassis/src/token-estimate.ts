@@ -1,6 +1,0 @@
-import { codePoints } from './input-checks.ts';
-
-/** Tokens of texts sent together where no provider gives a figure: Unicode characters / 4, rounded up. */
-export function estimateTokens(...texts: string[]): number {
-  return Math.ceil(texts.reduce((sum, text) => sum + codePoints(text), 0) / 4);
-}

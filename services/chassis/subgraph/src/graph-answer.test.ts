@@ -1,0 +1,52 @@
+import { answerBudget } from '@parley/kernel/answer-budget';
+import test from 'ava';
+import { buildSchema, execute, type GraphQLResolveInfo, parse } from 'graphql';
+import { graphAnswer } from './graph-answer.ts';
+
+const schema = buildSchema(`
+  type Part { id: Int }
+  type Thing { id: Int parts(first: Int): [Part!]! }
+  type Query { things: [Thing!]! }
+`);
+
+/** Answers a document about things with these ids, with two parts each; tells what was read at once, and what is left of the budget. */
+async function answered(document: string, ids: number[], bytes = 10_000) {
+  const budget = answerBudget(bytes);
+  const read: string[] = [];
+  const partsOf = graphAnswer(budget).batched(async (_info, keys, first: number | undefined) => {
+    read.push(`${keys.join()} ${first}`);
+    return keys.map((id) => [{ id }, { id: -id }]);
+  });
+  const thing = (id: number) => ({
+    id,
+    parts: ({ first }: { first?: number }, _context: unknown, info: GraphQLResolveInfo) => partsOf(info, id, first),
+  });
+  const { data, errors } = await execute({
+    schema,
+    document: parse(document),
+    rootValue: { things: () => ids.map(thing) },
+  });
+  const bytesLeft = await budget.inTurn(async (room) => room.bytesLeft).catch(() => -1);
+  return { data, errors, read, taken: bytes - bytesLeft };
+}
+
+test('a field of many objects is read at once, for each of its places with the arguments there', async (t) => {
+  const { data, read } = await answered(
+    `{ things { parts(first: 1) { id } more: parts { id } } again: things { ...some } }
+     fragment some on Thing { parts(first: 1) { id } }`,
+    [1, 2],
+  );
+  t.deepEqual(read.toSorted(), ['1,2 1', '1,2 1', '1,2 undefined']);
+  t.like(data, { things: { 1: { parts: [{ id: 2 }, { id: -2 }] } }, again: { 0: { parts: [{ id: 1 }, { id: -1 }] } } });
+});
+
+test('an object that stands in one place again is read once and counted again', async (t) => {
+  const once = await answered('{ things { parts { id } } }', [1, 2]);
+  t.is(once.taken, 0, 'whoever reads it counts it');
+  const often = await answered('{ things { parts { id } } }', [1, 2, 1, 1]);
+  t.deepEqual(often.read, ['1,2 undefined']);
+  t.is(often.taken, 4 * (96 + 12));
+
+  const { errors } = await answered('{ things { parts { id } } }', [1, 1], 200);
+  t.like(errors, { 0: { message: 'The answer is too large; ask for less at a time' }, length: 1 });
+});

@@ -1,0 +1,45 @@
+import { askedFields, type FieldInfo } from '@parley/graph/asked-fields';
+import type { AnswerBudget } from '@parley/kernel/answer-budget';
+import { answerDatabase } from '@parley/postgres/database/answer-database';
+import type { Database } from '@parley/postgres/database/types';
+import DataLoader from 'dataloader';
+
+/** The answer to one request: all that its fields read draws on one budget. */
+export interface GraphAnswer {
+  readonly budget: AnswerBudget;
+  /** The dependencies of a use case that reads what this field shows. */
+  reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps;
+  /**
+   * Reads a field of many objects, or many references, at once: by the objects' keys, one call of `read` for each place of the
+   * field in the document, which has the same arguments for all objects. An object that stands there again is counted again.
+   */
+  batched<Args extends unknown[], Value>(
+    read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
+  ): (info: FieldInfo, key: number, ...args: Args) => Promise<Value>;
+}
+
+export function graphAnswer(budget: AnswerBudget): GraphAnswer {
+  return {
+    budget,
+
+    reading: (deps, info) => ({ ...deps, database: answerDatabase(deps.database, budget, askedFields(info)) }),
+
+    batched<Args extends unknown[], Value>(
+      read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
+    ) {
+      const places = new Map<FieldInfo['fieldNodes'], { loader: DataLoader<number, Value>; shown: Set<number> }>();
+      return async (info: FieldInfo, key: number, ...args: Args) => {
+        const place = places.get(info.fieldNodes) ?? {
+          loader: new DataLoader<number, Value>((keys) => read(info, keys, ...args)),
+          shown: new Set<number>(), // counted as they were read
+        };
+        places.set(info.fieldNodes, place);
+        const again = place.shown.has(key);
+        place.shown.add(key);
+        const value = await place.loader.load(key);
+        if (again) budget.charge((Array.isArray(value) ? value.length : 1) * askedFields(info).objectBytes);
+        return value;
+      };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, openAsBlob, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import { serveOnSocket } from '@parley/embedded/embedded-socket';
+import { openDatabase } from '@parley/postgres/database/open';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { hashOf } from './schema-hash.ts';
+
+const cacheFolder = fileURLToPath(new URL('../../../../node_modules/.cache/parley/', import.meta.url));
+
+/** Where the empty cluster is kept from which embedded databases begin; the first start that does not find it makes it. */
+export function databaseSnapshot(): string {
+  return join(cacheFolder, `pglite-${pgliteVersion()}.tar`);
+}
+
+/**
+ * A cluster for `startEmbeddedDatabase` to begin from, in which these schemas are migrated under their own names. It is made by
+ * the first call, and again when one of their migrations or PGlite changes.
+ */
+export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<string> {
+  const hashes = await Promise.all(schemas.map(async (schema) => `${schema.name} ${await hashOf(schema)}`));
+  const hash = createHash('sha256').update(hashes.join('\n')).digest('hex').slice(0, 12);
+  const label = schemas.map(({ name }) => name).join('-');
+  return filledSnapshot(label, hash, async (url) => {
+    for (const schema of schemas) {
+      const database = openDatabase({ url, schema, poolSize: 1 });
+      await database.migrate();
+      await database.close();
+    }
+  });
+}
+
+/** A cluster that `fill` has put something into. `hash` tells of what; a file of the same label and another hash is deleted. */
+export async function filledSnapshot(
+  label: string,
+  hash: string,
+  fill: (url: string) => Promise<void>,
+): Promise<string> {
+  const name = `pglite-${pgliteVersion()}-${label}-`;
+  const file = join(cacheFolder, `${name}${hash}.tar`);
+  if (existsSync(file)) return file;
+  const empty = databaseSnapshot();
+  const db = await PGlite.create({
+    extensions: { vector },
+    ...(existsSync(empty) && { loadDataDir: await openAsBlob(empty) }),
+  });
+  const socketFolder = mkdtempSync(join(tmpdir(), 'parley-db-'));
+  try {
+    const failed = Promise.withResolvers<never>();
+    const socket = await serveOnSocket(db, {
+      path: join(socketFolder, '.s.PGSQL.5432'),
+      idleInTransactionTimeoutMs: 60_000,
+      failed: failed.reject,
+    });
+    const url = `postgresql://postgres@localhost:5432/postgres?host=${encodeURIComponent(socketFolder)}&sslmode=disable`;
+    await Promise.race([fill(url), failed.promise]);
+    await socket.stop();
+    await db.exec('CHECKPOINT');
+    const dump = await db.dumpDataDir('none');
+    mkdirSync(cacheFolder, { recursive: true });
+    const half = `${file}.${randomUUID()}`; // renamed when it is whole, unless another process was quicker
+    await writeFile(half, dump.stream());
+    for (const other of readdirSync(cacheFolder)) {
+      const isOld = other.startsWith(name) && other.endsWith('.tar') && other !== basename(file);
+      if (isOld) rmSync(join(cacheFolder, other), { force: true });
+    }
+    if (existsSync(file)) rmSync(half);
+    else renameSync(half, file);
+  } finally {
+    await db.close();
+    rmSync(socketFolder, { recursive: true, force: true });
+  }
+  return file;
+}
+
+function pgliteVersion(): string {
+  const manifest = findPackageJSON('@electric-sql/pglite', import.meta.url);
+  if (manifest === undefined) throw new Error('@electric-sql/pglite is not installed');
+  const { version }: { version: string } = JSON.parse(readFileSync(manifest, 'utf8'));
+  return version;
+}

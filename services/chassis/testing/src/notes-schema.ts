@@ -1,0 +1,30 @@
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
+
+/** A small service's tables: notes with their lines, which belong to tenants, and people, who belong to none. */
+export const notesSchema: SchemaDeclaration = {
+  name: 'notes',
+  tables: { notes: 'tenant', lines: 'tenant', people: 'people' },
+  migrations: [
+    {
+      name: '001-notes',
+      async up(knex) {
+        await knex.raw(`
+          CREATE TABLE notes (
+            tenant_id integer NOT NULL,
+            id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            text text NOT NULL,
+            written_at timestamptz NOT NULL DEFAULT parley_now(),
+            UNIQUE (tenant_id, id)
+          );
+          CREATE TABLE lines (
+            tenant_id integer NOT NULL,
+            id serial PRIMARY KEY,
+            note_id integer NOT NULL,
+            FOREIGN KEY (tenant_id, note_id) REFERENCES notes (tenant_id, id)
+          );
+          CREATE TABLE people (id serial PRIMARY KEY, email text NOT NULL UNIQUE);
+        `);
+      },
+    },
+  ],
+};

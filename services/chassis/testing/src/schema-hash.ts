@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { plumbingMigrations } from '@parley/postgres/database/plumbing';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import type { Knex } from 'knex';
+
+/**
+ * Differs where two declarations make different tables. Made of the statements of all migrations, which are not run (`raw`
+ * answers no rows), and of what the chassis does beside them.
+ */
+export async function hashOf({ tables, migrations }: SchemaDeclaration): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(tables));
+  const standIn: Pick<Knex.Transaction, 'raw'> = {
+    raw: ((...statement: unknown[]) => {
+      hash.update(JSON.stringify(statement));
+      return Promise.resolve({ rows: [] });
+    }) as unknown as Knex.Transaction['raw'],
+  };
+  for (const { name, up } of [...plumbingMigrations, ...migrations]) {
+    hash.update(name);
+    await up(standIn as Knex.Transaction);
+  }
+  for (const file of ['migrate', 'table-kinds']) {
+    hash.update(readFileSync(new URL(import.meta.resolve(`@parley/postgres/database/${file}`))));
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,188 @@
+import { rolesOf } from '@parley/postgres/database/identifiers';
+import { openDatabase } from '@parley/postgres/database/open';
+import { bookkeepingTable, bookkeepingTables } from '@parley/postgres/database/plumbing';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { Client } from 'pg';
+import { hashOf } from './schema-hash.ts';
+
+/**
+ * The migrated schemas of one declaration in one database. Tests of all processes use them one after the other, since to migrate
+ * one takes twenty times as long as to empty it.
+ */
+export interface SchemaPool {
+  /** Waits for a place, and answers the name of a schema that is migrated, empty and nobody else's until it is given back. */
+  take(): Promise<string>;
+  giveBack(schemaName: string): Promise<void>;
+}
+
+/** How many schemas the tests of one process use at the same time. */
+export const schemasAtOnce = 5;
+
+/** A name for the schemas of this declaration: another one when anything of it changes. */
+export async function poolName(schema: SchemaDeclaration): Promise<string> {
+  return `test_${schema.name.slice(0, 20)}_${(await hashOf(schema)).slice(0, 12)}`;
+}
+
+export async function schemaPool(url: string, schema: SchemaDeclaration): Promise<SchemaPool> {
+  const name = await poolName(schema);
+  const connection = await lastingConnection(url);
+  const taken = new Set<number>();
+  const waiting: (() => void)[] = [];
+  let places = schemasAtOnce;
+  let lastLock: Promise<unknown> = Promise.resolve();
+
+  async function lockNext(): Promise<number> {
+    const { rows } = await connection.query<{ n: number }>(
+      // A lock that this connection has it would get once more.
+      `SELECT n FROM generate_series(1, 1000) AS n
+        WHERE CASE WHEN n = ANY ($1::integer[]) THEN false ELSE pg_try_advisory_lock(hashtext($2), n) END LIMIT 1`,
+      [[...taken], name],
+    );
+    const n = rows[0]?.n;
+    if (n === undefined) throw new Error(`all schemas ${name} are in use`);
+    taken.add(n);
+    return n;
+  }
+
+  async function unlock(n: number): Promise<void> {
+    await connection.query('SELECT pg_advisory_unlock(hashtext($1), $2)', [name, n]);
+    taken.delete(n);
+    const next = waiting.shift();
+    if (next) next();
+    else places += 1;
+  }
+
+  return {
+    async take() {
+      if (places > 0) places -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      const locked = lastLock.then(lockNext); // one after the other: each has to know what the others took
+      lastLock = locked.catch(() => undefined);
+      const n = await locked;
+      const schemaName = `${name}_${n}`;
+      try {
+        if (await isAsMade(connection, schemaName)) await connection.query(emptying(schemaName));
+        else await makeSchema(connection, url, schema, schemaName);
+      } catch (error) {
+        await unlock(n);
+        throw error;
+      }
+      return schemaName;
+    },
+    giveBack: (schemaName) => unlock(Number(schemaName.slice(name.length + 1))),
+  };
+}
+
+type Connection = Pick<Client, 'query'>;
+
+/**
+ * One connection for as long as the process lives, which it does not keep from ending: its locks say which schemas this process
+ * uses. A pool's would end, locks and all, after any statement that fails.
+ */
+async function lastingConnection(url: string): Promise<Connection> {
+  const client: Client & { ref?(): void; unref?(): void } = new Client(url); // its types leave these two out
+  client.on('error', () => undefined); // lost while nobody used it: the next statement says so
+  await client.connect();
+  client.unref?.();
+  let running = 0;
+  // A statement is sent when the one before it has been answered: `pg` itself is to stop keeping a queue of them.
+  let last: Promise<unknown> = Promise.resolve();
+  const query = async (...given: [string, unknown[]?]) => {
+    running += 1;
+    client.ref?.();
+    const answer = last.then(() => client.query(...given));
+    last = answer.catch(() => undefined);
+    try {
+      return await answer;
+    } finally {
+      running -= 1;
+      if (running === 0) client.unref?.();
+    }
+  };
+  return { query: query as Client['query'] };
+}
+
+/** Makes the first schemas of a pool in a database that has none yet. */
+export async function fillPool(url: string, schema: SchemaDeclaration): Promise<void> {
+  const name = await poolName(schema);
+  const connection = new Client(url);
+  await connection.connect();
+  try {
+    for (let n = 1; n <= schemasAtOnce; n++) await makeSchema(connection, url, schema, `${name}_${n}`);
+  } finally {
+    await connection.end();
+  }
+}
+
+async function makeSchema(
+  connection: Connection,
+  url: string,
+  schema: SchemaDeclaration,
+  schemaName: string,
+): Promise<void> {
+  await connection.query(dropping(schemaName));
+  const database = openDatabase({ url, schema, schemaName, poolSize: 1 });
+  try {
+    await database.migrate();
+  } finally {
+    await database.close();
+  }
+  await connection.query(`COMMENT ON SCHEMA ${schemaName} IS '${await catalogueOf(connection, schemaName)}'`);
+}
+
+/** Drops a schema with its roles. */
+export function dropping(schemaName: string): string {
+  const { tenant, shared } = rolesOf(schemaName);
+  return `DROP SCHEMA IF EXISTS ${schemaName} CASCADE; DROP ROLE IF EXISTS ${tenant}, ${shared}`;
+}
+
+/** Whether it is there, and no test has changed more of it than its rows. */
+async function isAsMade(connection: Connection, schemaName: string): Promise<boolean> {
+  const { rows } = await connection.query<{ catalogue: string | null }>(
+    `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS catalogue`,
+    [schemaName],
+  );
+  const made = rows[0]?.catalogue ?? undefined;
+  return made !== undefined && made === (await catalogueOf(connection, schemaName).catch(() => undefined));
+}
+
+/** A hash of the migrations of a schema, and of all that the database's catalogue says of it and its roles. */
+async function catalogueOf(connection: Connection, schemaName: string): Promise<string | undefined> {
+  const { rows } = await connection.query<{ catalogue: string }>(
+    `SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
+       SELECT format('%s %s %s %s %s %s', oid, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity)
+         FROM pg_class WHERE relnamespace = $1::regnamespace
+       UNION ALL SELECT a::text FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
+         WHERE relnamespace = $1::regnamespace AND relkind <> 'i'
+       UNION ALL SELECT p::text FROM pg_policy p JOIN pg_class c ON c.oid = polrelid WHERE relnamespace = $1::regnamespace
+       UNION ALL SELECT k::text FROM pg_constraint k WHERE connamespace = $1::regnamespace
+       UNION ALL SELECT f::text FROM pg_proc f WHERE pronamespace = $1::regnamespace
+       UNION ALL SELECT n::text FROM pg_namespace n WHERE oid = $1::regnamespace
+       UNION ALL SELECT r::text FROM pg_roles r WHERE rolname = ANY ($2::text[])
+       UNION ALL SELECT m::text FROM pg_auth_members m JOIN pg_roles r ON r.oid IN (m.roleid, m.member)
+         WHERE rolname = ANY ($2::text[])
+       UNION ALL SELECT name FROM ${schemaName}.${bookkeepingTable}
+     ) AS facts (fact)`,
+    [schemaName, Object.values(rolesOf(schemaName))],
+  );
+  return rows[0]?.catalogue;
+}
+
+/**
+ * Empties the tables that have been written to, and begins their ids anew. It asks no sequence of another schema for its last
+ * value, since that waits for whoever empties that one.
+ */
+function emptying(schemaName: string): string {
+  return `
+    DO $$ DECLARE written text; BEGIN
+      WITH sequences AS MATERIALIZED (
+        SELECT d.refobjid AS owner, s.oid FROM pg_class s JOIN pg_depend d ON d.objid = s.oid
+         WHERE s.relnamespace = '${schemaName}'::regnamespace AND s.relkind = 'S')
+      SELECT string_agg(c.oid::regclass::text, ', ') INTO written FROM pg_class c
+       WHERE relnamespace = '${schemaName}'::regnamespace AND relkind = 'r'
+         AND relname NOT IN (${bookkeepingTables.map((table) => `'${table}'`).join(', ')})
+         AND (pg_relation_size(c.oid) > 0 OR EXISTS (
+               SELECT FROM sequences s WHERE s.owner = c.oid AND pg_sequence_last_value(s.oid) IS NOT NULL));
+      IF written IS NOT NULL THEN EXECUTE 'TRUNCATE ' || written || ' RESTART IDENTITY CASCADE'; END IF;
+    END $$`;
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { inProcessEventBus } from '@parley/events/in-process-event-bus';
+import { createAddresses } from '@parley/kernel/addresses';
+import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
+import type { Environment } from '@parley/kernel/config';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { absentObjectStore } from '@parley/objects/object-store';
+import type { Database } from '@parley/postgres/database/types';
+import { type RpcClientPart, rpcClient } from '@parley/rpc/client';
+import type { Service } from '@parley/service/service';
+import type { ServiceDependencies } from '@parley/service/service-dependencies';
+import type { UnitConfig } from '@parley/unit/declaration';
+import type { BuiltUnit, UnitOptions } from '@parley/unit/define-unit';
+import type { ExecutionContext } from 'ava';
+import type { CompatServiceDefinition } from 'nice-grpc';
+import { testSchema } from './test-schema.ts';
+
+/** What a unit finds given it in a test: engines in memory, and nobody else but who is announced in `addresses`. */
+export function testDependencies(given: Partial<ServiceDependencies> = {}): ServiceDependencies {
+  return {
+    database: () => {
+      throw new Error('this test has no database');
+    },
+    keyValue: memoryKeyValue(),
+    eventLog: memoryEventLog(),
+    eventBus: inProcessEventBus({ deadLetters: { append: () => Promise.reject(new Error('none is expected')) } }),
+    objectStore: absentObjectStore(),
+    addresses: createAddresses({}),
+    callers: createCallers(randomBytes(32)),
+    host: '127.0.0.1',
+    migrateOnStart: false,
+    soleOwner: false,
+    development: true,
+    ...given,
+  };
+}
+
+export interface ServiceOptions extends UnitOptions {
+  /** The unit's settings. */
+  env?: Environment;
+  given?: Partial<ServiceDependencies>;
+  /** Default: a schema of the test's own. */
+  database?: Database;
+  /** Whether that is migrated beforehand; else the unit does it. Default true. */
+  migrated?: boolean;
+}
+
+/** What a subgraph answers. */
+export interface GraphAnswer {
+  data?: Record<string, unknown> | null;
+  errors?: { message: string; path?: unknown[]; extensions: Record<string, unknown> }[];
+}
+
+export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
+  unit: BuiltUnit<Deps>;
+  given: ServiceDependencies;
+  database: Database;
+  /** Asks its gRPC service. */
+  rpc: RpcClientPart<Rpc>['calls'];
+  /** What its subgraph answers. */
+  graph(caller: Caller, query: string, variables?: object): Promise<GraphAnswer>;
+  /** Asks its subgraph as the gateway does, or with no caller at all. */
+  askGraph(caller: Caller | null, query: string, variables?: object): Promise<Response>;
+}
+
+/** Starts a service on loopback servers and a schema of its own; all of it is gone with the test. */
+export async function startService<
+  Name extends string,
+  Config extends UnitConfig,
+  Deps,
+  Rpc extends CompatServiceDefinition,
+>(
+  t: Pick<ExecutionContext, 'teardown'>,
+  service: Service<Name, Config, Deps, Rpc>,
+  { env = {}, migrated = true, ...options }: ServiceOptions = {},
+): Promise<RunningService<Deps, Rpc>> {
+  const { name, schema, rpc: definition } = service;
+  if (!schema || !definition) throw new Error(`${name} has no schema or no gRPC service`);
+  const database = options.database ?? (await testSchema(t, schema, { migrate: migrated }));
+  const given = testDependencies({ database: () => database, migrateOnStart: !migrated, ...options.given });
+  const { addresses, callers } = given;
+  const unit = service.unit(service.readConfig(env), given, options);
+  await unit.start();
+  t.teardown(() => unit.stop().catch(() => undefined));
+  const client = rpcClient({ definition, unit: name, address: () => addresses.of(name, 'rpc'), callers });
+  if (options.servers !== false) {
+    await client.start();
+    t.teardown(() => client.stop());
+  }
+  return {
+    unit,
+    given,
+    database,
+    rpc: client.calls,
+    graph: async (...asked) => (await (await askGraph(...asked)).json()) as GraphAnswer,
+    askGraph,
+  };
+
+  async function askGraph(caller: Caller | null, query: string, variables: object = {}): Promise<Response> {
+    const headers = {
+      'content-type': 'application/json',
+      ...(caller && { [callerHeader]: await callers.mint(caller, name) }),
+    };
+    const body = JSON.stringify({ query, variables });
+    return fetch(addresses.of(name, 'graph'), { method: 'POST', headers, body });
+  }
+}

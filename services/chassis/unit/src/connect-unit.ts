@@ -1,0 +1,40 @@
+import { createAddresses } from '@parley/kernel/addresses';
+import { createCallers } from '@parley/kernel/caller';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { createLogger } from '@parley/kernel/log';
+import { unitProcessSettings } from '@parley/kernel/shared-settings';
+import type { Part } from '@parley/kernel/unit';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
+import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
+import { redisEngines } from '@parley/live/redis/redis-engines';
+import type { UnitDependencies } from './unit-dependencies.ts';
+
+/**
+ * What a unit that is a process of its own is given, from the environment. With `REDIS_URL`, key-value and event log are shared by
+ * all processes; else they are this process's own, and units that share them have to share a process. In production it must be given.
+ * @throws SettingsError naming all that is missing or wrong.
+ */
+export function connectUnit(env: Environment): UnitDependencies & Part {
+  const settings = readSettings(env, unitProcessSettings);
+  const redis = settings.redisUrl === undefined ? undefined : redisEngines(settings.redisUrl, createLogger('redis'));
+  const { keyValue, eventLog } = redis ?? {
+    keyValue: memoryKeyValue(),
+    eventLog: memoryEventLog({ maxBytes: settings.eventLogMaxBytes }),
+  };
+  return {
+    name: 'engines',
+    keyValue,
+    eventLog,
+    addresses: createAddresses(env),
+    callers: createCallers(settings.meshKey),
+    host: settings.host,
+    development: env.NODE_ENV !== 'production',
+    async start() {
+      await redis?.start();
+    },
+    async stop() {
+      await Promise.all([eventLog.close(), keyValue.close()]);
+      await redis?.stop();
+    },
+  };
+}

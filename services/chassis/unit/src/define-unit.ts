@@ -1,0 +1,125 @@
+import { createLogger, type Logger } from '@parley/kernel/log';
+import { createMetrics, type Metrics } from '@parley/kernel/metrics';
+import { opsServer } from '@parley/kernel/ops';
+import { type Part, type Unit, unit } from '@parley/kernel/unit';
+import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/rpc/client';
+import type { CompatServiceDefinition } from 'nice-grpc';
+import type { UnitConfig, UnitDeclaration } from './declaration.ts';
+import type { UnitDependencies } from './unit-dependencies.ts';
+
+/** The gRPC services that a unit calls, by the name of the unit that serves each. */
+export type Called = Record<string, CompatServiceDefinition>;
+
+/** What a unit makes its own dependencies from, beside those of every unit. */
+export interface Provided<Config, Calls extends Called = Called> {
+  config: Config;
+  /** Clients of the units in `calls`. They may be handed on at once, and called once the unit starts. */
+  calls: { readonly [Name in keyof Calls]: RpcClient<Calls[Name]> };
+  log: Logger;
+  metrics: Metrics;
+}
+
+/** What a unit does; what it is stands in its `UnitDeclaration`. */
+export interface UnitDefinition<
+  Config extends UnitConfig,
+  Calls extends Called,
+  Deps,
+  Given extends UnitDependencies = UnitDependencies,
+> {
+  /** The gRPC service of each unit that it calls. */
+  calls?: Calls;
+  /** Makes what all of its use cases work with. Opens nothing. */
+  dependencies(provided: Given & Provided<Config, Calls>): Deps;
+  /** What it opens and closes, in order; started after its clients. */
+  parts?(deps: Deps, provided: Given & Provided<Config, NoInfer<Calls>>): Part[];
+  /** What others reach it by: started last, and left out in tests of its use cases. */
+  servers?(deps: Deps, provided: Given & Provided<Config, NoInfer<Calls>>): Part[];
+}
+
+export interface UnitOptions {
+  /** Default: one of its name. */
+  log?: Logger;
+  /** False leaves out its servers, for tests that call its use cases. Default true. */
+  servers?: boolean;
+}
+
+/** A unit with what its use cases work with. */
+export interface BuiltUnit<Deps> extends Unit {
+  deps: Deps;
+}
+
+export interface DefinedUnit<
+  Name extends string,
+  Config extends UnitConfig,
+  Deps,
+  Given extends UnitDependencies = UnitDependencies,
+> extends UnitDeclaration<Name, Config> {
+  /** The units that it calls. */
+  readonly calls: readonly string[];
+  unit(config: Config, given: Given, options?: UnitOptions): BuiltUnit<Deps>;
+}
+
+/**
+ * Builds a unit of what it is and what it does: the operators' port with health, readiness and metrics; clients of other units; its
+ * own parts; its servers. They start in this order and stop in the other.
+ * @throws Error where declaration and definition do not call the same units.
+ */
+export function defineUnit<
+  const Name extends string,
+  Config extends UnitConfig,
+  Deps,
+  Calls extends Called = Record<string, never>,
+  Given extends UnitDependencies = UnitDependencies,
+>(
+  declaration: UnitDeclaration<Name, Config>,
+  definition: UnitDefinition<Config, Calls, Deps, Given>,
+): DefinedUnit<Name, Config, Deps, Given> {
+  const { name } = declaration;
+  const { calls = {} as Calls } = definition;
+  checkCalls(declaration, Object.keys(calls));
+
+  function build(config: Config, given: Given, options: UnitOptions = {}): BuiltUnit<Deps> {
+    const { addresses, callers, host } = given;
+    const { log = createLogger(name), servers = true } = options;
+    const metrics = createMetrics(name);
+    const clients = Object.entries(calls).map(([called, client]): [string, RpcClientPart<CompatServiceDefinition>] => [
+      called,
+      rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers }),
+    ]);
+    const provided = {
+      ...given,
+      config,
+      log,
+      metrics,
+      calls: Object.fromEntries(clients.map(([called, client]) => [called, client.calls])) as Provided<
+        Config,
+        Calls
+      >['calls'],
+    };
+    const deps = definition.dependencies(provided);
+    const ops = opsServer({
+      unit: name,
+      host,
+      port: config.opsPort,
+      metrics,
+      ready: () => self.ready(),
+      onListening: (address) => addresses.announce(name, 'ops', address),
+    });
+    const self = unit(name, [
+      ...(servers ? [ops] : []),
+      ...clients.map(([, client]) => client),
+      ...(definition.parts?.(deps, provided) ?? []),
+      ...(servers ? (definition.servers?.(deps, provided) ?? []) : []),
+    ]);
+    return { ...self, deps };
+  }
+
+  return { ...declaration, calls: Object.keys(calls), unit: build };
+}
+
+function checkCalls({ name, calls: declared = [] }: UnitDeclaration, defined: string[]): void {
+  const undeclared = defined.find((called) => !declared.includes(called));
+  if (undeclared !== undefined) throw new Error(`${name}: it calls ${undeclared}, so declare that`);
+  const unused = declared.find((called) => !defined.includes(called));
+  if (unused !== undefined) throw new Error(`${name}: it declares that it calls ${unused}, and does not`);
+}
