@@ -5,7 +5,7 @@ import type { Ports } from './ports.ts';
 
 export type { AccessToken } from './generated/schema.ts';
 
-/** Signs an access token for a sign-in. What its bearer may do is not in it: gateways ask for that by `sid`. */
+/** Signs an access token. It carries no permissions: gateways look these up by `sid`. */
 export async function issueTokens(
   { keys, settings, clock }: Ports,
   signIn: { signInId: string; userId: number; refreshToken: string; refreshExpiresIn: number },

@@ -4,7 +4,7 @@ import { type AvatarConfig, type AvatarSettings, avatarDefaults } from './avatar
 export function avatarConfigStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex<AvatarConfig & { tenantId: number }>('avatar_configs').where({ tenantId });
 
-  async function makeDefault(): Promise<void> {
+  async function insertDefaults(): Promise<void> {
     await knex('avatar_configs')
       .insert({ tenantId, ...avatarDefaults })
       .onConflict('tenantId')
@@ -12,22 +12,22 @@ export function avatarConfigStore({ knex, tenantId }: TenantDb) {
   }
 
   return {
-    makeDefault,
+    insertDefaults,
 
-    /** The tenant's one row, with the defaults where it has none yet. */
+    /** The tenant's configuration; inserts the defaults if it is missing. */
     async get(): Promise<AvatarConfig> {
       let config = await mine().first();
       if (!config) {
-        await makeDefault();
+        await insertDefaults();
         config = await mine().first();
       }
       if (!config) throw new Error(`tenant ${tenantId} has no avatar configuration`);
       return config;
     },
 
-    /** Left out stays. */
+    /** Fields that are left out keep their values. */
     async update(changes: Partial<AvatarSettings>): Promise<AvatarConfig> {
-      await makeDefault();
+      await insertDefaults();
       const [config] = await mine()
         .update({ ...changes, updatedAt: knex.raw('parley_now()') })
         .returning('*');

@@ -4,7 +4,7 @@ import type { AvatarGender, VoiceTier } from './generated/schema.ts';
 
 export type { AvatarGender, VoiceTier } from './generated/schema.ts';
 
-/** What is set of a tenant's avatar and voice defaults. */
+/** The settable fields of a tenant's avatar and voice defaults. */
 export const avatarSettings = z.object({
   gender: oneOf<AvatarGender>(),
   /** File name of a 3D model. */
@@ -24,7 +24,7 @@ export interface AvatarConfig extends AvatarSettings {
   updatedAt: Date;
 }
 
-/** What a tenant begins with; the model is the first one of the avatar catalogue. */
+/** Values for a new tenant; the model is the first of the avatar catalogue. */
 export const avatarDefaults: AvatarSettings = {
   gender: 'FEMALE',
   glbModel: 'aria.glb',

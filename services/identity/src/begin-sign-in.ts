@@ -6,17 +6,17 @@ import { signInStore } from './sign-in-store.ts';
 
 export interface BeginSignIn {
   userId: number;
-  /** `last`: the tenant that the user chose last, if it can still be used. */
+  /** `last`: the last used tenant of the user, if it is live and the user is still a member. */
   tenantId: number | 'last' | null;
-  /** Why it may do next to nothing yet; null: it is complete. */
+  /** Why most operations are refused so far; null: the sign-in is complete. */
   limitedReason: string | null;
   /** The client's address. */
   ip: string | null;
-  /** Push-notification token of the device. */
+  /** Push-notification token of the device, if known. */
   fcmToken: string | null;
 }
 
-/** Stores a sign-in with its first refresh token. The raw token exists in the answer alone. */
+/** Stores a sign-in with its first refresh token. Only the hash of the token is stored; the result holds the token itself. */
 export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmToken, ...signIn }: BeginSignIn) {
   const id = randomUUID();
   const refreshToken = newRefreshToken();

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { PasswordInput } from './generated/schema.ts';
 import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';
 import { isSameAsEmail, newPassword } from './password-rules.ts';
-import { askerOf } from './passwords.ts';
+import { requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
@@ -13,17 +13,20 @@ import { userStore } from './user-store.ts';
 
 const passwordChange = z.object({ newPassword });
 
-/** Sets a new password and ends every other sign-in of this user; this one goes on. */
+/**
+ * Sets a new password and revokes all other sign-ins of the user.
+ * @throws DomainError `invalid` for an unacceptable password, and what `withLockedSignIn` and `requireRecent` throw.
+ */
 export async function changePassword(
   ports: Ports,
   caller: Caller,
   input: PasswordInput,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<boolean> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
-  const asker = askerOf(caller, gone);
-  using _entered = await ports.passwords.enter(asker);
+  const requester = requesterOf(caller, signal);
+  using _admission = await ports.passwords.admit(requester);
   const user = await ports.database.transactShared(async (db) => {
     const signIn = await signInStore(db).findLive(signInId, userId);
     if (!signIn) throw unauthenticated();
@@ -36,9 +39,9 @@ export async function changePassword(
     throw invalid({ path: 'input.newPassword', message: 'must not be the email' });
   }
 
-  const passwordHash = await ports.passwords.hash(newPassword, asker);
-  // Asked again: the password took its time to be hashed, and the owner may have ended this sign-in meanwhile.
-  await withLockedSignIn(ports, { caller: person, gone }, async (db, signIn) => {
+  const passwordHash = await ports.passwords.hash(newPassword, requester);
+  // Checked again, because the sign-in may have been revoked while the password was hashed.
+  await withLockedSignIn(ports, { caller: person, signal }, async (db, signIn) => {
     requireRecent(signIn, ports.settings);
     await userStore(db).setPasswordHash(userId, passwordHash);
     await signInStore(db).revokeOthers(userId, signInId);

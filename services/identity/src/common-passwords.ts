@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { folded } from './folded.ts';
+import { normalizeText } from './normalize-text.ts';
 
 let common: Set<string> | undefined;
 
 /**
- * Whether it is one of the 10,000 most common passwords of 8 characters and more: trimmed, folded and whatever its case. The list
- * and where it comes from is in `common-passwords/`.
+ * Whether the password, normalized and in lower case, is one of the 10,000 most common ones of 8 characters and more.
+ * `common-passwords/README.md` says where the list comes from.
  */
 export function isCommonPassword(password: string): boolean {
   common ??= new Set(
@@ -13,5 +13,5 @@ export function isCommonPassword(password: string): boolean {
       .trimEnd()
       .split('\n'),
   );
-  return common.has(folded(password).toLowerCase());
+  return common.has(normalizeText(password).toLowerCase());
 }

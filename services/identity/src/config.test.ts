@@ -4,7 +4,7 @@ import { readIdentityConfig } from './config.ts';
 
 const key = { SECRETS_KEYS: randomBytes(32).toString('base64') };
 
-test('owners change plans, except in production where it is said otherwise or not at all', (t) => {
+test('PLAN_CHANGES defaults to self, and to operator in production', (t) => {
   const planChanges = (env: Record<string, string>) => readIdentityConfig({ ...key, ...env }).settings.planChanges;
   t.is(planChanges({}), 'self');
   t.is(planChanges({ NODE_ENV: 'production' }), 'operator');
@@ -12,7 +12,7 @@ test('owners change plans, except in production where it is said otherwise or no
   t.is(planChanges({ PLAN_CHANGES: 'operator' }), 'operator');
 });
 
-test('all wrong settings are named at once', (t) => {
+test('an error names every invalid setting', (t) => {
   const wrong = {
     IDENTITY_RPC_PORT: '99999',
     REGISTRATION: 'closed',
@@ -24,14 +24,14 @@ test('all wrong settings are named at once', (t) => {
   for (const name of Object.keys(wrong)) t.true(error?.message.includes(`${name}:`), name);
 });
 
-test('the public address loses the slash at its end, as gateways read it', (t) => {
+test('the trailing slash of the public URL is removed', (t) => {
   t.is(
     readIdentityConfig({ ...key, PARLEY_PUBLIC_URL: 'https://parley.test/' }).settings.publicUrl,
     'https://parley.test',
   );
 });
 
-test('how recent a sign-in must be is off, or a whole number of seconds', (t) => {
+test('REAUTH_MAX_AGE is unset or a positive whole number of seconds', (t) => {
   const reauth = (value: string) => readIdentityConfig({ ...key, REAUTH_MAX_AGE: value }).settings.reauthMaxAgeS;
   t.is(readIdentityConfig(key).settings.reauthMaxAgeS, null);
   t.is(reauth(''), null);

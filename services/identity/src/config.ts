@@ -7,7 +7,6 @@ import { z } from 'zod';
 
 export const identitySettings = {
   secretsKeys: secretsKeysSetting,
-  /** Bounds of password hashing. */
   hashes: {
     atOnce: setting(
       'IDENTITY_HASHES_AT_ONCE',
@@ -31,7 +30,7 @@ export const identitySettings = {
       'The same of one client address (IPv6: a /64), signed in or not. Addresses are served in turn.',
     ),
   },
-  /** What the use cases need to know. */
+  /** Read by the use cases. */
   settings: {
     publicUrl: publicUrlSetting,
     accessTokenTtlS: setting(
@@ -81,7 +80,7 @@ export const identitySettings = {
 export type IdentityConfig = ValuesOf<typeof identitySettings>;
 export type IdentitySettings = IdentityConfig['settings'];
 
-/** @throws SettingsError naming all that is wrong. */
+/** @throws SettingsError naming every problem. */
 export function readIdentityConfig(env: Environment): IdentityConfig {
   return readSettings(env, identitySettings);
 }

@@ -5,8 +5,8 @@ import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 
 /**
- * Has every gateway forget what it remembers of these credentials. Resolves even where the announcement fails: a gateway
- * believes what it knows for a second at most.
+ * Tells all gateways to drop their cached status of these credentials. Never rejects: if the announcement fails, the caches expire
+ * within a second.
  */
 export type AnnounceCredentials = (whose: NonNullable<CredentialsChanged['whose']>) => Promise<void>;
 

@@ -3,7 +3,7 @@ import { declareService } from '@parley/service/declaration';
 import { identitySettings, readIdentityConfig } from './config.ts';
 import { identitySchema } from './identity-schema.ts';
 
-/** What identity is to those who run it. */
+/** Name, settings, schema and topics of identity, without its code: for tools and for the processes that start it. */
 export const identityDeclaration = declareService({
   name: 'identity',
   serves: ['rpc', 'graph'],
@@ -11,7 +11,7 @@ export const identityDeclaration = declareService({
   readConfig: readIdentityConfig,
   schema: identitySchema,
   publishes: [
-    // `tenant.deleted.v1`, keyed by the tenant.
+    // Carries `tenant.deleted.v1`, keyed by tenant id.
     { name: 'tenant-deleted', partitions: 3, retentionMs: usualRetentionMs },
   ],
 });

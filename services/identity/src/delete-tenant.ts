@@ -3,25 +3,26 @@ import { outbox } from '@parley/postgres/outbox/outbox';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
 import { requireRecent } from './locked-sign-in.ts';
-import { requireOwner, withHeldTenant } from './owned-tenant.ts';
+import { requireOwner, withLockedTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * Soft-deletes the tenant in use: its API key ends, and its members are in no tenant until they choose or make one. What runs
- * for it elsewhere ends by the event.
+ * Soft-deletes the current tenant: revokes its API key and leaves its members without a current tenant. Other services end what
+ * runs for it when they receive the event.
+ * @throws DomainError `forbidden` with `OWNER_ONLY`, and what `withLockedTenant` and `requireRecent` throw.
  */
-export async function deleteTenant(ports: Ports, caller: Caller, gone?: AbortSignal): Promise<boolean> {
+export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortSignal): Promise<boolean> {
   const user = signedInToTenant(caller);
-  await withHeldTenant(ports, user, gone, async (db, held) => {
-    requireOwner(held);
-    requireRecent(held.signIn, ports.settings);
-    const { id } = held.tenant;
+  await withLockedTenant(ports, user, signal, async (db, locked) => {
+    requireOwner(locked);
+    requireRecent(locked.signIn, ports.settings);
+    const { id } = locked.tenant;
     const deletedAt = await tenantStore(db).softDelete(id);
     await apiKeyStore(db).revokeAll(id);
-    // Where members chose it last stays: new sign-ins begin only in a tenant that lives, and the members' rows are not locked.
+    // `users.last_tenant_id` stays as it is: members' rows are not locked here, and new sign-ins ignore a deleted tenant.
     await signInStore(db).leaveTenant(id);
     await outbox(db).append({
       topic: 'tenant-deleted',

@@ -1,16 +1,16 @@
 import test from 'ava';
 import { isEmail, normalEmail } from './email-address.ts';
 
-test('emails compare trimmed and lower-cased', (t) => {
+test('emails are trimmed and lower-cased', (t) => {
   t.is(normalEmail('  Ada.L+x@Example.TEST\n'), 'ada.l+x@example.test');
 });
 
-test('what a mail server could deliver to is an email', (t) => {
+test('valid email addresses are accepted', (t) => {
   for (const email of ["o'brien+tag@example.co.uk", 'a@b.test', 'jörg@bücher.test', '1@2.3'])
     t.true(isEmail(email), email);
 });
 
-test('what could end an address in a header, or has no domain, is none', (t) => {
+test('addresses without a domain or with characters of header injection are refused', (t) => {
   for (const email of [
     '',
     '@',

@@ -1,12 +1,12 @@
-/** How emails compare: trimmed and lower-cased. */
+/** Trims and lower-cases an email for comparison and storage. */
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** One `@`, no quoting, no comments, a domain with a dot; nothing that could end an address inside a mail's header. */
+/** One `@`, no quoting or comments, a domain with a dot, and no character that could inject mail headers. */
 const shape = /^[^\s\p{C}@<>()[\]\\,;:"]{1,64}@[^\s\p{C}@<>()[\]\\,;:".]+(\.[^\s\p{C}@<>()[\]\\,;:".]+)+$/u;
 
-/** Whether a normal email can be an address at all. Whether somebody reads it, only a mail can tell. */
+/** Whether a normalized email is syntactically valid. */
 export function isEmail(normal: string): boolean {
   return normal.length <= 254 && shape.test(normal);
 }

@@ -1,15 +1,15 @@
 import type { Caller } from '@parley/kernel/caller';
 import type { Ports } from './ports.ts';
-import { idNoPlace } from './register.ts';
+import { idNoSealingContext } from './register.ts';
 import { signedIn } from './signed-in.ts';
 import type { User } from './user.ts';
 import { userStore } from './user-store.ts';
 
-/** The signed-in person; null once they are gone. */
+/** The signed-in user; null once deleted. */
 export async function getAuthProfile({ database, box }: Ports, caller: Caller): Promise<User | null> {
   const { userId } = signedIn(caller);
   const stored = await database.transactShared((db) => userStore(db).find(userId));
   if (!stored) return null;
   const { idNoSealed, ...user } = stored;
-  return { ...user, idNo: idNoSealed && box.open(idNoSealed, idNoPlace(user.referralCode)).toString() };
+  return { ...user, idNo: idNoSealed && box.open(idNoSealed, idNoSealingContext(user.referralCode)).toString() };
 }

@@ -5,8 +5,8 @@ import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
 /**
- * The facts of a tenant, a deleted one included, for other services.
- * @throws DomainError `notFound` when there is none, or the call is made on behalf of another tenant.
+ * A tenant, deleted ones included, for other services.
+ * @throws DomainError `notFound` when it does not exist, or the caller is neither the mesh itself nor of this tenant.
  */
 export async function getTenant({ database }: Ports, caller: Caller, tenantId: number): Promise<Tenant> {
   const meshItself = caller.kind === 'service' && caller.tenantId === null;

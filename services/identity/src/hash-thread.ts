@@ -1,43 +1,43 @@
 import { Worker } from 'node:worker_threads';
 
-/** A password to hash, or to compare with a hash. */
+/** Hashes a password, or compares it with `hash`. */
 export type HashTask = { password: string } | { password: string; hash: string };
 
-/** The hash, or whether the password is the one; or why neither can be told. */
-export type HashAnswer = { value: string | boolean } | { problem: string };
+/** The hash, or whether the password matches. */
+export type HashResult = { value: string | boolean } | { error: string };
 
 /**
- * A thread that hashes, with a lower priority than the others have where the system knows such a thing. Node's own pool of
- * threads is no place for it: four sign-ins would fill it, and files, names and signatures would wait behind them.
+ * A worker thread that hashes passwords; on Linux with low priority. Node's own thread pool is not used, because four sign-ins
+ * would fill it and block file access, DNS lookups and signatures.
  */
 export interface HashThread {
-  /** One at a time. Rejects where the thread ended meanwhile; then it is of no more use. */
+  /** Takes one task at a time. @throws Error when the thread is busy or has ended. */
   run(task: HashTask): Promise<string | boolean>;
   readonly ended: boolean;
   end(): Promise<void>;
 }
 
 export function startHashThread(): HashThread {
-  // What the process was started with (a test runner's loaders, an inspector) does not concern it.
+  // Does not inherit the options of the process, such as a test runner's loaders or the inspector.
   const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { name: 'passwords', execArgv: [] });
-  worker.unref(); // only somebody who waits keeps the process
-  let waiting: PromiseWithResolvers<string | boolean> | undefined;
+  worker.unref(); // only a pending task keeps the process alive
+  let pending: PromiseWithResolvers<string | boolean> | undefined;
   let ended = false;
-  let reason: unknown;
+  let cause: unknown;
 
-  worker.on('message', (answer: HashAnswer) => {
+  worker.on('message', (result: HashResult) => {
     worker.unref();
-    if ('value' in answer) waiting?.resolve(answer.value);
-    else waiting?.reject(new Error(answer.problem));
-    waiting = undefined;
+    if ('value' in result) pending?.resolve(result.value);
+    else pending?.reject(new Error(result.error));
+    pending = undefined;
   });
   worker.on('error', (error) => {
-    reason = error;
+    cause = error;
   });
   worker.on('exit', () => {
     ended = true;
-    waiting?.reject(new Error('The thread that hashes passwords has ended', { cause: reason }));
-    waiting = undefined;
+    pending?.reject(new Error('The thread that hashes passwords has ended', { cause }));
+    pending = undefined;
   });
 
   return {
@@ -45,11 +45,11 @@ export function startHashThread(): HashThread {
       return ended;
     },
     run(task) {
-      if (ended || waiting) return Promise.reject(new Error('This thread takes no password now'));
-      waiting = Promise.withResolvers();
+      if (ended || pending) return Promise.reject(new Error('This thread takes no password now'));
+      pending = Promise.withResolvers();
       worker.ref();
       worker.postMessage(task);
-      return waiting.promise;
+      return pending.promise;
     },
     async end() {
       await worker.terminate();

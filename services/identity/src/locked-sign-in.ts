@@ -7,38 +7,38 @@ import { type UserCaller, userSuspended } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Runs `work` in a transaction that holds the caller's user row, with the sign-in, which is required to live. A gateway
- * authenticated the caller some time ago: the sign-in may have been revoked or the user suspended since. Whatever does that locks
- * the same row, so it has either committed before this or waits until the caller's change has committed.
+ * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in. The gateway authenticated the caller
+ * earlier, so the sign-in may have been revoked or the user suspended since. Both lock the same row: they have either committed
+ * before this transaction or wait until it ends.
  *
- * Of one user's changes one at a time takes a connection.
- * @param tenantId of a tenant that `work` locks as well, whose changes then take turns too. Users are locked before tenants,
- * everywhere, so that none deadlock.
- * @param gone aborted when nobody waits for the answer any more.
- * @throws DomainError `unauthenticated` when the sign-in has been revoked or the user is gone, `forbidden` with `USER_SUSPENDED`.
+ * Changes of one user run one after another, so that they hold at most one connection of the pool in each process.
+ * @param tenantId of a tenant that `work` locks too; changes of that tenant then run one after another as well. User rows are always
+ * locked before tenant rows, to prevent deadlocks.
+ * @param signal aborted when the client has disconnected.
+ * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted, `forbidden` with `USER_SUSPENDED`.
  */
 export async function withLockedSignIn<T>(
   { database }: Pick<Ports, 'database'>,
-  { caller, gone, tenantId }: { caller: UserCaller; gone: AbortSignal | undefined; tenantId?: number },
+  { caller, signal, tenantId }: { caller: UserCaller; signal: AbortSignal | undefined; tenantId?: number },
   work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
 ): Promise<T> {
-  return database.transactShared(async (db) => work(db, await lockedSignIn(db, caller)), {
+  return database.transactShared(async (db) => work(db, await lockSignIn(db, caller)), {
     turn: { user: caller.userId, ...(tenantId !== undefined && { tenant: tenantId }) },
-    gone,
+    gone: signal,
   });
 }
 
-async function lockedSignIn(db: SharedDb, { userId, signInId }: UserCaller): Promise<LiveSignIn> {
+async function lockSignIn(db: SharedDb, { userId, signInId }: UserCaller): Promise<LiveSignIn> {
   const status = await userStore(db).lock(userId);
   if (status === undefined) throw unauthenticated();
   if (status === 'SUSPENDED') throw userSuspended();
-  // A statement of its own after the lock: it sees what was committed while this transaction waited.
+  // A separate statement after the lock, so that it sees what was committed while this transaction waited.
   const signIn = await signInStore(db).findLive(signInId, userId);
   if (!signIn) throw unauthenticated();
   return signIn;
 }
 
-/** Where `REAUTH_MAX_AGE` is set: @throws DomainError `forbidden` with `REAUTHENTICATE` when the sign-in began longer ago. */
+/** @throws DomainError `forbidden` with `REAUTHENTICATE` when the sign-in is older than `REAUTH_MAX_AGE`, if that is set. */
 export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
   if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {
     throw forbidden('You signed in too long ago for this; sign in again', 'REAUTHENTICATE');

@@ -2,46 +2,46 @@ import { createHash } from 'node:crypto';
 import { clientNetwork } from '@parley/kernel/client-network';
 import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 
-/** After so many failures of one subject from one address, or for IPv6 from its /64, both together are locked. */
+/** After this many failures for one subject from one client network (IPv4 address or IPv6 /64), the pair is locked. */
 const failuresOfPair = 10;
 const pairLockMs = 15 * 60_000;
 /**
- * After so many failures of one subject in an hour, over all addresses, only addresses that its account has used get in.
- * Attempts under way count until they turn out right.
+ * After this many failures for one subject within an hour, from any network, only networks that the account has used may sign in.
+ * Attempts in progress count as failures until they succeed or are cancelled.
  */
 const failuresOfSubject = 50;
 const hourMs = 60 * 60_000;
-/** What is counted past every limit. */
+/** Counts without refusing. */
 const uncapped = Number.MAX_SAFE_INTEGER;
 
-/** `closed`: nobody gets in. `known`: only from where the account has signed in before. */
-export type LoginDoor = 'open' | 'known' | 'closed';
+/** `locked`: no sign-in from this network. `knownAddresses`: only from networks that the account has used before. */
+export type LockState = 'unlocked' | 'knownAddresses' | 'locked';
 
 /**
- * Slows down who guesses passwords, without telling them so, and whether the account is there or not. A subject is what is
- * guessed at: an account, however it is named, or the one name of an account that is not there.
+ * Limits password guessing without revealing the lock or whether the account exists. A subject is what is guessed at: an account,
+ * by whichever email or phone number it was named, or the normalized name if there is no account.
  */
 export interface LoginLock {
   /**
-   * Counts an attempt, against its pair and its subject, before anything is tried, so that no number of guesses at once gets
-   * past a limit; of more right ones at once than a limit takes the others are held back as well. Whoever found the door not
-   * closed tells one of the three below how it went.
-   * @throws DomainError `unavailable` while nobody can tell.
+   * Counts an attempt against its pair and its subject, before the password is checked: so concurrent guesses cannot exceed a limit
+   * (and neither can concurrent correct attempts). Unless the result is `locked`, the caller reports the outcome by one of the methods
+   * below.
+   * @throws DomainError `unavailable` when the key-value store is unavailable.
    */
-  door(subject: string, ip: string): Promise<LoginDoor>;
-  /** The attempt, which was let in, was wrong. */
+  countAttempt(subject: string, ip: string): Promise<LockState>;
+  /** The credential was wrong. */
   failed(subject: string, ip: string): Promise<void>;
-  /** The right credential: this attempt and what the pair got wrong before are forgotten. */
+  /** The credential was correct: uncounts this attempt and clears the failures and the lock of the pair. */
   succeeded(subject: string, ip: string): Promise<void>;
-  /** Nobody looked at the password in the end: this attempt never was. */
-  untried(subject: string, ip: string): Promise<void>;
+  /** The credential was not checked: uncounts the attempt. */
+  cancelled(subject: string, ip: string): Promise<void>;
 }
 
 export function loginLock(keyValue: KeyValue): LoginLock {
   const keyOf = (what: string, ...parts: string[]) =>
     `parley:login-${what}:${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`;
   const pairKeyOf = (what: string, subject: string, ip: string) => keyOf(what, subject, clientNetwork(ip));
-  // Attempts under way are among the tries and not among the failures: only what was wrong locks.
+  // Attempts in progress count as tries but not as failures, because only failures set the lock.
   const ofPair = (what: 'tries' | 'failures', subject: string, ip: string): CountEntry => ({
     key: pairKeyOf(what, subject, ip),
     requests: what === 'tries' ? failuresOfPair : uncapped,
@@ -56,12 +56,12 @@ export function loginLock(keyValue: KeyValue): LoginLock {
   });
 
   return {
-    async door(subject, ip) {
-      // Before the count: what comes while the lock holds must not make the next one.
-      if ((await keyValue.get(pairKeyOf('lock', subject, ip))) !== undefined) return 'closed';
+    async countAttempt(subject, ip) {
+      // Checked before counting, so that attempts during a lock do not extend it.
+      if ((await keyValue.get(pairKeyOf('lock', subject, ip))) !== undefined) return 'locked';
       const answer = await keyValue.countAll([ofPair('tries', subject, ip), ofSubject(subject)]);
-      if (!answer.counted) return 'closed';
-      return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'known' : 'open';
+      if (!answer.counted) return 'locked';
+      return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'knownAddresses' : 'unlocked';
     },
 
     async failed(subject, ip) {
@@ -72,13 +72,13 @@ export function loginLock(keyValue: KeyValue): LoginLock {
     },
 
     async succeeded(subject, ip) {
-      // The lock too: wrong attempts that ended beside this one may have set it.
+      // Concurrent failures may have set the lock.
       await Promise.all([
         ...['tries', 'failures', 'lock'].map((what) => keyValue.delete(pairKeyOf(what, subject, ip))),
         keyValue.giveBack([ofSubject(subject)]),
       ]);
     },
 
-    untried: (subject, ip) => keyValue.giveBack([ofPair('tries', subject, ip), ofSubject(subject)]),
+    cancelled: (subject, ip) => keyValue.giveBack([ofPair('tries', subject, ip), ofSubject(subject)]),
   };
 }

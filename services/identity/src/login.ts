@@ -8,9 +8,9 @@ import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
 import { normalEmail } from './email-address.ts';
 import type { SignInInput } from './generated/schema.ts';
-import type { LoginDoor } from './login-lock.ts';
+import type { LockState } from './login-lock.ts';
 import { maxPasswordLength } from './password-rules.ts';
-import { type Asker, askerOf } from './passwords.ts';
+import { type Requester, requesterOf } from './passwords.ts';
 import { readPhoneQuery } from './phone-number.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
@@ -22,34 +22,37 @@ const credentials = z
   .refine(({ email, phoneNumber }) => (email == null) !== (phoneNumber == null), {
     path: ['email'],
     error: 'or input.phoneNumber must be given, and not both',
-    when: () => true, // also beside other problems
+    when: () => true, // reported together with other problems
   });
 
 /**
- * Signs in with a password. An unknown account, a wrong password and a locked door are answered alike, in like time; that an
- * account is suspended learns only who has its password.
+ * Signs in with a password. An unknown account, a wrong password and a locked account get the same error after the same time.
+ * @throws DomainError `unauthenticated`; `forbidden` with `USER_SUSPENDED`, only with the correct password; `invalid`,
+ * `tooManyRequests` or `unavailable` when the attempt could not be checked.
  */
 export async function login(
   ports: Ports,
   caller: Caller,
   input: SignInInput,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<AccessToken> {
   parseInput(credentials, input);
 
-  const asker = askerOf(caller, gone);
-  using _entered = await ports.passwords.enter(asker);
+  const requester = requesterOf(caller, signal);
+  using _admission = await ports.passwords.admit(requester);
   const found = await ports.database.transactShared((db) => findAccount(userStore(db), input));
   const subject = subjectOf(found, input);
   const ip = caller.ip ?? '';
-  const door = await ports.loginLock.door(subject, ip);
-  const account = await verified(ports, door, found, input.password, ip, asker).catch(async (error: unknown) => {
-    // What could not be looked at was no guess. Should that not be told either, it stays counted.
-    if (door !== 'closed') await ports.loginLock.untried(subject, ip).catch(() => undefined);
-    throw error;
-  });
+  const lockState = await ports.loginLock.countAttempt(subject, ip);
+  const account = await verifyAccount(ports, lockState, found, input.password, ip, requester).catch(
+    async (error: unknown) => {
+      // The password was not checked, so this was no guess. If reporting that fails too, the attempt stays counted.
+      if (lockState !== 'locked') await ports.loginLock.cancelled(subject, ip).catch(() => undefined);
+      throw error;
+    },
+  );
   if (!account) {
-    if (door !== 'closed') await ports.loginLock.failed(subject, ip);
+    if (lockState !== 'locked') await ports.loginLock.failed(subject, ip);
     throw wrongCredentials();
   }
   await ports.loginLock.succeeded(subject, ip);
@@ -57,7 +60,7 @@ export async function login(
 
   const { userId, passwordHash } = account;
   const begin = async (db: SharedDb) => {
-    if (!(await userStore(db).stillHas(userId, passwordHash))) throw wrongCredentials();
+    if (!(await userStore(db).lockIfUnchanged(userId, passwordHash))) throw wrongCredentials();
     return beginSignIn(ports, db, {
       userId,
       tenantId: 'last',
@@ -66,32 +69,33 @@ export async function login(
       fcmToken: null,
     });
   };
-  const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone });
+  const signIn = await ports.database.transactShared(begin, { turn: { user: userId }, gone: signal });
   return issueTokens(ports, signIn);
 }
 
-/** The account, where this is its password and the door is open to who brings it. The same work is done whatever is wrong. */
-async function verified(
+/** The account, if the password is correct and the lock state permits it. Takes the same time in all cases. */
+async function verifyAccount(
   ports: Ports,
-  door: LoginDoor,
+  lockState: LockState,
   found: Account | undefined,
   password: string,
   ip: string,
-  asker: Asker,
+  requester: Requester,
 ) {
-  // Nobody has the id 0: for an account that is not there the same is asked.
-  const knows = () => ports.database.transactShared((db) => signInStore(db).hasBegunFrom(found?.userId ?? 0, ip));
-  const account = door === 'known' && !(await knows()) ? undefined : found;
-  // Behind a closed door, and for what nobody can have as a password, the same work is done for nothing.
-  const possible = door !== 'closed' && codePoints(password) <= maxPasswordLength;
+  // Without an account, asks for the unused id 0, so that the same query runs.
+  const isKnownAddress = () =>
+    ports.database.transactShared((db) => signInStore(db).hasSignedInFrom(found?.userId ?? 0, ip));
+  const account = lockState === 'knownAddresses' && !(await isKnownAddress()) ? undefined : found;
+  // While locked, or for an impossible password, hashes an empty password to take the same time.
+  const comparable = lockState !== 'locked' && codePoints(password) <= maxPasswordLength;
   const passwordHash = account?.passwordHash;
-  const right = await ports.passwords.verify(possible ? passwordHash : null, possible ? password : '', asker);
-  return account && passwordHash && right ? { ...account, passwordHash } : undefined;
+  const matches = await ports.passwords.verify(comparable ? passwordHash : null, comparable ? password : '', requester);
+  return account && passwordHash && matches ? { ...account, passwordHash } : undefined;
 }
 
 /**
- * What guesses are counted against: the account that the look-up found, so that no other spelling of its email or phone has
- * guesses of its own. What finds none is counted by what was looked up.
+ * What guesses are counted against: the account, so that other spellings of its email or phone share one count; without an
+ * account, the normalized email or phone.
  */
 function subjectOf(found: Account | undefined, input: SignInInput): string {
   if (found) return `account ${found.userId}`;

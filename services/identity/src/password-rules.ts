@@ -1,25 +1,25 @@
 import { anyText, rule } from '@parley/kernel/input';
 import { codePoints } from '@parley/kernel/input-checks';
 import { isCommonPassword } from './common-passwords.ts';
-import { folded } from './folded.ts';
+import { normalizeText } from './normalize-text.ts';
 
 const minLength = 8;
-/** More is refused, and never even hashed. */
+/** Longer passwords are refused without hashing them. */
 export const maxPasswordLength = 128;
 
-/** What may become a password, as far as it can be said without its user: see `isSameAsEmail`. */
-export const newPassword = anyText(maxPasswordLength).check(rule(whyNoPassword));
+/** The rules for a new password that do not depend on the user; `isSameAsEmail` is the one that does. */
+export const newPassword = anyText(maxPasswordLength).check(rule(passwordProblem));
 
-function whyNoPassword(password: string): string | undefined {
+function passwordProblem(password: string): string | undefined {
   if (codePoints(password) < minLength) return `must have at least ${minLength} characters`;
   return isCommonPassword(password) ? 'is one of the most common passwords' : undefined;
 }
 
-/** Whether a password is this email, however it is spelled. */
+/** Compares normalized and without case. */
 export function isSameAsEmail(password: string, email: string): boolean {
-  return asCompared(password) === asCompared(email);
+  return normalizeForComparison(password) === normalizeForComparison(email);
 }
 
-function asCompared(text: string): string {
-  return folded(text).toLowerCase();
+function normalizeForComparison(text: string): string {
+  return normalizeText(text).toLowerCase();
 }

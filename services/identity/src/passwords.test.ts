@@ -5,7 +5,7 @@ import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
 import { createPasswords } from './passwords.ts';
 
-const asker = { address: '192.0.2.1' };
+const requester = { address: '192.0.2.1' };
 const wide = { perUser: 1_000, perAddress: 1_000 };
 
 function passwordsOf(t: ExecutionContext, options: Parameters<typeof createPasswords>[0]) {
@@ -14,7 +14,7 @@ function passwordsOf(t: ExecutionContext, options: Parameters<typeof createPassw
   return passwords;
 }
 
-/** The threads of this process that hash, each with its priority. */
+/** The hashing threads of this process with their niceness. */
 function hashingThreads(): { nice: number }[] {
   return readdirSync('/proc/self/task').flatMap((id) => {
     const [, name, rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`/proc/self/task/${id}/stat`, 'utf8')) ?? [];
@@ -22,71 +22,73 @@ function hashingThreads(): { nice: number }[] {
   });
 }
 
-test('a password is argon2id with OWASP’s parameters, and verifies', async (t) => {
+test('passwords are hashed with argon2id and OWASP’s parameters, and verify', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 2, waiting: 10 });
-  const stored = await passwords.hash('correct horse', asker);
+  const stored = await passwords.hash('correct horse', requester);
 
   t.regex(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-  t.true(await passwords.verify(stored, 'correct horse', asker));
-  t.false(await passwords.verify(stored, 'correct horsf', asker));
+  t.true(await passwords.verify(stored, 'correct horse', requester));
+  t.false(await passwords.verify(stored, 'correct horsf', requester));
 });
 
-test('without a hash the answer is no, also for the password behind the stand-in', async (t) => {
+test('verification without a hash is false', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 2, waiting: 10 });
-  for (const nobody of [null, undefined, '']) t.false(await passwords.verify(nobody, 'x', asker));
+  for (const nobody of [null, undefined, '']) t.false(await passwords.verify(nobody, 'x', requester));
 });
 
-test('beyond the queue a call is refused as unavailable, and those in it are served', async (t) => {
+test('a full queue refuses as unavailable, and queued calls are served', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });
-  const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => passwords.hash('correct horse', asker)));
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 6 }, () => passwords.hash('correct horse', requester)),
+  );
 
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
   for (const outcome of outcomes) if (outcome.status === 'rejected') t.is(outcome.reason.kind, 'unavailable');
-  await t.notThrowsAsync(passwords.hash('afterwards', asker));
+  await t.notThrowsAsync(passwords.hash('afterwards', requester));
 });
 
-test('a user and an address have so many requests under way; what has ended no longer counts', async (t) => {
+test('concurrent requests per user and per address are limited; finished ones do not count', async (t) => {
   const passwords = passwordsOf(t, { perUser: 1, perAddress: 2, atOnce: 1, waiting: 10 });
-  const first = await passwords.enter({ address: 'a', user: 1 });
-  const error = await t.throwsAsync(passwords.enter({ address: 'b', user: 1 }), { message: /this user/ });
+  const first = await passwords.admit({ address: 'a', user: 1 });
+  const error = await t.throwsAsync(passwords.admit({ address: 'b', user: 1 }), { message: /this user/ });
   t.like(error, { kind: 'tooManyRequests' });
-  await passwords.enter({ address: 'a', user: 2 });
-  await t.throwsAsync(passwords.enter({ address: 'a', user: 3 }), { message: /this address/ });
+  await passwords.admit({ address: 'a', user: 2 });
+  await t.throwsAsync(passwords.admit({ address: 'a', user: 3 }), { message: /this address/ });
   first[Symbol.dispose]();
-  await t.notThrowsAsync(passwords.enter({ address: 'a', user: 1 }));
+  await t.notThrowsAsync(passwords.admit({ address: 'a', user: 1 }));
 });
 
-test('one sign-in of a user leaves room for another, within what the user may', async (t) => {
+test('one sign-in may use only half of its user’s limit', async (t) => {
   const passwords = passwordsOf(t, { perUser: 4, perAddress: 1_000, atOnce: 1, waiting: 10 });
-  const enter = (n: number) => passwords.enter({ address: `a${n}`, user: 1, signIn: `s${n}` });
-  await enter(1);
-  const second = await enter(1);
-  t.like(await t.throwsAsync(enter(1), { message: /this sign-in/ }), { kind: 'tooManyRequests' });
-  await enter(2);
-  await enter(2);
-  await t.throwsAsync(enter(3), { message: /this user/ });
+  const admit = (n: number) => passwords.admit({ address: `a${n}`, user: 1, signIn: `s${n}` });
+  await admit(1);
+  const second = await admit(1);
+  t.like(await t.throwsAsync(admit(1), { message: /this sign-in/ }), { kind: 'tooManyRequests' });
+  await admit(2);
+  await admit(2);
+  await t.throwsAsync(admit(3), { message: /this user/ });
   second[Symbol.dispose]();
-  await t.notThrowsAsync(enter(3));
+  await t.notThrowsAsync(admit(3));
 });
 
-test('addresses are served in turn, and of who has gone only what is being hashed is done', async (t) => {
+test('addresses are served round-robin, and queued passwords of an aborted request are not hashed', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 3 });
-  const going = new AbortController();
+  const controller = new AbortController();
   const done: string[] = [];
-  const ask = async (address: string, gone?: AbortSignal) => {
-    await passwords.hash('correct horse', { address, gone });
+  const ask = async (address: string, signal?: AbortSignal) => {
+    await passwords.hash('correct horse', { address, signal });
     done.push(address);
   };
-  const first = ask('a', going.signal);
-  const leaving = ask('b', going.signal);
+  const first = ask('a', controller.signal);
+  const aborted = ask('b', controller.signal);
   const others = [ask('c'), ask('c')];
-  going.abort();
-  t.like(await t.throwsAsync(leaving), { kind: 'unavailable' });
+  controller.abort();
+  t.like(await t.throwsAsync(aborted), { kind: 'unavailable' });
   await Promise.all([first, ...others, ask('d')]);
   t.deepEqual(done, ['a', 'c', 'd', 'c']);
 });
 
-// How long others wait beside logins is measured by deploy/bench alone (`logins`): no test says it.
+// Latency of other requests during logins is measured by `logins` in deploy/bench only.
 test('hashing leaves the event loop free', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 2 });
   let turns = 0;
@@ -94,19 +96,19 @@ test('hashing leaves the event loop free', async (t) => {
     turns += 1;
   }, 1);
   t.teardown(() => clearInterval(timer));
-  await passwords.hash('correct horse', asker);
+  await passwords.hash('correct horse', requester);
   t.true(turns > 0);
 });
 
-// Within a factor of two, on a machine that does other things too: the 5 ms between whole logins are a goal of deploy/bench alone.
-test('what the stand-in costs is what a real hash costs', async (t) => {
+// Within a factor of two, to tolerate a busy machine; deploy/bench holds whole logins to a difference of 5 ms.
+test('verification without a hash takes as long as with one', async (t) => {
   const fresh = await hash('x', { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 200 });
   const timesMs = { known: [] as number[], unknown: [] as number[] };
   for (let n = 0; n < 30; n += 1) {
-    const which = n % 2 ? 'known' : 'unknown'; // in turn, so that a busy machine is busy for both
+    const which = n % 2 ? 'known' : 'unknown'; // alternating, so that other load affects both
     const started = performance.now();
-    await passwords.verify(which === 'known' ? fresh : null, 'wrong', asker);
+    await passwords.verify(which === 'known' ? fresh : null, 'wrong', requester);
     timesMs[which].push(performance.now() - started);
   }
   const [known, unknown] = [Math.min(...timesMs.known), Math.min(...timesMs.unknown)];
@@ -115,10 +117,10 @@ test('what the stand-in costs is what a real hash costs', async (t) => {
 
 const linuxTest = process.platform === 'linux' ? test.serial : test.skip;
 
-linuxTest('threads that hash are as many as were asked for at most, stand back for others, and end', async (t) => {
+linuxTest('at most `atOnce` threads hash, with low priority, and close ends them', async (t) => {
   const passwords = createPasswords({ ...wide, atOnce: 2, waiting: 10 });
   const before = hashingThreads().length;
-  await Promise.all(Array.from({ length: 6 }, () => passwords.hash('correct horse', asker)));
+  await Promise.all(Array.from({ length: 6 }, () => passwords.hash('correct horse', requester)));
   const threads = hashingThreads();
 
   t.is(threads.length - before, 2);
@@ -128,17 +130,17 @@ linuxTest('threads that hash are as many as were asked for at most, stand back f
   );
   await passwords.close();
   t.is(hashingThreads().length, before);
-  t.regex(await passwords.hash('afterwards', asker), /^\$argon2id/);
+  t.regex(await passwords.hash('afterwards', requester), /^\$argon2id/);
   await passwords.close();
 });
 
-test('whoever waits for a thread that is ended hears of it, and what is no hash compares with nothing', async (t) => {
+test('close rejects pending passwords, and an invalid hash is an error', async (t) => {
   const passwords = passwordsOf(t, { ...wide, atOnce: 1, waiting: 10 });
-  const waiting = passwords.hash('correct horse', asker);
+  const waiting = passwords.hash('correct horse', requester);
   await setImmediate();
   await passwords.close();
 
   await t.throwsAsync(waiting, { message: /has ended/ });
-  await t.throwsAsync(passwords.verify('no hash at all', 'correct horse', asker));
-  t.regex(await passwords.hash('correct horse', asker), /^\$argon2id/);
+  await t.throwsAsync(passwords.verify('no hash at all', 'correct horse', requester));
+  t.regex(await passwords.hash('correct horse', requester), /^\$argon2id/);
 });

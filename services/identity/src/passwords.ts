@@ -4,70 +4,66 @@ import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
-/** Who wants a password hashed or compared. */
-export interface Asker {
-  /** The client's network: they are served in turn. */
+/** For whom a password is hashed or compared; decides its place in the queue. */
+export interface Requester {
+  /** The client's network; networks are served round-robin. */
   address: string;
-  /** The signed-in user, where there is one. */
+  /** The signed-in user, if any. */
   user?: number | undefined;
-  /** Their sign-in. */
   signIn?: string | undefined;
-  /** Aborted when nobody waits for the result any more. */
-  gone?: AbortSignal | undefined;
+  /** Aborted when the client has disconnected. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface PasswordLimits {
-  /** How many are hashed at once. */
+  /** Maximum number of threads. */
   atOnce: number;
-  /** How many may wait besides. */
+  /** Maximum number of queued passwords. */
   waiting: number;
-  /** How many requests of one user that need one may be under way; of one sign-in half as many, so that none takes all of them. */
+  /** Maximum concurrent requests of one user; one sign-in may have half of them, so that it cannot exhaust the share. */
   perUser: number;
-  /** The same of one address. */
+  /** Maximum concurrent requests of one client network. */
   perAddress: number;
 }
 
 /**
- * Hashes and compares passwords, in threads of their own. Whoever asks takes their turn: all throw what `FairQueue` does, and
- * `unavailable` when the asker has gone while waiting.
+ * Hashes and compares passwords in worker threads, behind a fair queue. `hash` and `verify` throw DomainError `tooManyRequests` or
+ * `unavailable` as `FairQueue` does, and `unavailable` when the requester aborts while queued.
  */
 export interface Passwords {
   /**
-   * Counts somebody who will ask, until that is disposed of: before anything else is done for them, so that those who are too many
-   * cost nothing. @throws DomainError `tooManyRequests` when their user, sign-in or address has as many as may be already.
+   * Counts a request that will need a password hashed, until the result is disposed of. Called before any other work, so that
+   * refused requests cost nothing. @throws DomainError `tooManyRequests` when the user, sign-in or network is at its limit.
    */
-  enter(asker: Asker): Promise<Disposable>;
-  hash(password: string, asker: Asker): Promise<string>;
+  admit(requester: Requester): Promise<Disposable>;
+  hash(password: string, requester: Requester): Promise<string>;
   /**
-   * Whether the password is the one hashed. Without a hash (no such account, or one without a password) it costs the same
-   * and answers false.
+   * Whether the password matches the hash. Without a hash (no such account, or one without a password) the result is false and takes
+   * the same time, so that response times do not reveal which accounts exist.
    */
-  verify(passwordHash: string | null | undefined, password: string, asker: Asker): Promise<boolean>;
-  /** Ends the threads, with whatever they are at. The next password would start new ones. */
+  verify(passwordHash: string | null | undefined, password: string, requester: Requester): Promise<boolean>;
+  /** Terminates the threads and what they are computing. Later calls start new ones. */
   close(): Promise<void>;
 }
 
-/** For whom a password is hashed. @param gone aborted when the request that it is for has been given up. */
-export function askerOf({ ip, userId, signInId }: Caller, gone?: AbortSignal): Asker {
-  return { address: clientNetwork(ip ?? ''), user: userId, signIn: signInId, gone };
+/** @param signal aborted when the client has disconnected. */
+export function requesterOf({ ip, userId, signInId }: Caller, signal?: AbortSignal): Requester {
+  return { address: clientNetwork(ip ?? ''), user: userId, signIn: signInId, signal };
 }
 
-/** The hash of a password that nobody has, with the parameters of all others: what an unknown account is compared with. */
-const nobodysHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
+/** Compared against when an account has no hash; its parameters, and so its cost, are those of real hashes. */
+const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
-/**
- * `atOnce` bounds memory and cores: so many threads there are at most, each started when it is needed first. A flood of sign-ins
- * is refused rather than kept.
- */
+/** Starts up to `atOnce` threads on demand, which bounds memory and CPU. What does not fit in the queue is refused. */
 export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits): Passwords {
-  const entered = fairQueue({
+  const admissions = fairQueue({
     shares: {
       address: { underWay: perAddress, waiting: 0 },
       user: { underWay: perUser, waiting: 0 },
       'sign-in': { underWay: Math.ceil(perUser / 2), waiting: 0 },
     },
   });
-  const turns = fairQueue({ underWay: atOnce, waiting, shares: { address: {} } });
+  const queue = fairQueue({ underWay: atOnce, waiting, shares: { address: {} } });
   const threads = new Set<HashThread>();
   const idle: HashThread[] = [];
 
@@ -81,17 +77,17 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Passwo
     return started;
   }
 
-  async function turnOf(asker: Asker): Promise<EndCall> {
+  async function waitForSlot(requester: Requester): Promise<EndCall> {
     try {
-      asker.gone?.throwIfAborted();
-      return await turns.enter(asker, () => asker.gone);
+      requester.signal?.throwIfAborted();
+      return await queue.enter(requester, () => requester.signal);
     } catch (error) {
       throw isDomainError(error) ? error : unavailable('The caller has gone', error);
     }
   }
 
-  async function inTurn<T>(asker: Asker, work: (thread: HashThread) => Promise<T>): Promise<T> {
-    using _turn = { [Symbol.dispose]: await turnOf(asker) };
+  async function onThread<T>(requester: Requester, work: (thread: HashThread) => Promise<T>): Promise<T> {
+    using _slot = { [Symbol.dispose]: await waitForSlot(requester) };
     const thread = takeThread();
     try {
       return await work(thread);
@@ -101,12 +97,14 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Passwo
   }
 
   return {
-    enter: async (asker) => ({ [Symbol.dispose]: await entered.enter({ ...asker, 'sign-in': asker.signIn }) }),
-    hash: (password, asker) => inTurn(asker, async (thread) => String(await thread.run({ password }))),
-    verify: (passwordHash, password, asker) =>
-      inTurn(asker, async (thread) => {
-        const right = await thread.run({ password, hash: passwordHash || nobodysHash });
-        return right === true && Boolean(passwordHash);
+    admit: async (requester) => ({
+      [Symbol.dispose]: await admissions.enter({ ...requester, 'sign-in': requester.signIn }),
+    }),
+    hash: (password, requester) => onThread(requester, async (thread) => String(await thread.run({ password }))),
+    verify: (passwordHash, password, requester) =>
+      onThread(requester, async (thread) => {
+        const matches = await thread.run({ password, hash: passwordHash || dummyHash });
+        return matches === true && Boolean(passwordHash);
       }),
     async close() {
       const ending = [...threads];

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { readPhone, readPhoneQuery } from './phone-number.ts';
 
-test('the dial prefix and the digits stay as given; E.164 is the key', (t) => {
+test('dial prefix and digits are kept as given, and E.164 is derived', (t) => {
   t.deepEqual(readPhone('+44', '07911 123-456'), {
     code: '+44',
     number: '07911123456',
@@ -16,10 +16,10 @@ test('the dial prefix and the digits stay as given; E.164 is the key', (t) => {
   });
   t.like(readPhone('+44', '+447911123456'), { number: '7911123456', e164: '+447911123456' });
   t.like(readPhone('+39', '0612345678'), { number: '0612345678', e164: '+390612345678', national: '612345678' });
-  t.like(readPhone('1', '555-123-4567'), { e164: '+15551234567' }); // a possible length; nobody has it
+  t.like(readPhone('1', '555-123-4567'), { e164: '+15551234567' }); // possible length, though not assigned
 });
 
-test('what can be no phone is refused', (t) => {
+test('impossible phone numbers are refused', (t) => {
   for (const [code, number] of [
     ['+44', '1'],
     ['+44', '1'.repeat(30)],
@@ -38,20 +38,20 @@ test('what can be no phone is refused', (t) => {
   }
 });
 
-test('a number alone is E.164 or national digits', (t) => {
+test('a number without a dial prefix is E.164 or national digits', (t) => {
   t.deepEqual(readPhoneQuery('+44 7911 123456'), { e164: '+447911123456' });
   t.deepEqual(readPhoneQuery('07911 123456'), { digits: '07911123456', national: '7911123456' });
   for (const nothing of ['', '+', 'abc', '1', '+1', '9'.repeat(100)]) t.is(readPhoneQuery(nothing), undefined, nothing);
 });
 
-test('what is longer than a phone can be written is refused unread', (t) => {
+test('overlong input is refused without parsing it', (t) => {
   const padded = `${' '.repeat(1_000)}07911123456`;
   t.is(readPhoneQuery(padded), undefined);
   t.is(readPhone('+44', padded), undefined);
   t.is(readPhone(`${' '.repeat(1_000)}+44`, '07911123456'), undefined);
 });
 
-test('digits of any script are read, kept and looked up in ASCII', (t) => {
+test('digits of any script are stored and looked up in ASCII', (t) => {
   const phone = { code: '+44', number: '07911123456', e164: '+447911123456', national: '7911123456' };
   t.deepEqual(readPhone('+44', '٠٧٩١١١٢٣٤٥٦'), phone);
   t.deepEqual(readPhone('＋٤٤', '०७९१११२३४५६'), phone);

@@ -1,29 +1,29 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
-import { folded } from './folded.ts';
+import { normalizeText } from './normalize-text.ts';
 
 const maxLength = 40;
-/** As given: characters that are none in ASCII may take several. */
+/** Before normalization, where a character may take several UTF-16 units. */
 const maxLengthAsGiven = 4 * maxLength;
 
-/** A phone as it is kept. */
+/** A phone number as it is stored. */
 export interface Phone {
   /** The dial prefix as given, e.g. `+44` or `44`, in ASCII. */
   code: string;
   /** The national digits as given, in ASCII. */
   number: string;
-  /** What makes it unique: `+447911123456`. */
+  /** Unique among live users, e.g. `+447911123456`. */
   e164: string;
-  /** What a national number is looked up by. */
+  /** Significant national digits without leading zeros, for the lookup by national number. */
   national: string;
 }
 
 /**
- * Reads a dial prefix and a number, in digits of any script. Checks that the length is possible there, not that the number is assigned.
- * Undefined when it can be no phone.
+ * Parses a dial prefix and a number, in digits of any script. Checks that the length is possible there, not that the number is
+ * assigned. Undefined if it is not a phone number.
  */
 export function readPhone(phoneCode: string, phoneNumber: string): Phone | undefined {
   if (phoneCode.length > maxLengthAsGiven || phoneNumber.length > maxLengthAsGiven) return undefined;
-  const [code, number] = [folded(phoneCode), folded(phoneNumber)];
+  const [code, number] = [normalizeText(phoneCode), normalizeText(phoneNumber)];
   const callingCode = /^\+?(\d{1,3})$/.exec(code)?.[1];
   if (!callingCode || number.length > maxLength) return undefined;
   const parsed = parse(number, callingCode);
@@ -36,13 +36,13 @@ export function readPhone(phoneCode: string, phoneNumber: string): Phone | undef
   };
 }
 
-/** What a phone number given alone may mean: E.164, or national digits. */
+/** A number without a separate dial prefix: E.164, or national digits. */
 export type PhoneQuery = { e164: string } | { digits: string; national: string };
 
-/** Undefined when it is no phone number at all. */
+/** Undefined if it is not a phone number. */
 export function readPhoneQuery(phoneNumber: string): PhoneQuery | undefined {
   if (phoneNumber.length > maxLengthAsGiven) return undefined;
-  const number = folded(phoneNumber);
+  const number = normalizeText(phoneNumber);
   if (number.length > maxLength) return undefined;
   if (number.startsWith('+')) {
     const parsed = parse(number);
@@ -64,7 +64,7 @@ function parse(text: string, defaultCallingCode?: string) {
   }
 }
 
-/** National trunk prefixes come and go with how people write a number; the zeros are not what tells two apart. */
+/** The national trunk prefix is optional in writing, so leading zeros do not distinguish numbers. */
 function withoutLeadingZeros(digits: string): string {
   return digits.replace(/^0+/, '');
 }

@@ -2,21 +2,21 @@ import type { SecretBox } from '@parley/kernel/secret-box';
 import type { Database } from '@parley/postgres/database/types';
 import type { IdentitySettings } from './config.ts';
 import type { AnnounceCredentials } from './credentials-changed.ts';
+import type { IdentityKeys } from './identity-keys.ts';
 import type { LoginLock } from './login-lock.ts';
-import type { OwnKeys } from './own-keys.ts';
 import type { Passwords } from './passwords.ts';
 
-/** What the use cases stand on. */
+/** Dependencies of the use cases. */
 export interface Ports {
   database: Database;
   passwords: Passwords;
   loginLock: LoginLock;
-  keys: OwnKeys;
-  /** Seals what is stored and must stay secret. */
+  keys: IdentityKeys;
+  /** Encrypts stored secrets. */
   box: SecretBox;
-  /** Tells the gateways, after the commit and before the answer. */
+  /** Called after the commit and before the response. */
   announce: AnnounceCredentials;
-  /** The time that tokens are issued at. The database has its own. */
+  /** Time of token issuance. SQL uses `parley_now()`. */
   clock: () => Date;
   settings: IdentitySettings;
 }

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 
-/** Base32 without 0, 1, I and O, which people mistake for one another. */
+/** Without 0, 1, I and O, which are easily confused. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 const length = 8;
 
-/** A code that another user can type when they register. */
+/** A random code that a new user can type at registration. */
 export function newReferralCode(): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 }
 
-/** A referral code as it is looked up, however it was typed. */
+/** Normalizes a typed code for the lookup. */
 export function normalReferralCode(code: string): string {
   return code.trim().toUpperCase();
 }

@@ -12,7 +12,10 @@ import { userSuspended } from './signed-in.ts';
 
 const refresh = z.object({ refreshToken: anyText() });
 
-/** For so long a client that raced itself gets the same successor again, unless that has been used meanwhile. */
+/**
+ * For this many seconds a spent token yields the same successor again, unless that has been used: for clients that sent it twice
+ * at once or lost the response.
+ */
 const graceS = 10;
 
 type Outcome =
@@ -22,24 +25,25 @@ type Outcome =
   | { kind: 'refreshed'; signInId: string; userId: number; refreshExpiresIn: number };
 
 /**
- * Exchanges a refresh token for its successor. A token that was exchanged before has leaked, or its client lost the answer;
- * nobody can tell, so past a short grace the sign-in ends for whoever holds it.
+ * Exchanges a refresh token for its successor. A token that is used twice may have leaked, so after a short grace period its sign-in
+ * is revoked.
+ * @throws DomainError `unauthenticated` for a token that is unknown, expired, revoked or reused; `forbidden` with `USER_SUSPENDED`.
  */
 export async function refreshSignIn(
   ports: Ports,
   input: RefreshAccessTokenInput,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<AccessToken> {
   const { refreshToken: given } = parseInput(refresh, input);
   const sha256 = refreshTokenSha256(given);
   const refreshToken = successorOf(given, await ports.keys.derivationKey('refresh-successor'));
 
-  // Of one user's tokens one at a time takes a connection: all of them lock the user's row.
+  // Refreshes of one user run one after another, because each locks the user's row while it holds a connection.
   const user = await ports.database.transactShared((db) => refreshTokenStore(db).findUser(sha256));
-  // Decided inside, thrown outside: the end of a reused sign-in has to commit.
+  // Returns an outcome instead of throwing, because the revocation of a reused sign-in must commit.
   const decide = async (db: SharedDb): Promise<Outcome> => {
     const token = await refreshTokenStore(db).lock(sha256);
-    if (!token || token.dead) return { kind: 'refused' };
+    if (!token || token.revoked) return { kind: 'refused' };
     const { signInId, userId } = token;
     if (token.userStatus === 'SUSPENDED') return { kind: 'suspended' };
     if (token.rotatedForS === null) {
@@ -47,14 +51,16 @@ export async function refreshSignIn(
       const refreshExpiresIn = await rotate(ports, db, signInId, sha256, refreshTokenSha256(refreshToken));
       return { kind: 'refreshed', signInId, userId, refreshExpiresIn };
     }
-    if (inGrace(token)) {
+    if (isWithinGrace(token)) {
       return { kind: 'refreshed', signInId, userId, refreshExpiresIn: Math.floor(token.successorEndsInS ?? 0) };
     }
     await signInStore(db).revoke(signInId);
     return { kind: 'reused', signInId };
   };
   const outcome: Outcome =
-    user === undefined ? { kind: 'refused' } : await ports.database.transactShared(decide, { turn: { user }, gone });
+    user === undefined
+      ? { kind: 'refused' }
+      : await ports.database.transactShared(decide, { turn: { user }, gone: signal });
 
   if (outcome.kind === 'suspended') throw userSuspended();
   if (outcome.kind === 'reused') await ports.announce({ $case: 'signInId', value: outcome.signInId });
@@ -77,6 +83,6 @@ async function rotate(
   return refreshTokenTtlS;
 }
 
-function inGrace({ rotatedForS, successorRotated, successorEndsInS }: StoredRefreshToken): boolean {
+function isWithinGrace({ rotatedForS, successorRotated, successorEndsInS }: StoredRefreshToken): boolean {
   return rotatedForS !== null && rotatedForS < graceS && successorEndsInS !== null && !successorRotated;
 }

@@ -1,17 +1,17 @@
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { UserStatus } from './user.ts';
 
-/** A refresh token with the sign-in that it belongs to. */
+/** A refresh token with the state of its sign-in and its successor. */
 export interface StoredRefreshToken {
   signInId: string;
   userId: number;
   userStatus: UserStatus;
-  /** The sign-in is over, or its user gone. */
-  dead: boolean;
+  /** The sign-in was revoked or its user deleted. */
+  revoked: boolean;
   expired: boolean;
-  /** Seconds since it was exchanged for its successor; null when it has not been. */
+  /** Seconds since it was exchanged for its successor; null if it has not been. */
   rotatedForS: number | null;
-  /** Of the successor: whether that has been exchanged as well, and how long it still lasts. Null without one. */
+  /** Whether the successor has been exchanged as well; null without a successor, like its remaining seconds. */
   successorRotated: boolean | null;
   successorEndsInS: number | null;
 }
@@ -34,7 +34,7 @@ export function refreshTokenStore({ knex }: SharedDb) {
       });
     },
 
-    /** Whose it is. Undefined when nobody knows it. */
+    /** The user id; undefined for an unknown token. */
     async findUser(sha256: Buffer): Promise<number | undefined> {
       const row = await knex('refresh_tokens as r')
         .join('sign_ins as s', 's.id', 'r.signInId')
@@ -44,21 +44,21 @@ export function refreshTokenStore({ knex }: SharedDb) {
     },
 
     /**
-     * Locks it and its user's row until the transaction ends: of many who present it at once, one rotates it and the others
-     * see that, and none does while the sign-in is being revoked.
+     * Locks the token and its user's row until the transaction ends: of concurrent exchanges one rotates it and the others see the
+     * rotation, and none runs beside a revocation of the sign-in.
      */
     async lock(sha256: Buffer): Promise<StoredRefreshToken | undefined> {
-      const { rows: held } = await knex.raw(
+      const { rows: locked } = await knex.raw(
         `SELECT FROM refresh_tokens r
            JOIN sign_ins s ON s.id = r.sign_in_id
            JOIN users u ON u.id = s.user_id
           WHERE r.token_sha256 = ? FOR NO KEY UPDATE OF u FOR UPDATE OF r`,
         [sha256],
       );
-      if (held.length === 0) return undefined;
+      if (locked.length === 0) return undefined;
       const { rows } = await knex.raw(
         `SELECT s.id AS sign_in_id, s.user_id, u.status AS user_status,
-                s.revoked_at IS NOT NULL OR u.deleted_at IS NOT NULL AS dead,
+                s.revoked_at IS NOT NULL OR u.deleted_at IS NOT NULL AS revoked,
                 r.expires_at <= parley_now() AS expired,
                 extract(epoch FROM parley_now() - r.rotated_at)::float AS rotated_for_s,
                 next.rotated_at IS NOT NULL AND next.token_sha256 IS NOT NULL AS successor_rotated,
@@ -79,7 +79,7 @@ export function refreshTokenStore({ knex }: SharedDb) {
         .update({ rotatedAt: knex.raw('parley_now()') });
     },
 
-    /** An expired token is refused whether it is remembered or not. */
+    /** Expired tokens need not be stored, because unknown tokens are refused as well. */
     async deleteExpired(signInId: string): Promise<void> {
       await knex('refresh_tokens').where({ signInId }).whereRaw('expires_at <= parley_now()').delete();
     },

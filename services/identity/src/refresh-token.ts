@@ -8,14 +8,14 @@ export function newRefreshToken(): string {
 }
 
 /**
- * The one successor of a refresh token. Derived rather than drawn, so that a client which raced itself gets the same one
- * again although nothing raw is stored.
+ * The only successor of a refresh token. It is derived, not random, so that a repeated exchange can return the same one although
+ * only hashes are stored.
  */
 export function successorOf(refreshToken: string, key: Uint8Array): string {
   return prefix + createHmac('sha256', key).update(refreshToken).digest('base64url');
 }
 
-/** What is stored of a refresh token. */
+/** The stored form of a refresh token. */
 export function refreshTokenSha256(refreshToken: string): Buffer {
   return createHash('sha256').update(refreshToken).digest();
 }

@@ -4,37 +4,38 @@ import { badRequest, conflict, type DomainError, invalid } from '@parley/kernel/
 import { parseInput } from '@parley/kernel/input';
 import { type AccessToken, issueTokens } from './access-token.ts';
 import { beginSignIn } from './begin-sign-in.ts';
-import { foundTenant } from './found-tenant.ts';
 import type { RegisterInput, ValidateSecuredTokenInput } from './generated/schema.ts';
-import { type Asker, askerOf } from './passwords.ts';
+import { type Requester, requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
+import { provisionTenant } from './provision-tenant.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
 import { normalIdNo, type Registration, registration } from './registration.ts';
 import { type NewUser, userStore } from './user-store.ts';
 
 /**
- * Makes a user with a tenant of their own, and signs them in: all of it in one transaction, or nothing. Of two who come at
- * once with the same email, the database lets one through.
+ * Creates a user with a tenant and signs in, in one transaction. Unique indexes decide between concurrent registrations with the
+ * same email, phone or identity document.
+ * @throws DomainError `invalid` naming every bad field; `conflict` naming the field that is taken.
  */
 export async function register(
   ports: Ports,
   caller: Caller,
   input: RegisterInput,
   token: ValidateSecuredTokenInput | null,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<AccessToken> {
   const person = parseInput(registration, input);
-  // Only codes and invitations that were handed out can be right, and Parley hands out none.
+  // No operation issues codes or invitations, so none can be valid.
   if (token !== null || ports.settings.registration !== 'open') throw badRequest('The code or link is not valid');
 
-  const asker = askerOf(caller, gone);
-  using _entered = await ports.passwords.enter(asker);
-  const user = await newUserOf(ports, person, asker);
+  const requester = requesterOf(caller, signal);
+  using _admission = await ports.passwords.admit(requester);
+  const user = await newUserOf(ports, person, requester);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await issueTokens(ports, await store(ports, caller, person, user));
     } catch (error) {
-      if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // another user has drawn this code
+      if (isUniqueViolation(error, 'users_referral_code') && attempt < 5) continue; // another user has this random code
       throw takenError(error) ?? error;
     }
   }
@@ -42,14 +43,18 @@ export async function register(
 
 type UserWithoutCode = Omit<NewUser, 'referralCode' | 'referrerId' | 'idNoSealed'>;
 
-async function newUserOf({ keys, passwords }: Ports, input: Registration, asker: Asker): Promise<UserWithoutCode> {
+async function newUserOf(
+  { keys, passwords }: Ports,
+  input: Registration,
+  requester: Requester,
+): Promise<UserWithoutCode> {
   const { idType } = input;
   const idNo = input.idNo === null ? null : normalIdNo(input.idNo);
   return {
     email: input.email,
     fullname: input.fullname,
     phone: input.phone,
-    passwordHash: await passwords.hash(input.password, asker),
+    passwordHash: await passwords.hash(input.password, requester),
     idType,
     idNoIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idNo])),
     idDocumentIndex: idNo === null ? null : await keys.hmac('id-no-index', JSON.stringify([idType, idNo])),
@@ -63,10 +68,10 @@ function store(ports: Ports, caller: Caller, person: Registration, user: UserWit
       ...user,
       referralCode,
       referrerId: await referrerOf(userStore(db), person.referralCode),
-      idNoSealed: person.idNo === null ? null : ports.box.seal(person.idNo, idNoPlace(referralCode)),
+      idNoSealed: person.idNo === null ? null : ports.box.seal(person.idNo, idNoSealingContext(referralCode)),
     });
     const name = `${person.fullname}'s Workspace`;
-    const tenant = await foundTenant(
+    const tenant = await provisionTenant(
       db,
       { name, plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null },
       userId,
@@ -81,8 +86,8 @@ function store(ports: Ports, caller: Caller, person: Registration, user: UserWit
   });
 }
 
-/** Where a sealed number belongs: the referral code is the user's alone and never changes. */
-export function idNoPlace(referralCode: string): string {
+/** Binds the sealed number to its user. The referral code is unique and never changes, and is known before the insert. */
+export function idNoSealingContext(referralCode: string): string {
   return `identity.users.id_no:${referralCode}`;
 }
 

@@ -8,7 +8,7 @@ import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
 import { rotateSigningKey } from './rotate-signing-key.ts';
 import type { SignInState } from './sign-in-store.ts';
 
-/** Identity as the mesh asks it: who is this, and what are the facts of a tenant. */
+/** The gRPC service: resolves credentials and describes tenants for the mesh. */
 export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshContext> {
   return {
     getJwks: async () => ({ jwksJson: JSON.stringify(await getJwks(ports)) }),

@@ -5,13 +5,13 @@ import { announceCredentials } from './credentials-changed.ts';
 import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { identityKeys } from './identity-keys.ts';
 import { loginLock } from './login-lock.ts';
-import { ownKeys } from './own-keys.ts';
 import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
 
-/** People, tenants and credentials: a subgraph, and the gRPC that the mesh asks who somebody is. */
+/** Users, tenants and credentials, served as a subgraph and as gRPC for the mesh. */
 export const identity = service(identityDeclaration, {
   dependencies({ config, database, keyValue, log }): Ports {
     const box = createSecretBox(config.secretsKeys);
@@ -20,7 +20,7 @@ export const identity = service(identityDeclaration, {
       box,
       passwords: createPasswords(config.hashes),
       loginLock: loginLock(keyValue),
-      keys: ownKeys(database, box),
+      keys: identityKeys(database, box),
       announce: announceCredentials(keyValue, log),
       clock: () => new Date(),
       settings: config.settings,

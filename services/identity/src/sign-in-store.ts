@@ -4,7 +4,7 @@ import type { SharedDb } from '@parley/postgres/database/types';
 export interface NewSignIn {
   id: string;
   userId: number;
-  /** `last`: the tenant that the user chose last, while it lives and the user is in it. */
+  /** `last`: the user's last used tenant, if it is live and the user is a member. */
   tenantId: number | 'last' | null;
   limitedReason: string | null;
   ip: string | null;
@@ -13,23 +13,23 @@ export interface NewSignIn {
   refreshToken: { sha256: Buffer; ttlS: number };
 }
 
-/** Who signed in, and what they may do now. */
+/** A sign-in as gateways check it. */
 export interface SignInState {
   userId: number;
   /** The username, else the full name. */
   displayName: string;
-  /** The tenant in use; null once it has been deleted or left. */
+  /** The current tenant; null once it is deleted or the user is no member. */
   tenantId: number | null;
   tenantSuspended: boolean;
   limitedReason: string | null;
   userSuspended: boolean;
 }
 
-/** What a transaction that has locked the user finds of a sign-in that has not been revoked. */
+/** A sign-in that is not revoked, as read by a transaction that has locked its user. */
 export interface LiveSignIn {
-  /** The tenant in use, deleted ones too. */
+  /** The current tenant, possibly deleted. */
   tenantId: number | null;
-  /** Seconds since its credential was shown; exchanging refresh tokens changes nothing about it. */
+  /** Seconds since the credential was checked; refreshing tokens does not reset it. */
   ageS: number;
 }
 
@@ -42,7 +42,7 @@ export function signInStore({ knex }: SharedDb) {
   const now = knex.raw('parley_now()');
 
   return {
-    /** With its first refresh token, in one statement: sign-ins come in floods, and others wait for the same database. */
+    /** Inserts the sign-in and its first refresh token in one statement, because sign-ins come in bursts. */
     async insert({ tenantId, ip, refreshToken, ...signIn }: NewSignIn): Promise<void> {
       const tenant =
         tenantId === 'last'
@@ -61,7 +61,7 @@ export function signInStore({ knex }: SharedDb) {
       );
     },
 
-    /** Those that live. One statement over primary keys: gateways ask this about every sign-in in use once a second. */
+    /** The live ones of these sign-ins. Reads by primary keys only: gateways ask for every active sign-in once a second. */
     async list(ids: string[]): Promise<ListedSignIn[]> {
       const { rows } = await knex.raw(
         `SELECT s.id AS sign_in_id, s.user_id, coalesce(u.username, u.fullname) AS display_name, t.id AS tenant_id,
@@ -77,8 +77,8 @@ export function signInStore({ knex }: SharedDb) {
       return rows;
     },
 
-    /** Whether the user has ever signed in from this address, or for IPv6 from its network. Older rows may hold a zone. */
-    async hasBegunFrom(userId: number, ip: string): Promise<boolean> {
+    /** Whether the user has ever signed in from this IPv4 address or IPv6 /64. Older rows may contain an IPv6 zone. */
+    async hasSignedInFrom(userId: number, ip: string): Promise<boolean> {
       const address = plainAddress(ip);
       if (address === undefined) return false;
       const network = (address: string) =>
@@ -91,7 +91,7 @@ export function signInStore({ knex }: SharedDb) {
       return rows[0].found;
     },
 
-    /** Undefined when this sign-in of this user has been revoked. */
+    /** Undefined if the sign-in is revoked or belongs to another user. */
     async findLive(id: string, userId: number): Promise<LiveSignIn | undefined> {
       return live()
         .where({ id, userId })
@@ -105,7 +105,7 @@ export function signInStore({ knex }: SharedDb) {
       await live().where({ id }).update({ tenantId });
     },
 
-    /** Leaves everybody who is in this tenant without one. */
+    /** Clears the current tenant of all sign-ins in this tenant. */
     async leaveTenant(tenantId: number): Promise<void> {
       await knex('sign_ins').where({ tenantId }).update({ tenantId: null });
     },
@@ -114,8 +114,8 @@ export function signInStore({ knex }: SharedDb) {
       await live().where({ id }).update({ revokedAt: now });
     },
 
-    async revokeOthers(userId: number, keptId: string): Promise<void> {
-      await live().where({ userId }).whereNot({ id: keptId }).update({ revokedAt: now });
+    async revokeOthers(userId: number, exceptId: string): Promise<void> {
+      await live().where({ userId }).whereNot({ id: exceptId }).update({ revokedAt: now });
     },
   };
 }

@@ -14,12 +14,12 @@ export interface NewSigningKey extends StoredSigningKey {
 
 export function signingKeyStore({ knex }: SharedDb) {
   return {
-    /** Makes whoever else would make a key wait until this transaction ends. */
+    /** Serializes the creation of signing keys until the transaction ends. */
     async lock(): Promise<void> {
       await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || ' signing keys'))`);
     },
 
-    /** The newest key that signs now. */
+    /** The newest key whose signing period has started. */
     async findCurrent(): Promise<StoredSigningKey | undefined> {
       return knex('signing_keys')
         .whereRaw('signs_from <= parley_now()')
@@ -27,7 +27,7 @@ export function signingKeyStore({ knex }: SharedDb) {
         .first('kid', 'privateJwkSealed');
     },
 
-    /** Public parts of all keys that a live token may have been signed with, or soon will be. */
+    /** Public parts of all keys that a valid token may carry, now or soon. */
     async listPublic(): Promise<JWK[]> {
       return knex('signing_keys')
         .whereRaw('verifies_until IS NULL OR verifies_until > parley_now()')
@@ -44,7 +44,7 @@ export function signingKeyStore({ knex }: SharedDb) {
       });
     },
 
-    /** Every key but `kid` verifies no longer than this. */
+    /** Limits how long, in seconds, all keys but `kid` verify. */
     async retireOthers(kid: string, verifiesForS: number): Promise<void> {
       await knex('signing_keys')
         .whereNot({ kid })
@@ -52,7 +52,7 @@ export function signingKeyStore({ knex }: SharedDb) {
         .update({ verifiesUntil: knex.raw(`parley_now() + ? * interval '1 second'`, [verifiesForS]) });
     },
 
-    /** The key for one purpose, made from `sealed` where there is none: of many at once, all get the same one. */
+    /** Returns the sealed key for a purpose. Inserts `sealed` if there is none; concurrent callers get the same key. */
     async derivationKey(purpose: string, sealed: Buffer): Promise<Buffer> {
       await knex('derivation_keys').insert({ purpose, keySealed: sealed }).onConflict('purpose').ignore();
       const row = await knex('derivation_keys').where({ purpose }).first('keySealed');

@@ -10,9 +10,9 @@ export interface NewTenant {
   llmModelOverride: string | null;
 }
 
-/** What an update sets; left out stays. */
+/** Fields that are left out keep their values. */
 export interface TenantChanges extends Partial<NewTenant> {
-  /** The tenant's own switch. */
+  /** The tenant's own suspension, apart from the operator's. */
   suspendedByTenant?: boolean;
 }
 
@@ -20,26 +20,26 @@ const columns = columnsOf(tenants);
 
 export function tenantStore({ knex }: SharedDb) {
   const now = knex.raw('parley_now()');
-  const whole = knex.raw(columns);
+  const allColumns = knex.raw(columns);
 
   return {
-    /** Makes a tenant and its owner. */
+    /** Inserts a tenant and its owner's membership. */
     async insert(tenant: NewTenant, ownerId: number): Promise<Tenant> {
-      const [made] = await knex('tenants')
+      const [created] = await knex('tenants')
         .insert({ ...tenant, createdBy: ownerId })
-        .returning(whole);
-      await knex('memberships').insert({ userId: ownerId, tenantId: made.id, role: 'OWNER' });
-      return made;
+        .returning(allColumns);
+      await knex('memberships').insert({ userId: ownerId, tenantId: created.id, role: 'OWNER' });
+      return created;
     },
 
-    /** Deleted ones too. */
+    /** Includes deleted tenants. */
     async find(id: number): Promise<Tenant | undefined> {
-      return knex('tenants').where({ id }).first(whole);
+      return knex('tenants').where({ id }).first(allColumns);
     },
 
-    /** A live tenant with the user's role in it, held until the transaction ends. */
+    /** Locks a live tenant until the transaction ends; undefined if it is deleted or the user is not a member. */
     async lockForMember(id: number, userId: number): Promise<{ tenant: Tenant; role: MembershipRole } | undefined> {
-      const tenant = await knex('tenants').where({ id }).whereNull('deletedAt').forNoKeyUpdate().first(whole);
+      const tenant = await knex('tenants').where({ id }).whereNull('deletedAt').forNoKeyUpdate().first(allColumns);
       const membership = await knex('memberships').where({ tenantId: id, userId }).first('role');
       return tenant && membership && { tenant, role: membership.role };
     },
@@ -48,12 +48,12 @@ export function tenantStore({ knex }: SharedDb) {
       const [tenant] = await knex('tenants')
         .where({ id })
         .update({ ...changes, updatedAt: now })
-        .returning(whole);
+        .returning(allColumns);
       if (!tenant) throw new Error(`tenant ${id} was locked and is gone`);
       return tenant;
     },
 
-    /** Answers when. */
+    /** Returns the time of deletion. */
     async softDelete(id: number): Promise<Date> {
       const [tenant] = await knex('tenants')
         .where({ id })
@@ -63,8 +63,8 @@ export function tenantStore({ knex }: SharedDb) {
       return tenant.deletedAt;
     },
 
-    /** How many live tenants the user owns, and how many they made in the last 30 days, deleted ones too. */
-    async countOf(userId: number): Promise<{ owned: number; madeIn30Days: number }> {
+    /** Counts the live tenants that the user owns, and those created in the last 30 days, deleted ones included. */
+    async countByUser(userId: number): Promise<{ owned: number; madeIn30Days: number }> {
       const { rows } = await knex.raw(
         `SELECT (SELECT count(*)::int FROM memberships m JOIN tenants t ON t.id = m.tenant_id AND t.deleted_at IS NULL
                   WHERE m.user_id = :userId AND m.role = 'OWNER') AS owned,

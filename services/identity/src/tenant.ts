@@ -5,19 +5,18 @@ export type TenantPlan = TenantPlanEnum;
 export type LlmProvider = LlmProviderType;
 export type BillingAccount = PrimaryBillingAccountEnum;
 
-/** From the least to the most. */
+/** Lowest first. */
 export const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
 export type MembershipRole = 'OWNER' | 'MEMBER';
 
-/** A workspace. */
 export const tenants = table('tenants', {
   id: column<number>(),
   name: column<string>(),
   plan: column<TenantPlan>(),
   region: column<string | null>(),
-  /** While either switch is on. */
+  /** Suspended by the tenant itself or by the operator. */
   isSuspended: column<boolean>({ sql: (tenant) => `${tenant}.suspended_by_tenant OR ${tenant}.suspended_by_operator` }),
-  /** The operator's switch, which the owner cannot move. */
+  /** Cannot be lifted by the owner. */
   suspendedByOperator: column<boolean>(),
   llmProviderOverride: column<LlmProvider | null>(),
   llmModelOverride: column<string | null>(),
@@ -29,7 +28,6 @@ export const tenants = table('tenants', {
 
 export type Tenant = RowOf<typeof tenants>;
 
-/** Whether going from one plan to the other is a raise. */
 export function isRaise(from: TenantPlan, to: TenantPlan): boolean {
   return tenantPlans.indexOf(to) > tenantPlans.indexOf(from);
 }

@@ -2,25 +2,29 @@ import type { Caller } from '@parley/kernel/caller';
 import { forbidden } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { UpdateTenantInput } from './generated/schema.ts';
-import { ownerOnly, withHeldTenant } from './owned-tenant.ts';
+import { ownerOnly, withLockedTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { checkPlanChange, tenantChanges } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** Changes the tenant in use. Its plan and its suspension are for the owner alone; a refused part refuses all of it. */
+/**
+ * Updates the current tenant; one refused field refuses the whole update.
+ * @throws DomainError `invalid`; `forbidden` with `OWNER_ONLY`, `PLAN_CHANGE_BY_OPERATOR` or `SUSPENDED_BY_OPERATOR`; what
+ * `withLockedTenant` throws.
+ */
 export async function updateTenant(
   ports: Ports,
   caller: Caller,
   input: UpdateTenantInput,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Tenant> {
   const user = signedInToTenant(caller);
   const { isSuspended, ...changes } = parseInput(tenantChanges(ports.settings), input);
   const { plan } = changes;
 
-  const tenant = await withHeldTenant(ports, user, gone, async (db, { tenant: before, role }) => {
+  const tenant = await withLockedTenant(ports, user, signal, async (db, { tenant: before, role }) => {
     if (role !== 'OWNER' && (plan !== undefined || isSuspended !== undefined)) throw ownerOnly();
     if (plan !== undefined) checkPlanChange(ports.settings, before.plan, plan);
     if (isSuspended === false && before.suspendedByOperator) {

@@ -3,23 +3,23 @@ import { parseInput } from '@parley/kernel/input';
 import { type AvatarConfig, avatarSettings } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
 import type { UpsertAvatarConfigInput } from './generated/schema.ts';
-import { withHeldTenantInUse } from './owned-tenant.ts';
+import { withLockedActiveTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
-/** Left out stays; null clears liveTalkingUrl, and is refused elsewhere. */
+/** Fields that are left out keep their values. Null clears `liveTalkingUrl` and is refused for all others. */
 const avatarChanges = avatarSettings.partial();
 
-/** Changes the tenant's avatar and voice defaults in place. */
+/** Updates the tenant's avatar and voice defaults. @throws DomainError `invalid`, and what `withLockedActiveTenant` throws. */
 export async function upsertAvatarConfig(
   ports: Ports,
   caller: Caller,
   input: UpsertAvatarConfigInput,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<AvatarConfig> {
   const person = signedInToTenant(caller);
   const changes = parseInput(avatarChanges, input);
-  return withHeldTenantInUse(ports, person, gone, (db) =>
+  return withLockedActiveTenant(ports, person, signal, (db) =>
     db.asTenant(person.tenantId, (own) => avatarConfigStore(own).update(changes)),
   );
 }

@@ -3,7 +3,7 @@ import type { SharedDb } from '@parley/postgres/database/types';
 import type { Phone, PhoneQuery } from './phone-number.ts';
 import { type StoredUser, type UserStatus, users } from './user.ts';
 
-/** What a password is checked against, and where the sign-in that follows begins. */
+/** What a login needs of a user. */
 export interface Account {
   userId: number;
   passwordHash: string | null;
@@ -18,7 +18,7 @@ export interface NewUser {
   phone: Phone;
   idType: string | null;
   idNoSealed: Buffer | null;
-  /** HMAC of the number, and of type and number. */
+  /** HMAC of the number; `idDocumentIndex` is that of type and number. */
   idNoIndex: Buffer | null;
   idDocumentIndex: Buffer | null;
   referralCode: string;
@@ -56,7 +56,7 @@ export function userStore({ knex }: SharedDb) {
       return live().where({ id }).first(knex.raw(columns));
     },
 
-    /** Locks the user's row until the transaction ends. Undefined when the user is gone. */
+    /** Locks the user's row until the transaction ends. Undefined for a deleted user. */
     async lock(id: number): Promise<UserStatus | undefined> {
       return (await live().where({ id }).forNoKeyUpdate().first('status'))?.status;
     },
@@ -77,7 +77,7 @@ export function userStore({ knex }: SharedDb) {
       return accounts().where({ email }).first();
     },
 
-    /** A national number counts only where exactly one live user has it. */
+    /** Finds a user by a national number only if no other live user has it. */
     async findAccountByPhone(query: PhoneQuery): Promise<Account | undefined> {
       const rows =
         'e164' in query
@@ -96,8 +96,8 @@ export function userStore({ knex }: SharedDb) {
       await live().where({ id }).update({ passwordHash, updatedAt: now });
     },
 
-    /** Whether the account still is as it was when its password was checked. Holds the row against a change meanwhile. */
-    async stillHas(id: number, passwordHash: string): Promise<boolean> {
+    /** Locks an active user against changes. False if password or status changed since the password was checked. */
+    async lockIfUnchanged(id: number, passwordHash: string): Promise<boolean> {
       const row = await live().where({ id, passwordHash, status: 'ACTIVE' }).forShare().first('id');
       return row !== undefined;
     },

@@ -3,7 +3,7 @@ import type { UserStatusType } from './generated/schema.ts';
 
 export type UserStatus = UserStatusType;
 
-/** What is read of a user but for what they sign in with. */
+/** The readable columns of a user, without credentials. */
 export const users = table('users', {
   id: column<number>(),
   email: column<string | null>(),
@@ -13,20 +13,18 @@ export const users = table('users', {
   phoneCode: column<string | null>(),
   phoneNumber: column<string | null>(),
   idType: column<string | null>(),
-  /** The number of the identity document. */
+  /** The number of the identity document, encrypted. */
   idNoSealed: column<Buffer | null>(),
   referralCode: column<string>(),
   status: column<UserStatus>(),
-  /** Whether a second factor is bound. */
   twoFactorEnabled: column<boolean>({ sql: (user) => `${user}.two_factor_secret_sealed IS NOT NULL` }),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),
 });
 
-/** A user as the database has them. */
 export type StoredUser = RowOf<typeof users>;
 
-/** The signed-in person, as they see themselves. */
+/** A user as shown to themselves. */
 export interface User extends Omit<StoredUser, 'idNoSealed'> {
   idNo: string | null;
 }

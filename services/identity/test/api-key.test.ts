@@ -4,7 +4,7 @@ import { identityApp, signUp } from './support/identity-app.ts';
 
 const sha256 = (key: string) => createHash('sha256').update(key).digest();
 
-test('a key is shown once, stored as a hash, and says whose it is', async (t) => {
+test('a key is returned once, stored as a hash, and resolves to its tenant', async (t) => {
   const { app, database, announced } = await identityApp(t);
   const { caller } = await signUp(app);
   const { key, warning } = await app.generateApiKey(caller);
@@ -18,7 +18,7 @@ test('a key is shown once, stored as a hash, and says whose it is', async (t) =>
   t.false(JSON.stringify(row).includes(key.slice(3, 20)));
 });
 
-test('the previous key fails on every replica once the new one is there', async (t) => {
+test('a new key invalidates the previous one on every replica', async (t) => {
   const { app, replica } = await identityApp(t);
   const other = await replica();
   const { caller } = await signUp(app);
@@ -32,7 +32,7 @@ test('the previous key fails on every replica once the new one is there', async 
   }
 });
 
-test('of keys made at once exactly one is left', async (t) => {
+test('of keys created concurrently exactly one stays valid', async (t) => {
   const { app, replica } = await identityApp(t);
   const other = await replica();
   const { caller } = await signUp(app);
@@ -42,7 +42,7 @@ test('of keys made at once exactly one is left', async (t) => {
   t.is(found.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-test('a key of a suspended tenant is found, and says that it is suspended', async (t) => {
+test('a key of a suspended tenant resolves as suspended, and an unknown one is not found', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   const { key } = await app.generateApiKey(caller);

@@ -3,12 +3,12 @@ import { answerBudget } from '@parley/kernel/answer-budget';
 import { graphAnswer } from '@parley/subgraph/graph-answer';
 import test from 'ava';
 import { resolvers } from '../src/graph/resolvers.ts';
-import type { Asker } from '../src/passwords.ts';
-import { anybody, callerOf, identityApp, signUp, somebody } from './support/identity-app.ts';
+import type { Requester } from '../src/passwords.ts';
+import { anonymous, callerOf, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 
-test('a sign-in has two passwords under way at once; the rest is refused before anything is done, and nobody else waits', async (t) => {
+test('a sign-in may hash two passwords at once; more are refused before any work, and other users are not affected', async (t) => {
   const { app, ports } = await identityApp(t);
   const { caller: busy } = await signUp(app);
   const { caller } = await signUp(app);
@@ -25,11 +25,11 @@ test('a sign-in has two passwords under way at once; the rest is refused before 
   const flood = Array.from({ length: 30 }, (_, n) =>
     app.changePassword({ ...busy, ip: `198.51.100.${n}` }, { newPassword: `another long password ${n}` }),
   );
-  await setImmediate(); // the first of them is still being hashed
+  await setImmediate(); // the first password is still being hashed
   t.is(transactions, 2);
   const others = [
-    app.login({ ...anybody, ip: '192.0.2.2' }, { email: input.email, password }),
-    app.register({ ...anybody, ip: '192.0.2.3' }, somebody(), null),
+    app.login({ ...anonymous, ip: '192.0.2.2' }, { email: input.email, password }),
+    app.register({ ...anonymous, ip: '192.0.2.3' }, newRegistration(), null),
     app.changePassword(caller, { newPassword: 'another long password' }),
   ];
   const outcomes = await Promise.allSettled(flood);
@@ -41,11 +41,11 @@ test('a sign-in has two passwords under way at once; the rest is refused before 
   t.true(await app.changePassword(busy, { newPassword: 'and another one' }), 'what has ended no longer counts');
 });
 
-test('a sign-in that is too old to change a password does not keep another of its user from it', async (t) => {
+test('requests of a sign-in that is too old do not block a recent one of the same user', async (t) => {
   const { app, advance, ports } = await identityApp(t, { reauthMaxAgeS: 300 });
   const { caller: old, input } = await signUp(app);
   advance(301_000);
-  const recent = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const recent = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const newPassword = 'another long password';
   const { transactShared } = ports.database;
   const { promise: asked, resolve: answer } = Promise.withResolvers<void>();
@@ -57,26 +57,26 @@ test('a sign-in that is too old to change a password does not keep another of it
   t.true(await changed);
 });
 
-test('whatever hashes a password does so for the client’s network and for the request that asks', async (t) => {
+test('every operation that hashes a password queues it by client network, user and abort signal', async (t) => {
   const { app, ports } = await identityApp(t);
   const { caller, input } = await signUp(app);
-  const askers: Asker[] = [];
+  const requesters: Requester[] = [];
   const { hash, verify } = ports.passwords;
-  ports.passwords.hash = (given, asker) => {
-    askers.push(asker);
-    return hash(given, asker);
+  ports.passwords.hash = (given, requester) => {
+    requesters.push(requester);
+    return hash(given, requester);
   };
-  ports.passwords.verify = (passwordHash, given, asker) => {
-    askers.push(asker);
-    return verify(passwordHash, given, asker);
+  ports.passwords.verify = (passwordHash, given, requester) => {
+    requesters.push(requester);
+    return verify(passwordHash, given, requester);
   };
-  const gone = new AbortController().signal;
+  const signal = new AbortController().signal;
   const { login, register, changePassword } = resolvers.Mutation;
   const ip = '2001:db8:1:2::9';
-  const info = {} as never; // none of them looks at it
-  const request = { ports, answer: graphAnswer(answerBudget(0)), gone };
-  await register({}, { input: somebody() }, { ...request, caller: { ...anybody, ip } }, info);
-  await login({}, { input: { email: input.email, password } }, { ...request, caller: { ...anybody, ip } }, info);
+  const info = {} as never; // unused by these resolvers
+  const request = { ports, answer: graphAnswer(answerBudget(0)), gone: signal };
+  await register({}, { input: newRegistration() }, { ...request, caller: { ...anonymous, ip } }, info);
+  await login({}, { input: { email: input.email, password } }, { ...request, caller: { ...anonymous, ip } }, info);
   await changePassword(
     {},
     { input: { newPassword: 'another long password' } },
@@ -85,21 +85,21 @@ test('whatever hashes a password does so for the client’s network and for the 
   );
 
   const address = '2001:db8:1:2::/64';
-  t.deepEqual(askers, [
-    { address, user: undefined, signIn: undefined, gone },
-    { address, user: undefined, signIn: undefined, gone },
-    { address, user: caller.userId, signIn: caller.signInId, gone },
+  t.deepEqual(requesters, [
+    { address, user: undefined, signIn: undefined, signal },
+    { address, user: undefined, signIn: undefined, signal },
+    { address, user: caller.userId, signIn: caller.signInId, signal },
   ]);
 });
 
-test('a password whose caller has gone is not hashed, and changes nothing', async (t) => {
+test('an aborted request hashes no password and changes nothing', async (t) => {
   const { app } = await identityApp(t);
   const { caller, input } = await signUp(app);
-  const gone = AbortSignal.abort();
+  const signal = AbortSignal.abort();
   const given = { newPassword: 'another long password' };
-  t.like(await t.throwsAsync(app.changePassword(caller, given, gone)), { kind: 'unavailable' });
-  t.like(await t.throwsAsync(app.login(anybody, { email: input.email, password: 'wrong' }, gone)), {
+  t.like(await t.throwsAsync(app.changePassword(caller, given, signal)), { kind: 'unavailable' });
+  t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password: 'wrong' }, signal)), {
     kind: 'unavailable',
   });
-  await t.notThrowsAsync(app.login(anybody, { email: input.email, password }));
+  await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));
 });

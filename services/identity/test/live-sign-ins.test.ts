@@ -7,29 +7,37 @@ import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
 import type { Knex } from 'knex';
 import type { UserCaller } from '../src/signed-in.ts';
-import { type App, anybody, callerOf, type IdentityApp, identityApp, signUp, turn } from './support/identity-app.ts';
+import {
+  type App,
+  anonymous,
+  callerOf,
+  type IdentityApp,
+  identityApp,
+  signUp,
+  switchTenant,
+} from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 const newPassword = 'another long password';
 const refused = { kind: 'unauthenticated', message: 'Not signed in' };
 
-type Mutations = Record<string, (app: App, caller: UserCaller, gone?: AbortSignal) => Promise<unknown>>;
+type Mutations = Record<string, (app: App, caller: UserCaller, signal?: AbortSignal) => Promise<unknown>>;
 
 const ofTenant: Mutations = {
-  updateTenant: (app, caller, gone) => app.updateTenant(caller, { name: 'By a thief' }, gone),
-  generateApiKey: (app, caller, gone) => app.generateApiKey(caller, gone),
-  upsertAvatarConfig: (app, caller, gone) => app.upsertAvatarConfig(caller, { speakingRate: 3 }, gone),
-  deleteTenant: (app, caller, gone) => app.deleteTenant(caller, gone),
+  updateTenant: (app, caller, signal) => app.updateTenant(caller, { name: 'By a thief' }, signal),
+  generateApiKey: (app, caller, signal) => app.generateApiKey(caller, signal),
+  upsertAvatarConfig: (app, caller, signal) => app.upsertAvatarConfig(caller, { speakingRate: 3 }, signal),
+  deleteTenant: (app, caller, signal) => app.deleteTenant(caller, signal),
 };
 
-/** Every mutation of a signed-in person. */
+/** Every mutation that accepts an access token. */
 const mutations: Mutations = {
-  changePassword: (app, caller, gone) => app.changePassword(caller, { newPassword }, gone),
-  createTenant: (app, caller, gone) => app.createTenant(caller, { name: 'By a thief' }, gone),
+  changePassword: (app, caller, signal) => app.changePassword(caller, { newPassword }, signal),
+  createTenant: (app, caller, signal) => app.createTenant(caller, { name: 'By a thief' }, signal),
   ...ofTenant,
 };
 
-test('the list above has every mutation that takes an access token', (t) => {
+test('the tests below cover every mutation that accepts an access token', (t) => {
   const schema = parse(readFileSync(new URL('../src/schema.graphql', import.meta.url), 'utf8'));
   const root = schema.definitions.find(
     (each): each is ObjectTypeDefinitionNode =>
@@ -39,7 +47,7 @@ test('the list above has every mutation that takes an access token', (t) => {
   t.deepEqual(signedIn?.map(({ name }) => name.value).toSorted(), Object.keys(mutations).toSorted());
 });
 
-/** What the mutations change, but for what they only add to. */
+/** The rows that the mutations could change. */
 async function stateOf({ database, app }: IdentityApp, caller: UserCaller & { tenantId: number }) {
   const { users, tenants, keys, configs } = await database.transactShared(async (db) => ({
     users: await db.knex('users').orderBy('id'),
@@ -50,7 +58,7 @@ async function stateOf({ database, app }: IdentityApp, caller: UserCaller & { te
   return { users, tenants, keys, configs, tenant: await app.myTenant(caller) };
 }
 
-test('a revoked sign-in changes nothing, whatever a gateway still believes', async (t) => {
+test('a revoked sign-in cannot run any mutation, even if a gateway still accepts it', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
   const { caller } = await signUp(app);
@@ -62,24 +70,24 @@ test('a revoked sign-in changes nothing, whatever a gateway still believes', asy
   t.deepEqual(await stateOf(identity, caller), before);
 });
 
-test('a suspended user changes nothing and is told so, and a deleted one is nobody', async (t) => {
+test('a suspended user gets USER_SUSPENDED from every mutation, a deleted one UNAUTHENTICATED', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
   const { caller } = await signUp(app);
-  const { caller: gone } = await signUp(app);
+  const { caller: deleted } = await signUp(app);
   await database.transactShared(async ({ knex }) => {
     await knex('users').where({ id: caller.userId }).update({ status: 'SUSPENDED' });
-    await knex('users').where({ id: gone.userId }).update({ deleted_at: knex.fn.now() });
+    await knex('users').where({ id: deleted.userId }).update({ deleted_at: knex.fn.now() });
   });
   const before = await stateOf(identity, caller);
   for (const [name, call] of Object.entries(mutations)) {
     t.like(await t.throwsAsync(call(app, caller)), { kind: 'forbidden', reason: 'USER_SUSPENDED' }, name);
-    t.like(await t.throwsAsync(call(app, gone)), refused, name);
+    t.like(await t.throwsAsync(call(app, deleted)), refused, name);
   }
   t.deepEqual(await stateOf(identity, caller), before);
 });
 
-test('a sign-in that has turned to another tenant changes nothing in the one before', async (t) => {
+test('a sign-in that has switched tenants cannot change the previous one', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   const { id } = await app.createTenant(caller, { name: 'Second' });
@@ -89,7 +97,7 @@ test('a sign-in that has turned to another tenant changes nothing in the one bef
   await t.notThrowsAsync(app.updateTenant({ ...caller, tenantId: id }, { name: 'Third' }));
 });
 
-test('a tenant that has just been suspended gets no key and no new defaults, and may still be changed and deleted', async (t) => {
+test('a suspended tenant cannot get a key or new avatar defaults, but can be updated and deleted', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   await app.updateTenant(caller, { isSuspended: true });
@@ -100,28 +108,28 @@ test('a tenant that has just been suspended gets no key and no new defaults, and
   t.true(await app.deleteTenant(caller));
 });
 
-test('a sign-in that is revoked while its new password is hashed does not set it', async (t) => {
+test('a sign-in that is revoked while its new password is hashed cannot set it', async (t) => {
   const { app, ports } = await identityApp(t);
   const { input, caller: owner } = await signUp(app);
-  const thief = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const thief = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const { hash } = ports.passwords;
   const hashed = createGate();
-  ports.passwords.hash = async (given, asker) => {
+  ports.passwords.hash = async (given, requester) => {
     if (given === 'the password of a thief') await hashed.pass();
-    return hash(given, asker);
+    return hash(given, requester);
   };
   const late = t.throwsAsync(app.changePassword(thief, { newPassword: 'the password of a thief' }));
   t.true(await app.changePassword(owner, { newPassword }));
   hashed.open();
 
   t.like(await late, refused);
-  await t.notThrowsAsync(app.login(anybody, { email: input.email, password: newPassword }));
+  await t.notThrowsAsync(app.login(anonymous, { email: input.email, password: newPassword }));
 });
 
-test('of two sign-ins that set a password at once one does, and the other is over', async (t) => {
+test('of two concurrent password changes one succeeds and revokes the other sign-in', async (t) => {
   const { app } = await identityApp(t);
   const { input, caller: owner } = await signUp(app);
-  const thief = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const thief = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const passwords = ['the password of the owner', 'the password of a thief'];
   const outcomes = await Promise.allSettled(
     [owner, thief].map((caller, n) => app.changePassword(caller, { newPassword: passwords[n] ?? '' })),
@@ -129,7 +137,7 @@ test('of two sign-ins that set a password at once one does, and the other is ove
 
   t.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
   for (const [n, outcome] of outcomes.entries()) {
-    const login = app.login(anybody, { email: input.email, password: passwords[n] ?? '' });
+    const login = app.login(anonymous, { email: input.email, password: passwords[n] ?? '' });
     if (outcome.status === 'fulfilled') await t.notThrowsAsync(login);
     else {
       t.like(outcome.reason, refused);
@@ -138,7 +146,7 @@ test('of two sign-ins that set a password at once one does, and the other is ove
   }
 });
 
-/** Whether another transaction waits for a lock that this one holds. */
+/** Whether another transaction waits for a lock of this one. */
 async function isWaitedFor(knex: Knex.Transaction): Promise<boolean> {
   const { rows } = await knex.raw(
     'select exists (select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))) as waited',
@@ -146,28 +154,28 @@ async function isWaitedFor(knex: Knex.Transaction): Promise<boolean> {
   return rows[0].waited;
 }
 
-test('a mutation waits for a transaction that is revoking its sign-in, and is refused then', async (t) => {
+test('a mutation waits for a concurrent revocation of its sign-in and is then refused', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
   const { input, caller: owner } = await signUp(app);
-  const thief = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const thief = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const before = await stateOf(identity, owner);
   const [locked, enough] = [createGate(), createGate()];
   const revoking = database.transactShared(async ({ knex }) => {
     await knex('users').where({ id: owner.userId }).forNoKeyUpdate().first('id');
     locked.open();
     await enough.pass();
-    // The embedded database has nobody waiting for a lock: it begins no transaction before this one has ended.
+    // PGlite runs transactions one after another, so nothing ever waits for a lock there.
     if (usualEngine() === 'server') await eventually('one waits for the lock', () => isWaitedFor(knex));
     await knex('sign_ins').where({ id: thief.signInId }).update({ revoked_at: knex.fn.now() });
   });
   await locked.pass();
-  let begun = 0;
+  let started = 0;
   const calls = Object.values(mutations).map(async (call) => {
-    begun += 1;
+    started += 1;
     return t.throwsAsync(call(app, thief));
   });
-  await eventually('all are under way', () => begun === calls.length);
+  await eventually('all have started', () => started === calls.length);
   enough.open();
   await revoking;
 
@@ -175,7 +183,7 @@ test('a mutation waits for a transaction that is revoking its sign-in, and is re
   t.deepEqual(await stateOf(identity, owner), before);
 });
 
-test('changes by a member while the owner deletes their tenant come before it or are refused', async (t) => {
+test('concurrent updates by a member commit before the deletion of the tenant or are refused', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
   const { caller: owner } = await signUp(app);
@@ -186,8 +194,8 @@ test('changes by a member while the owner deletes their tenant come before it or
   await database.transactShared(({ knex }) =>
     knex('users').where({ id: member.userId }).update({ last_tenant_id: owner.tenantId }),
   );
-  const inside = await turn(database, member, owner.tenantId);
-  const renames = Array.from({ length: 5 }, (_, n) => app.updateTenant(inside, { name: `Renamed ${n}` }));
+  const inTenant = await switchTenant(database, member, owner.tenantId);
+  const renames = Array.from({ length: 5 }, (_, n) => app.updateTenant(inTenant, { name: `Renamed ${n}` }));
   const [deleted, ...rest] = await Promise.allSettled([app.deleteTenant(owner), ...renames]);
 
   t.deepEqual(deleted, { status: 'fulfilled', value: true });
@@ -196,7 +204,7 @@ test('changes by a member while the owner deletes their tenant come before it or
   }
 });
 
-test('whatever locks the row of a user or a tenant waits for its turn among those that do, for as long as its caller waits', async (t) => {
+test('every operation that locks a user or tenant row is queued by it, with its abort signal', async (t) => {
   const { app, ports } = await identityApp(t);
   const { caller, input, tokens } = await signUp(app);
   const { userId: user, tenantId: tenant } = caller;
@@ -209,27 +217,27 @@ test('whatever locks the row of a user or a tenant waits for its turn among thos
       return transactShared(work, how);
     },
   };
-  const { signal: gone } = new AbortController();
+  const { signal } = new AbortController();
   const attempts: typeof mutations = {
-    login: () => app.login(anybody, { email: input.email, password }, gone),
-    refreshToken: () => app.refreshSignIn(tokens, gone),
+    login: () => app.login(anonymous, { email: input.email, password }, signal),
+    refreshToken: () => app.refreshSignIn(tokens, signal),
     ...mutations,
   };
   for (const [name, call] of Object.entries(attempts)) {
-    await turn(ports.database, caller, tenant); // createTenant has turned it to another
-    await call(app, caller, gone);
-    t.deepEqual(last, { turn: name in ofTenant ? { user, tenant } : { user }, gone }, name);
+    await switchTenant(ports.database, caller, tenant); // undoes the switch by createTenant
+    await call(app, caller, signal);
+    t.deepEqual(last, { turn: name in ofTenant ? { user, tenant } : { user }, gone: signal }, name);
   }
 });
 
-test('a change that waits for another of its user is left with its caller, and changes nothing', async (t) => {
+test('an aborted mutation leaves the queue of its user and changes nothing', async (t) => {
   const { app, database } = await identityApp(t);
   const { caller } = await signUp(app);
   const gate = createGate();
   const first = database.transactShared(gate.pass, { turn: { user: caller.userId } });
-  const leaving = new AbortController();
-  const refusal = t.throwsAsync(app.updateTenant(caller, { name: 'Too late' }, leaving.signal));
-  leaving.abort();
+  const controller = new AbortController();
+  const refusal = t.throwsAsync(app.updateTenant(caller, { name: 'Too late' }, controller.signal));
+  controller.abort();
   gate.open();
   t.like(await refusal, { kind: 'unavailable', message: 'The caller has gone' });
   await first;

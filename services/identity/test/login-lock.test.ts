@@ -1,24 +1,29 @@
 import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
-import { anybody, type IdentityApp, identityApp, signUp } from './support/identity-app.ts';
+import { anonymous, type IdentityApp, identityApp, signUp } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 const refused = { kind: 'unauthenticated', message: 'Wrong credentials', reason: undefined };
-const from = (ip: string) => ({ ...anybody, ip });
+const from = (ip: string) => ({ ...anonymous, ip });
 
-async function fail({ app }: IdentityApp, email: string, times: number, ipOf: (n: number) => string): Promise<void> {
+async function failLogins(
+  { app }: IdentityApp,
+  email: string,
+  times: number,
+  ipOf: (n: number) => string,
+): Promise<void> {
   for (let n = 0; n < times; n += 1)
     await app.login(from(ipOf(n)), { email, password: 'wrong password' }).catch(() => undefined);
 }
 
-test('after ten failures of an identifier from one address both are locked for a quarter of an hour', async (t) => {
+test('ten failures for one account from one address lock the pair for 15 minutes', async (t) => {
   const identity = await identityApp(t);
   const { app, advance } = identity;
   const { input } = await signUp(app);
-  await fail(identity, input.email, 9, () => '192.0.2.7');
-  await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password })); // and the count begins anew
-  await fail(identity, input.email, 10, () => '192.0.2.7');
+  await failLogins(identity, input.email, 9, () => '192.0.2.7');
+  await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password })); // and resets the count
+  await failLogins(identity, input.email, 10, () => '192.0.2.7');
 
   t.like(
     await t.throwsAsync(app.login(from('192.0.2.7'), { email: ` ${input.email.toUpperCase()}`, password })),
@@ -31,12 +36,12 @@ test('after ten failures of an identifier from one address both are locked for a
   await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password }));
 });
 
-test('after fifty failures in an hour over all addresses only those get in that the account has used', async (t) => {
+test('after fifty failures in an hour only addresses that the account has used can sign in', async (t) => {
   const identity = await identityApp(t);
   const { app, advance } = identity;
   const { input } = await signUp(app);
   await app.login(from('2001:db8:1:2::1'), { email: input.email, password });
-  await fail(identity, input.email, 50, (n) => `198.51.100.${n}`);
+  await failLogins(identity, input.email, 50, (n) => `198.51.100.${n}`);
   const login = (ip: string) => app.login(from(ip), { email: input.email, password });
 
   for (const stranger of ['203.0.113.9', '2001:db8:1:3::1', '', 'not an address'])
@@ -47,21 +52,21 @@ test('after fifty failures in an hour over all addresses only those get in that 
   await t.notThrowsAsync(login('203.0.113.9'));
 });
 
-test('an account that is not there locks like one that is', async (t) => {
+test('an unknown account is locked like an existing one', async (t) => {
   const identity = await identityApp(t);
-  await fail(identity, 'nobody@example.test', 10, () => '192.0.2.7');
-  t.is(await identity.ports.loginLock.door('email nobody@example.test', '192.0.2.7'), 'closed');
-  t.is(await identity.ports.loginLock.door('email nobody@example.test', '192.0.2.8'), 'open');
+  await failLogins(identity, 'nobody@example.test', 10, () => '192.0.2.7');
+  t.is(await identity.ports.loginLock.countAttempt('email nobody@example.test', '192.0.2.7'), 'locked');
+  t.is(await identity.ports.loginLock.countAttempt('email nobody@example.test', '192.0.2.8'), 'unlocked');
 });
 
-test('of guesses that come at once from one address no more than ten are tried, and all are answered alike', async (t) => {
+test('of concurrent guesses from one address at most ten are checked, and all get the same error', async (t) => {
   const { app, ports } = await identityApp(t);
   const { input } = await signUp(app);
   const tried: string[] = [];
   const { verify } = ports.passwords;
-  ports.passwords.verify = (passwordHash, given, asker) => {
-    if (given !== '') tried.push(given); // behind a closed door nothing of what was given is compared
-    return verify(passwordHash, given, asker);
+  ports.passwords.verify = (passwordHash, given, requester) => {
+    if (given !== '') tried.push(given); // while locked an empty password is hashed instead
+    return verify(passwordHash, given, requester);
   };
   const guesses = Array.from({ length: 30 }, (_, n) =>
     t.throwsAsync(app.login(from('192.0.2.7'), { email: input.email, password: `wrong password ${n}` })),
@@ -73,7 +78,7 @@ test('of guesses that come at once from one address no more than ten are tried, 
   t.is(tried.length, 10);
 });
 
-test('the right password among wrong ones at once leaves the door open', async (t) => {
+test('a correct password among concurrent wrong ones clears the lock', async (t) => {
   const { app } = await identityApp(t);
   const { input } = await signUp(app);
   const right = app.login(from('192.0.2.7'), { email: input.email, password });
@@ -85,20 +90,20 @@ test('the right password among wrong ones at once leaves the door open', async (
   await t.notThrowsAsync(app.login(from('192.0.2.7'), { email: input.email, password }));
 });
 
-test('an IPv6 client is its /64, and IPv4 within IPv6 is IPv4', async (t) => {
+test('IPv6 clients are counted by /64, and IPv4-mapped addresses as IPv4', async (t) => {
   const identity = await identityApp(t);
-  const door = (email: string, ip: string) => identity.ports.loginLock.door(`email ${email}`, ip);
-  await fail(identity, 'nobody@example.test', 10, (n) => `2001:db8:1:2:${n}::1`);
-  t.is(await door('nobody@example.test', '2001:db8:1:2:ffff::'), 'closed');
-  t.is(await door('nobody@example.test', '2001:db8:1:3::1'), 'open');
-  await fail(identity, 'nobody@example.test', 10, (n) => (n % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'));
-  t.is(await door('nobody@example.test', '192.0.2.7'), 'closed');
+  const lockState = (email: string, ip: string) => identity.ports.loginLock.countAttempt(`email ${email}`, ip);
+  await failLogins(identity, 'nobody@example.test', 10, (n) => `2001:db8:1:2:${n}::1`);
+  t.is(await lockState('nobody@example.test', '2001:db8:1:2:ffff::'), 'locked');
+  t.is(await lockState('nobody@example.test', '2001:db8:1:3::1'), 'unlocked');
+  await failLogins(identity, 'nobody@example.test', 10, (n) => (n % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'));
+  t.is(await lockState('nobody@example.test', '192.0.2.7'), 'locked');
 });
 
-test('all spellings of one account’s email and phone share ten guesses from one address', async (t) => {
+test('all spellings of an account’s email and phone share the limit of ten per address', async (t) => {
   const identity = await identityApp(t);
   const { input } = await signUp(identity.app, { phoneCode: '+44', phoneNumber: '07911123456' });
-  const tried = spied(identity, (given) => given === password);
+  const tried = recordVerified(identity, (given) => given === password);
   const zeros = Array.from({ length: 25 }, (_, n) => ({ phoneNumber: `${'0'.repeat(n)}7911123456` }));
   const spellings = [
     ...zeros,
@@ -120,10 +125,10 @@ test('all spellings of one account’s email and phone share ten guesses from on
   await t.notThrowsAsync(identity.app.login(from('192.0.2.8'), { email: input.email, password }));
 });
 
-test('all spellings of one account share fifty guesses an hour from everywhere', async (t) => {
+test('all spellings of an account share the limit of fifty per hour', async (t) => {
   const identity = await identityApp(t);
   const { input } = await signUp(identity.app, { phoneCode: '+44', phoneNumber: '7911123457' });
-  const tried = spied(identity, () => false);
+  const tried = recordVerified(identity, () => false);
   const spellings = [{ email: input.email }, { phoneNumber: '+447911123457' }, { phoneNumber: '007911123457' }];
   await Promise.all(
     Array.from({ length: 75 }, (_, n) =>
@@ -133,17 +138,20 @@ test('all spellings of one account share fifty guesses an hour from everywhere',
   t.is(tried.length, 50);
 });
 
-test('spellings of a phone that nobody has share their guesses too', async (t) => {
+test('spellings of an unknown phone number share a limit', async (t) => {
   const identity = await identityApp(t);
   for (let n = 0; n < 10; n += 1) {
     const input = { phoneNumber: `${'0'.repeat(n)}7911999999`, password: 'wrong password' };
     t.like(await t.throwsAsync(identity.app.login(from('192.0.2.7'), input)), refused);
   }
-  t.is(await identity.ports.loginLock.door('phone 7911999999', '192.0.2.7'), 'closed');
+  t.is(await identity.ports.loginLock.countAttempt('phone 7911999999', '192.0.2.7'), 'locked');
 });
 
-/** What is compared with the hash of somebody's password, and how it ends. */
-function spied({ ports }: IdentityApp, answer: (given: string, n: number) => boolean | Promise<boolean>): string[] {
+/** Replaces verification by `answer` and records the passwords compared with an account's hash. */
+function recordVerified(
+  { ports }: IdentityApp,
+  answer: (given: string, n: number) => boolean | Promise<boolean>,
+): string[] {
   const tried: string[] = [];
   ports.passwords.verify = async (passwordHash, given) => {
     if (!passwordHash) return false;
@@ -153,10 +161,10 @@ function spied({ ports }: IdentityApp, answer: (given: string, n: number) => boo
   return tried;
 }
 
-test('of guesses that come at once from everywhere no more than fifty an hour are tried', async (t) => {
+test('of concurrent guesses from many addresses at most fifty per hour are checked', async (t) => {
   const identity = await identityApp(t);
   const { input } = await signUp(identity.app);
-  const tried = spied(identity, () => false);
+  const tried = recordVerified(identity, () => false);
   const guesses = (first: number) =>
     Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -175,17 +183,17 @@ test('of guesses that come at once from everywhere no more than fifty an hour ar
   t.is(tried.length, 100);
 });
 
-test('right passwords cost nothing of the fifty, however many', async (t) => {
+test('correct passwords do not count towards the limit of fifty', async (t) => {
   const identity = await identityApp(t);
   const { input } = await signUp(identity.app);
-  const tried = spied(identity, (given) => given === password);
+  const tried = recordVerified(identity, (given) => given === password);
   for (let n = 0; n < 60; n += 1) await identity.app.login(from(`198.51.100.${n}`), { email: input.email, password });
-  await fail(identity, input.email, 49, (n) => `203.0.113.${n}`);
+  await failLogins(identity, input.email, 49, (n) => `203.0.113.${n}`);
   await t.notThrowsAsync(identity.app.login(from('192.0.2.200'), { email: input.email, password }));
   t.is(tried.length, 110);
 });
 
-test('attempts that nobody could look at cost nothing, one by one or at once, and are told as what they were', async (t) => {
+test('attempts that could not be checked are UNAVAILABLE and do not count', async (t) => {
   const identity = await identityApp(t);
   const { app, ports, database } = identity;
   const { input } = await signUp(app);
@@ -199,35 +207,35 @@ test('attempts that nobody could look at cost nothing, one by one or at once, an
 
   ports.passwords.verify = () => Promise.reject(unavailable('Too many sign-ins at once'));
   await outage('wrong password');
-  ports.database = { ...database, transactShared: () => Promise.reject(unavailable('The database is away')) };
+  ports.database = { ...database, transactShared: () => Promise.reject(unavailable('The database is unavailable')) };
   await outage(password);
   ports.database = database;
   ports.passwords.verify = verify;
 
-  await fail(identity, input.email, 9, () => '192.0.2.7');
+  await failLogins(identity, input.email, 9, () => '192.0.2.7');
   await t.notThrowsAsync(login('192.0.2.7', password), 'nine wrong ones do not lock');
   await t.notThrowsAsync(login('203.0.113.9', password), 'nor have there been fifty');
 });
 
-test('wrong ones beside others that nobody could look at do not lock before they are ten', async (t) => {
+test('failures beside concurrent unchecked attempts lock only when there are ten', async (t) => {
   const identity = await identityApp(t);
   const { input } = await signUp(identity.app);
-  const held: (() => void)[] = [];
-  spied(identity, (given) =>
-    given === 'held password'
-      ? new Promise((_, reject) => held.push(() => reject(unavailable('Too many sign-ins at once'))))
+  const pending: (() => void)[] = [];
+  recordVerified(identity, (given) =>
+    given === 'pending password'
+      ? new Promise((_, reject) => pending.push(() => reject(unavailable('Too many sign-ins at once'))))
       : given === password,
   );
   const login = (given: string) => identity.app.login(from('192.0.2.7'), { email: input.email, password: given });
-  const late = Array.from({ length: 9 }, () => t.throwsAsync(login('held password')));
-  await eventually('nine are under way', () => held.length === 9);
+  const late = Array.from({ length: 9 }, () => t.throwsAsync(login('pending password')));
+  await eventually('nine are pending', () => pending.length === 9);
   t.like(await t.throwsAsync(login('wrong password')), refused);
-  for (const end of held) end();
+  for (const end of pending) end();
   for (const error of await Promise.all(late)) t.like(error, { kind: 'unavailable' });
   await t.notThrowsAsync(login(password));
 });
 
-test('an address with a zone signs in like the same without it, and is known afterwards', async (t) => {
+test('IPv6 zones are ignored when addresses are stored and compared', async (t) => {
   const identity = await identityApp(t);
   const { app, database } = identity;
   const { input, caller } = await signUp(app);
@@ -237,11 +245,11 @@ test('an address with a zone signs in like the same without it, and is known aft
   const ips = await database.transactShared(({ knex }) => knex('sign_ins').orderBy('created_at').pluck('ip'));
   t.deepEqual(ips, ['192.0.2.1', 'fe80::7', '192.0.2.77']);
 
-  // As it was stored before.
+  // Older rows contain the zone.
   await database.transactShared(({ knex }) =>
     knex('sign_ins').insert({ user_id: caller.userId, ip: '2001:db8:1:2::1%wlan0' }),
   );
-  await fail(identity, input.email, 50, (n) => `198.51.100.${n}`);
+  await failLogins(identity, input.email, 50, (n) => `198.51.100.${n}`);
   for (const known of ['fe80::9', 'fe80::7%eth1', '192.0.2.77', '2001:db8:1:2::5'])
     await t.notThrowsAsync(login(known), known);
   t.like(await t.throwsAsync(login('2001:db8:1:3::5%eth0')), refused);

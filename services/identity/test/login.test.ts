@@ -1,25 +1,25 @@
 import test from 'ava';
-import { anybody, callerOf, identityApp, signUp } from './support/identity-app.ts';
+import { anonymous, callerOf, identityApp, signUp } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 
-test('login takes the email however it is spelled, and starts with the tenant chosen last', async (t) => {
+test('login normalizes the email and starts in the last used tenant', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app, { email: 'ada@example.test' });
   const made = await app.createTenant(caller, { name: 'Second' });
 
-  const again = await callerOf(app, await app.login(anybody, { email: ' ADA@Example.test ', password }));
+  const again = await callerOf(app, await app.login(anonymous, { email: ' ADA@Example.test ', password }));
   t.is(again.userId, caller.userId);
   t.not(again.signInId, caller.signInId);
   t.is(again.tenantId, made.id);
 });
 
-test('login takes E.164, or a national number that exactly one live user has', async (t) => {
+test('login accepts E.164, or a national number of exactly one live user', async (t) => {
   const { app } = await identityApp(t);
   const ada = await signUp(app, { phoneCode: '+44', phoneNumber: '07911123456' });
   const bob = await signUp(app, { phoneCode: '+65', phoneNumber: '91234567' });
   const userOf = async (phoneNumber: string) =>
-    (await callerOf(app, await app.login(anybody, { phoneNumber, password }))).userId;
+    (await callerOf(app, await app.login(anonymous, { phoneNumber, password }))).userId;
 
   for (const number of ['+447911123456', '+44 7911 123456', '07911 123456', '7911123456'])
     t.is(await userOf(number), ada.caller.userId);
@@ -30,8 +30,8 @@ test('login takes E.164, or a national number that exactly one live user has', a
   t.is(await userOf('+6591234567'), bob.caller.userId);
 });
 
-// Alike in what is said. That it takes as long, too, is measured by deploy/bench alone, over 200 logins of each kind.
-test('an unknown account, a wrong password and nonsense are answered alike', async (t) => {
+// Equal response times are measured by deploy/bench only, over 200 logins of each kind.
+test('unknown accounts, wrong passwords and malformed input get the same error', async (t) => {
   const { app } = await identityApp(t);
   const { input } = await signUp(app);
   const attempts = [
@@ -46,12 +46,12 @@ test('an unknown account, a wrong password and nonsense are answered alike', asy
     { phoneNumber: '', password },
   ];
   for (const attempt of attempts) {
-    const error = await t.throwsAsync(app.login(anybody, attempt), undefined, JSON.stringify(attempt).slice(0, 80));
+    const error = await t.throwsAsync(app.login(anonymous, attempt), undefined, JSON.stringify(attempt).slice(0, 80));
     t.like(error, { kind: 'unauthenticated', message: 'Wrong credentials', reason: undefined });
   }
 });
 
-test('login wants exactly one of email and phoneNumber, and text that can be stored', async (t) => {
+test('login requires exactly one of email and phoneNumber, and text that can be stored', async (t) => {
   const { app } = await identityApp(t);
   for (const input of [
     { password },
@@ -60,21 +60,21 @@ test('login wants exactly one of email and phoneNumber, and text that can be sto
     { email: 'a\0@example.test', password },
     { email: 'a@example.test', password: '\ud800' },
   ]) {
-    t.like(await t.throwsAsync(app.login(anybody, input)), { kind: 'invalid' });
+    t.like(await t.throwsAsync(app.login(anonymous, input)), { kind: 'invalid' });
   }
 });
 
-test('that an account is suspended learns only who has its password', async (t) => {
+test('suspension is revealed only with the correct password', async (t) => {
   const { app, database } = await identityApp(t);
   const { input, caller, tokens } = await signUp(app);
   await database.transactShared(({ knex }) =>
     knex('users').where({ id: caller.userId }).update({ status: 'SUSPENDED' }),
   );
 
-  t.like(await t.throwsAsync(app.login(anybody, { email: input.email, password: 'wrong password' })), {
+  t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password: 'wrong password' })), {
     kind: 'unauthenticated',
   });
-  t.like(await t.throwsAsync(app.login(anybody, { email: input.email, password })), {
+  t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password })), {
     kind: 'forbidden',
     reason: 'USER_SUSPENDED',
   });
@@ -82,7 +82,7 @@ test('that an account is suspended learns only who has its password', async (t) 
   t.true((await app.resolveSignIn(caller.signInId)).userSuspended);
 });
 
-test('while a second factor is bound a new sign-in is limited', async (t) => {
+test('a new sign-in of a user with a second factor is limited', async (t) => {
   const { app, database } = await identityApp(t);
   const { input, caller } = await signUp(app);
   await database.transactShared(({ knex }) =>
@@ -90,20 +90,20 @@ test('while a second factor is bound a new sign-in is limited', async (t) => {
       .where({ id: caller.userId })
       .update({ two_factor_secret_sealed: Buffer.from('sealed') }),
   );
-  const { signInId } = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const { signInId } = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
 
   t.is((await app.resolveSignIn(signInId)).limitedReason, 'TWO_FACTOR_REQUIRED');
   t.true((await app.getAuthProfile(caller))?.twoFactorEnabled);
 });
 
-test('a sign-in names its account by email or by phone number', async (t) => {
+test('the error for a missing or double identifier names the field', async (t) => {
   const { app } = await identityApp(t);
   for (const account of [
     {},
     { email: null, phoneNumber: null },
     { email: 'a@example.test', phoneNumber: '+447911123456' },
   ]) {
-    t.like(await t.throwsAsync(app.login(anybody, { ...account, password })), {
+    t.like(await t.throwsAsync(app.login(anonymous, { ...account, password })), {
       kind: 'invalid',
       message: 'input.email or input.phoneNumber must be given, and not both',
       fields: [{ path: 'input.email' }],
@@ -111,23 +111,23 @@ test('a sign-in names its account by email or by phone number', async (t) => {
   }
 });
 
-test('a deleted user neither signs in nor goes on', async (t) => {
+test('a deleted user cannot sign in, refresh or be resolved', async (t) => {
   const { app, database } = await identityApp(t);
   const { input, caller, tokens } = await signUp(app);
   await database.transactShared(({ knex }) =>
     knex('users').where({ id: caller.userId }).update({ deleted_at: knex.fn.now() }),
   );
 
-  t.like(await t.throwsAsync(app.login(anybody, { email: input.email, password })), { kind: 'unauthenticated' });
+  t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password })), { kind: 'unauthenticated' });
   t.like(await t.throwsAsync(app.refreshSignIn(tokens)), { kind: 'unauthenticated' });
   t.like(await t.throwsAsync(app.resolveSignIn(caller.signInId)), { kind: 'notFound' });
   t.is(await app.getAuthProfile(caller), null);
 });
 
-test('changePassword ends every other sign-in and keeps this one, and says so to the gateways', async (t) => {
+test('changePassword revokes all other sign-ins, keeps this one, and announces it', async (t) => {
   const { app, announced } = await identityApp(t);
   const { input, caller, tokens } = await signUp(app);
-  const other = await app.login(anybody, { email: input.email, password });
+  const other = await app.login(anonymous, { email: input.email, password });
   const { signInId: otherId } = await callerOf(app, other);
 
   t.true(await app.changePassword(caller, { newPassword: 'another long password' }));
@@ -137,11 +137,11 @@ test('changePassword ends every other sign-in and keeps this one, and says so to
   t.like(await t.throwsAsync(app.refreshSignIn(other)), { kind: 'unauthenticated' });
   await t.notThrowsAsync(app.refreshSignIn(tokens));
   t.is((await app.resolveSignIn(caller.signInId)).userId, caller.userId);
-  t.like(await t.throwsAsync(app.login(anybody, { email: input.email, password })), { kind: 'unauthenticated' });
-  await t.notThrowsAsync(app.login(anybody, { email: input.email, password: 'another long password' }));
+  t.like(await t.throwsAsync(app.login(anonymous, { email: input.email, password })), { kind: 'unauthenticated' });
+  await t.notThrowsAsync(app.login(anonymous, { email: input.email, password: 'another long password' }));
 });
 
-test('changePassword refuses what register refuses, and changes nothing then', async (t) => {
+test('changePassword refuses the same passwords as register, and then changes nothing', async (t) => {
   const { app } = await identityApp(t);
   const { input, caller, tokens } = await signUp(app);
   for (const newPassword of ['short', 'password', input.email, 'x'.repeat(129), 'nul\0nul\0nul']) {
@@ -151,5 +151,5 @@ test('changePassword refuses what register refuses, and changes nothing then', a
     });
   }
   await t.notThrowsAsync(app.refreshSignIn(tokens));
-  await t.notThrowsAsync(app.login(anybody, { email: input.email, password }));
+  await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));
 });

@@ -1,15 +1,15 @@
 import test from 'ava';
-import { anybody, callerOf, identityApp, signUp } from './support/identity-app.ts';
+import { anonymous, callerOf, identityApp, signUp } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 const newPassword = 'another long password';
 
-test('with REAUTH_MAX_AGE a password, an API key and the end of a tenant ask for a recent sign-in, and nothing else does', async (t) => {
+test('REAUTH_MAX_AGE applies to changePassword, generateApiKey and deleteTenant only', async (t) => {
   const { app, advance, ports } = await identityApp(t, { reauthMaxAgeS: 300 });
   const { caller, input, tokens } = await signUp(app);
   await t.notThrowsAsync(app.generateApiKey(caller));
   advance(301_000);
-  await app.refreshSignIn(tokens); // which makes no sign-in more recent
+  await app.refreshSignIn(tokens); // does not reset the age of the sign-in
   let hashed = 0;
   const { hash } = ports.passwords;
   ports.passwords.hash = (...given) => {
@@ -21,19 +21,19 @@ test('with REAUTH_MAX_AGE a password, an API key and the end of a tenant ask for
   t.like(await t.throwsAsync(app.changePassword(caller, { newPassword })), refused);
   t.like(await t.throwsAsync(app.generateApiKey(caller)), refused);
   t.like(await t.throwsAsync(app.deleteTenant(caller)), refused);
-  t.is(hashed, 0, 'it is refused before the work');
+  t.is(hashed, 0, 'refused before hashing');
   await t.notThrowsAsync(app.updateTenant(caller, { name: 'Renamed' }));
   await t.notThrowsAsync(app.upsertAvatarConfig(caller, { speakingRate: 2 }));
   await t.notThrowsAsync(app.createTenant(caller, { name: 'Second' }));
 
-  const again = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const again = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const inTenant = { ...again, tenantId: again.tenantId ?? 0 };
   t.true(await app.changePassword(inTenant, { newPassword }));
   await t.notThrowsAsync(app.generateApiKey(inTenant));
   t.true(await app.deleteTenant(inTenant));
 });
 
-test('a sign-in that is too old when the hash is ready no longer sets the password', async (t) => {
+test('a sign-in that becomes too old while its password is hashed cannot set it', async (t) => {
   const { app, advance, ports } = await identityApp(t, { reauthMaxAgeS: 300 });
   const { caller, input } = await signUp(app);
   const { hash } = ports.passwords;
@@ -43,5 +43,5 @@ test('a sign-in that is too old when the hash is ready no longer sets the passwo
     return value;
   };
   t.like(await t.throwsAsync(app.changePassword(caller, { newPassword })), { reason: 'REAUTHENTICATE' });
-  await t.notThrowsAsync(app.login(anybody, { email: input.email, password }));
+  await t.notThrowsAsync(app.login(anonymous, { email: input.email, password }));
 });

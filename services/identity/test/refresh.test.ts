@@ -1,10 +1,10 @@
 import test from 'ava';
-import { anybody, callerOf, identityApp, signUp } from './support/identity-app.ts';
+import { anonymous, callerOf, identityApp, signUp } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 const refused = { kind: 'unauthenticated', message: 'Invalid or expired refresh token' };
 
-test('a refresh token is exchanged for its successor; the sign-in and its tenant stay', async (t) => {
+test('a refresh returns new tokens for the same sign-in and tenant', async (t) => {
   const { app } = await identityApp(t);
   const { tokens, caller } = await signUp(app);
   const next = await app.refreshSignIn(tokens);
@@ -16,11 +16,11 @@ test('a refresh token is exchanged for its successor; the sign-in and its tenant
   await t.notThrowsAsync(app.refreshSignIn(next));
 });
 
-test('twenty parallel uses of one refresh token leave one lineage', async (t) => {
+test('twenty concurrent exchanges of one refresh token return one successor', async (t) => {
   const { app, replica, database } = await identityApp(t);
   const other = await replica();
   const { tokens, caller } = await signUp(app);
-  // All connections are open and the keys read before the race begins: else the first has won before the others arrive.
+  // Opens all connections and reads the keys first, so that the exchanges really run concurrently.
   await Promise.all(Array.from({ length: 16 }, (_, index) => (index % 2 ? app : other).resolveSignIn(caller.signInId)));
   await signUp(other);
   const answers = await Promise.all(
@@ -35,7 +35,7 @@ test('twenty parallel uses of one refresh token leave one lineage', async (t) =>
   await t.notThrowsAsync(app.refreshSignIn(answers[7] ?? tokens));
 });
 
-test('a client that lost the answer gets the same successor within ten seconds, and ends its sign-in after them', async (t) => {
+test('reusing a token within ten seconds returns the same successor; later it revokes the sign-in', async (t) => {
   const { app, advance, announced } = await identityApp(t);
   const { tokens, caller } = await signUp(app);
   const next = await app.refreshSignIn(tokens);
@@ -51,10 +51,10 @@ test('a client that lost the answer gets the same successor within ten seconds, 
   t.like(await t.throwsAsync(app.resolveSignIn(caller.signInId)), { kind: 'notFound' });
 });
 
-test('a spent refresh token ends its sign-in at once when its successor has been used, and no other sign-in', async (t) => {
+test('reusing a token whose successor was used revokes the sign-in, and no other', async (t) => {
   const { app } = await identityApp(t);
   const { tokens, input } = await signUp(app);
-  const elsewhere = await app.login(anybody, { email: input.email, password });
+  const elsewhere = await app.login(anonymous, { email: input.email, password });
   const next = await app.refreshSignIn(tokens);
   const third = await app.refreshSignIn(next);
 
@@ -63,7 +63,7 @@ test('a spent refresh token ends its sign-in at once when its successor has been
   await t.notThrowsAsync(app.refreshSignIn(elsewhere));
 });
 
-test('a refresh token ends after thirty days, its successor thirty days after it was issued', async (t) => {
+test('a refresh token expires thirty days after it was issued', async (t) => {
   const { app, advance, database } = await identityApp(t);
   const { tokens } = await signUp(app);
   const day = 24 * 60 * 60 * 1000;
@@ -71,12 +71,12 @@ test('a refresh token ends after thirty days, its successor thirty days after it
   const next = await app.refreshSignIn(tokens);
   advance(29 * day);
   const third = await app.refreshSignIn(next);
-  t.is((await database.transactShared(({ knex }) => knex('refresh_tokens'))).length, 2); // the expired one is forgotten
+  t.is((await database.transactShared(({ knex }) => knex('refresh_tokens'))).length, 2); // the expired one was deleted
   advance(31 * day);
   t.like(await t.throwsAsync(app.refreshSignIn(third)), refused);
 });
 
-test('what was never a refresh token is refused, whatever it is', async (t) => {
+test('malformed and unknown refresh tokens are refused', async (t) => {
   const { app } = await identityApp(t);
   const { tokens } = await signUp(app);
   const { refreshToken } = tokens;

@@ -1,12 +1,12 @@
 import { DomainError } from '@parley/kernel/errors';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { anybody, callerOf, identityApp, signUp, somebody } from './support/identity-app.ts';
+import { anonymous, callerOf, identityApp, newRegistration, signUp } from './support/identity-app.ts';
 
-test('registering signs in and makes a tenant that the user owns, with avatar defaults', async (t) => {
+test('register signs in and creates a tenant with avatar defaults that the user owns', async (t) => {
   const { app } = await identityApp(t);
-  const input = somebody({ fullname: 'Ada Lovelace' });
-  const tokens = await app.register(anybody, input, null);
+  const input = newRegistration({ fullname: 'Ada Lovelace' });
+  const tokens = await app.register(anonymous, input, null);
   const caller = await callerOf(app, tokens);
 
   t.like(tokens, { expiresIn: 900, refreshExpiresIn: 2_592_000 });
@@ -45,7 +45,7 @@ test('an access token is an ES256 JWT with the contract’s claims, for 15 minut
   t.is(Number(claims.exp) - Number(claims.iat), ports.settings.accessTokenTtlS);
 });
 
-test('the profile shows what was given, and nothing that is write-only', async (t) => {
+test('the profile has the registered values, without write-only fields', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app, {
     email: '  Ada@Example.TEST ',
@@ -71,17 +71,17 @@ test('the profile shows what was given, and nothing that is write-only', async (
   t.notRegex(JSON.stringify(profile), /canary|argon2/);
 });
 
-test('a phone in digits of another script is kept in ASCII, and its owner signs in with either', async (t) => {
+test('a phone number in another script is stored in ASCII and works for login in both', async (t) => {
   const { app } = await identityApp(t);
   const { caller, input } = await signUp(app, { phoneCode: '＋٤٤', phoneNumber: '٠٧٩١١٧٦٥٤٣٢' });
   t.like(await app.getAuthProfile(caller), { phoneCode: '+44', phoneNumber: '07911765432' });
   for (const phoneNumber of ['+447911765432', '٠٧٩١١٧٦٥٤٣٢', '7911765432', '＋４４ ７９１１ ７６５４３２']) {
-    const { userId } = await callerOf(app, await app.login(anybody, { phoneNumber, password: input.password }));
+    const { userId } = await callerOf(app, await app.login(anonymous, { phoneNumber, password: input.password }));
     t.is(userId, caller.userId, phoneNumber);
   }
 });
 
-test('the number of an identity document comes back as it was given, letter by letter', async (t) => {
+test('the number of an identity document is returned exactly as given', async (t) => {
   const { app } = await identityApp(t);
   for (const idNo of ['straße 12', ' ab-１２ ', 'ıİ٣']) {
     const { caller } = await signUp(app, { idNo, idType: 'PASSPORT' });
@@ -89,7 +89,7 @@ test('the number of an identity document comes back as it was given, letter by l
   }
 });
 
-test('the number of an identity document and the device’s token are nowhere in plain', async (t) => {
+test('the number of an identity document, tokens and passwords are not stored in plain text', async (t) => {
   const { app, database } = await identityApp(t);
   await signUp(app, { idNo: 'CANARY-ID', idType: 'NRIC', fcmToken: 'CANARY-FCM', password: 'CANARY-password' });
 
@@ -107,12 +107,12 @@ test('the number of an identity document and the device’s token are nowhere in
   );
 });
 
-test('of many who register the same email at once exactly one does; the others are told CONFLICT', async (t) => {
+test('of concurrent registrations with one email exactly one succeeds; the others are CONFLICT', async (t) => {
   const { app, replica, database } = await identityApp(t);
   const other = await replica();
   const outcomes = await Promise.allSettled(
     Array.from({ length: 8 }, (_, index) =>
-      (index % 2 ? app : other).register(anybody, somebody({ email: 'one@example.test' }), null),
+      (index % 2 ? app : other).register(anonymous, newRegistration({ email: 'one@example.test' }), null),
     ),
   );
 
@@ -129,7 +129,7 @@ test('of many who register the same email at once exactly one does; the others a
   );
 });
 
-test('email, phone and identity document are each unique among live users, however they are spelled', async (t) => {
+test('email, phone and identity document are unique among live users after normalization', async (t) => {
   const { app, database } = await identityApp(t);
   const { caller } = await signUp(app, {
     email: 'a@example.test',
@@ -137,7 +137,7 @@ test('email, phone and identity document are each unique among live users, howev
     idNo: 'X1',
     idType: 'PASSPORT',
   });
-  const taken = async (overrides: object) => t.throwsAsync(app.register(anybody, somebody(overrides), null));
+  const taken = async (overrides: object) => t.throwsAsync(app.register(anonymous, newRegistration(overrides), null));
 
   t.like(await taken({ email: ' A@EXAMPLE.test' }), { kind: 'conflict', fields: [{ path: 'input.email' }] });
   t.like(await taken({ phoneCode: '44', phoneNumber: '07911 123 456' }), {
@@ -158,11 +158,11 @@ test('email, phone and identity document are each unique among live users, howev
   );
 });
 
-test('all that is wrong with a registration is told at once, and nothing is stored', async (t) => {
+test('an invalid registration names every bad field and stores nothing', async (t) => {
   const { app, database } = await identityApp(t);
   const error = await t.throwsAsync<DomainError>(
     app.register(
-      anybody,
+      anonymous,
       {
         email: 'nobody',
         password: 'short',
@@ -185,7 +185,7 @@ test('all that is wrong with a registration is told at once, and nothing is stor
   t.deepEqual(await database.transactShared(({ knex }) => knex('users')), []);
 });
 
-test('a password is 8 to 128 characters, not the email and not a common one', async (t) => {
+test('a password must have 8 to 128 characters and be neither the email nor common', async (t) => {
   const { app } = await identityApp(t);
   const refused = [
     '1234567',
@@ -199,7 +199,7 @@ test('a password is 8 to 128 characters, not the email and not a common one', as
   ];
   for (const password of refused) {
     const error = await t.throwsAsync(
-      app.register(anybody, somebody({ email: 'P@example.test', password }), null),
+      app.register(anonymous, newRegistration({ email: 'P@example.test', password }), null),
       undefined,
       password,
     );
@@ -209,7 +209,7 @@ test('a password is 8 to 128 characters, not the email and not a common one', as
   await t.notThrowsAsync(signUp(app, { password: 'zpq7Km0w' }));
 });
 
-test('a referral code of another user is stored as referrer, an unknown one refused', async (t) => {
+test('a referral code is resolved to its user, and an unknown one is refused', async (t) => {
   const { app, database } = await identityApp(t);
   const { caller } = await signUp(app);
   const referralCode = (await app.getAuthProfile(caller))?.referralCode ?? '';
@@ -217,19 +217,19 @@ test('a referral code of another user is stored as referrer, an unknown one refu
 
   const [row] = await database.transactShared(({ knex }) => knex('users').where({ id: referred.caller.userId }));
   t.is(row.referrerId, caller.userId);
-  const error = await t.throwsAsync(app.register(anybody, somebody({ referralCode: '22222222' }), null));
+  const error = await t.throwsAsync(app.register(anonymous, newRegistration({ referralCode: '22222222' }), null));
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.referralCode' }] });
 });
 
-test('a registration that needs a code is refused, and so is any code while none are handed out', async (t) => {
+test('without open registration register is refused, and any code is invalid', async (t) => {
   const open = await identityApp(t);
-  t.like(await t.throwsAsync(open.app.register(anybody, somebody(), { token: '123456' })), {
+  t.like(await t.throwsAsync(open.app.register(anonymous, newRegistration(), { token: '123456' })), {
     kind: 'invalid',
     message: 'The code or link is not valid',
   });
   for (const registration of ['otp', 'invite'] as const) {
     const { app } = await identityApp(t, { registration });
-    t.like(await t.throwsAsync(app.register(anybody, somebody(), null)), { kind: 'invalid' });
+    t.like(await t.throwsAsync(app.register(anonymous, newRegistration(), null)), { kind: 'invalid' });
     t.deepEqual(await app.isRegisterable({ email: 'new@example.test' }), { registerable: false, reasons: ['CLOSED'] });
   }
 });
@@ -289,11 +289,11 @@ for (const field of [
   'idType',
   'referralCode',
 ] as const) {
-  test(`whatever is given as ${field} is stored or refused, never a fault`, async (t) => {
+  test(`hostile values of ${field} are stored or refused, and never cause an internal error`, async (t) => {
     const { app } = await identityApp(t);
     for (const value of naughty) {
-      const person = somebody({ [field]: value });
-      const [outcome] = await Promise.allSettled([app.register(anybody, person, null)]);
+      const person = newRegistration({ [field]: value });
+      const [outcome] = await Promise.allSettled([app.register(anonymous, person, null)]);
       if (outcome.status === 'rejected') {
         t.is(outcome.reason.kind, 'invalid', `${JSON.stringify(value)}: ${outcome.reason}`);
       } else if (field === 'fullname') {

@@ -1,13 +1,13 @@
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
-import { anybody, callerOf, identityApp, join, mesh, signUp, turn } from './support/identity-app.ts';
+import { addMember, anonymous, callerOf, identityApp, mesh, signUp, switchTenant } from './support/identity-app.ts';
 
 const password = 'correct horse battery';
 
-test('createTenant makes the caller its owner and turns this sign-in to it, and no other', async (t) => {
+test('createTenant makes the caller the owner and switches only this sign-in to the tenant', async (t) => {
   const { app, announced } = await identityApp(t);
   const { caller, input } = await signUp(app);
-  const elsewhere = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const elsewhere = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   const tenant = await app.createTenant(caller, {
     name: 'Second',
     region: 'eu-1',
@@ -24,20 +24,20 @@ test('createTenant makes the caller its owner and turns this sign-in to it, and 
   t.deepEqual(announced.at(-1), { $case: 'signInId', value: caller.signInId });
   t.is((await app.resolveSignIn(caller.signInId)).tenantId, tenant.id);
   t.is((await app.resolveSignIn(elsewhere.signInId)).tenantId, caller.tenantId);
-  const inIt = { ...caller, tenantId: tenant.id };
-  t.is((await app.getAvatarConfig(inIt)).glbModel, 'aria.glb');
-  await t.notThrowsAsync(app.generateApiKey(inIt));
+  const inSecond = { ...caller, tenantId: tenant.id };
+  t.is((await app.getAvatarConfig(inSecond)).glbModel, 'aria.glb');
+  await t.notThrowsAsync(app.generateApiKey(inSecond));
 });
 
-test('a user owns five live tenants at most and makes ten in thirty days, also when asking in parallel', async (t) => {
+test('a user may own five live tenants and create ten in thirty days, also concurrently', async (t) => {
   const { app, advance, database } = await identityApp(t);
   const { caller } = await signUp(app);
-  const deleteTenant = async (id: number) => app.deleteTenant(await turn(database, caller, id));
+  const deleteTenant = async (id: number) => app.deleteTenant(await switchTenant(database, caller, id));
   const outcomes = await Promise.allSettled(
     Array.from({ length: 7 }, (_, n) => app.createTenant(caller, { name: `T${n}` })),
   );
   const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-  t.is(made.length, 4); // and the one from registering
+  t.is(made.length, 4); // plus the one from register
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected') t.like(outcome.reason, { kind: 'invalid', reason: 'TENANT_LIMIT' });
   }
@@ -53,7 +53,7 @@ test('a user owns five live tenants at most and makes ten in thirty days, also w
   await t.notThrowsAsync(app.createTenant(caller, { name: 'a month later' }));
 });
 
-test('updateTenant leaves what is left out, clears what may be null, and refuses null elsewhere', async (t) => {
+test('updateTenant keeps omitted fields, clears nullable ones by null, and refuses null elsewhere', async (t) => {
   const { app, announced } = await identityApp(t);
   const { caller } = await signUp(app);
   const all = {
@@ -88,7 +88,7 @@ test('updateTenant leaves what is left out, clears what may be null, and refuses
   t.like(await app.myTenant(caller), { name: 'New', llmModelOverride: null });
 });
 
-test('where regions are configured, region is one of them', async (t) => {
+test('with REGIONS set, region must be one of them', async (t) => {
   const { app } = await identityApp(t, { regions: ['eu', 'us'] });
   const { caller } = await signUp(app);
   t.is((await app.updateTenant(caller, { region: 'eu' })).region, 'eu');
@@ -102,10 +102,10 @@ test('where regions are configured, region is one of them', async (t) => {
   });
 });
 
-test('a member reads and renames; plan, suspension, deletion and the key are the owner’s', async (t) => {
+test('a member can read and rename the tenant; plan, suspension, deletion and API key are for the owner', async (t) => {
   const { app, database } = await identityApp(t);
   const { caller: owner } = await signUp(app);
-  const member = await join(database, (await signUp(app)).caller, owner.tenantId);
+  const member = await addMember(database, (await signUp(app)).caller, owner.tenantId);
 
   t.is((await app.myTenant(member))?.id, owner.tenantId);
   t.is((await app.updateTenant(member, { name: 'By a member' })).name, 'By a member');
@@ -117,7 +117,7 @@ test('a member reads and renames; plan, suspension, deletion and the key are the
   t.is((await app.myTenant(owner))?.name, 'By a member');
 });
 
-test('where the operator changes plans a raise is refused whole, and lowering is free', async (t) => {
+test('with PLAN_CHANGES=operator an update that raises the plan is refused as a whole, and lowering is allowed', async (t) => {
   const { app, database } = await identityApp(t, { planChanges: 'operator' });
   const { caller } = await signUp(app);
   const refused = { kind: 'forbidden', reason: 'PLAN_CHANGE_BY_OPERATOR' };
@@ -131,14 +131,14 @@ test('where the operator changes plans a raise is refused whole, and lowering is
   t.like(await t.throwsAsync(app.updateTenant(caller, { plan: 'ENTERPRISE' })), refused);
 });
 
-test('where owners change plans they do', async (t) => {
+test('with PLAN_CHANGES=self the owner can raise the plan', async (t) => {
   const { app } = await identityApp(t, { planChanges: 'self' });
   const { caller } = await signUp(app);
   t.is((await app.updateTenant(caller, { plan: 'ENTERPRISE' })).plan, 'ENTERPRISE');
   t.is((await app.createTenant(caller, { name: 'x', plan: 'PRO' })).plan, 'PRO');
 });
 
-test('a tenant is suspended while either switch is on, and the owner moves only its own', async (t) => {
+test('a tenant is suspended by itself or the operator, and the owner can lift only its own suspension', async (t) => {
   const { app, database } = await identityApp(t);
   const { caller } = await signUp(app);
   const byOperator = (on: boolean) =>
@@ -153,21 +153,21 @@ test('a tenant is suspended while either switch is on, and the owner moves only 
   t.like(error, { kind: 'forbidden', reason: 'SUSPENDED_BY_OPERATOR' });
   t.true((await app.updateTenant(caller, { isSuspended: true })).isSuspended);
   await byOperator(false);
-  t.true((await app.myTenant(caller))?.isSuspended); // its own is still on
+  t.true((await app.myTenant(caller))?.isSuspended); // still suspended by itself
 });
 
-test('deleteTenant ends the key and leaves every member without a tenant until they make one', async (t) => {
+test('deleteTenant revokes the API key, clears the current tenant of all members and publishes the event', async (t) => {
   const { app, database, announced } = await identityApp(t);
   const { caller: owner, input } = await signUp(app);
   const tenantId = owner.tenantId;
-  const member = await join(database, (await signUp(app)).caller, tenantId);
+  const member = await addMember(database, (await signUp(app)).caller, tenantId);
   const { key } = await app.generateApiKey(owner);
   t.true(await app.deleteTenant(owner));
 
   t.deepEqual(announced.at(-1), { $case: 'tenantId', value: tenantId });
   for (const { signInId } of [owner, member]) t.is((await app.resolveSignIn(signInId)).tenantId, null);
   t.like(await t.throwsAsync(app.resolveApiKey(await sha256(key))), { kind: 'notFound' });
-  t.is(await app.myTenant(owner), null); // also by a gateway that has not heard of it yet
+  t.is(await app.myTenant(owner), null); // even if a gateway still caches the tenant
   t.like(await t.throwsAsync(app.updateTenant(owner, { name: 'x' })), { reason: 'NO_TENANT' });
   t.like(await app.getTenant(mesh, tenantId), { id: tenantId });
   t.true((await app.getTenant(mesh, tenantId)).deletedAt instanceof Date);
@@ -177,38 +177,38 @@ test('deleteTenant ends the key and leaves every member without a tenant until t
   const { deletedAt } = await app.getTenant(mesh, tenantId);
   t.deepEqual(TenantDeleted.decode(events[0].data), { tenantId, deletedAt: deletedAt ?? undefined });
 
-  const again = await callerOf(app, await app.login(anybody, { email: input.email, password }));
+  const again = await callerOf(app, await app.login(anonymous, { email: input.email, password }));
   t.is(again.tenantId, null);
   const made = await app.createTenant(again, { name: 'A new start' });
   t.is((await app.resolveSignIn(again.signInId)).tenantId, made.id);
 });
 
-test('without a tenant, account operations work and the tenant’s own are refused', async (t) => {
+test('without a current tenant, account operations work and tenant operations are NO_TENANT', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   await app.deleteTenant(caller);
-  const alone = { ...caller, tenantId: null };
+  const withoutTenant = { ...caller, tenantId: null };
 
-  t.is(await app.myTenant(alone), null);
-  t.is((await app.getAuthProfile(alone))?.id, caller.userId);
-  t.true(await app.changePassword(alone, { newPassword: 'another long password' }));
+  t.is(await app.myTenant(withoutTenant), null);
+  t.is((await app.getAuthProfile(withoutTenant))?.id, caller.userId);
+  t.true(await app.changePassword(withoutTenant, { newPassword: 'another long password' }));
   const refused = { kind: 'forbidden', reason: 'NO_TENANT' };
   for (const call of [
-    () => app.getAvatarConfig(alone),
-    () => app.upsertAvatarConfig(alone, {}),
-    () => app.updateTenant(alone, { name: 'x' }),
-    () => app.deleteTenant(alone),
-    () => app.generateApiKey(alone),
+    () => app.getAvatarConfig(withoutTenant),
+    () => app.upsertAvatarConfig(withoutTenant, {}),
+    () => app.updateTenant(withoutTenant, { name: 'x' }),
+    () => app.deleteTenant(withoutTenant),
+    () => app.generateApiKey(withoutTenant),
   ]) {
     t.like(await t.throwsAsync(async () => call()), refused);
   }
 });
 
-test('only a person has a profile, a tenant to change and a key to make', async (t) => {
+test('anonymous callers, services and API keys cannot use operations of signed-in users', async (t) => {
   const { app } = await identityApp(t);
   const { caller } = await signUp(app);
   const key = { kind: 'apiKey', tenantId: caller.tenantId, apiKeyId: 1, requestId: 'test' } as const;
-  for (const other of [anybody, mesh, key]) {
+  for (const other of [anonymous, mesh, key]) {
     for (const call of [
       () => app.getAuthProfile(other),
       () => app.myTenant(other),
@@ -221,7 +221,7 @@ test('only a person has a profile, a tenant to change and a key to make', async 
   }
 });
 
-test('another tenant is out of reach: not a member means no tenant, and its facts are not found', async (t) => {
+test('a tenant cannot be changed by non-members, and is not found for other tenants', async (t) => {
   const { app } = await identityApp(t);
   const { caller: ada } = await signUp(app);
   const { caller: eve } = await signUp(app);

@@ -10,16 +10,16 @@ import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { createChannel, createClient, Metadata } from 'nice-grpc';
-import { anybody, mesh, somebody } from './support/identity-app.ts';
+import { anonymous, mesh, newRegistration } from './support/identity-app.ts';
 import { identityUnit } from './support/identity-unit.ts';
 
 const registerMutation = `mutation ($input: RegisterInput!) {
   register(input: $input) { accessToken expiresIn refreshToken refreshExpiresIn }
 }`;
 
-/** Registers over HTTP and answers whom the gateway would present. */
-async function arrive({ graph, rpc }: Awaited<ReturnType<typeof identityUnit>>) {
-  const { data } = await graph(anybody, registerMutation, { input: somebody() });
+/** Registers over HTTP and returns the caller that the gateway would send. */
+async function registerOverGraphql({ graph, rpc }: Awaited<ReturnType<typeof identityUnit>>) {
+  const { data } = await graph(anonymous, registerMutation, { input: newRegistration() });
   const tokens = data?.register as { accessToken: string; refreshToken: string };
   const { jwksJson } = await rpc.getJwks({}, { caller: mesh });
   const { payload } = await jwtVerify(tokens.accessToken, createLocalJWKSet(JSON.parse(jwksJson)), {
@@ -30,7 +30,7 @@ async function arrive({ graph, rpc }: Awaited<ReturnType<typeof identityUnit>>) 
     { caller: mesh },
   );
   const caller = {
-    ...anybody,
+    ...anonymous,
     kind: 'user' as const,
     userId,
     displayName,
@@ -40,9 +40,9 @@ async function arrive({ graph, rpc }: Awaited<ReturnType<typeof identityUnit>>) 
   return { tokens, caller };
 }
 
-test('a person registers over GraphQL, is resolved over gRPC and uses every operation', async (t) => {
+test('a user can register over GraphQL, be resolved over gRPC and use every operation', async (t) => {
   const unit = await identityUnit(t, { migrated: false });
-  const { tokens, caller } = await arrive(unit);
+  const { tokens, caller } = await registerOverGraphql(unit);
   const ask = async (query: string, variables?: object) => {
     const { status, data, errors } = await unit.graph(caller, query, variables);
     t.deepEqual([status, errors], [200, undefined], query);
@@ -66,7 +66,7 @@ test('a person registers over GraphQL, is resolved over gRPC and uses every oper
     updateTenant: { name: 'Renamed' },
   });
   const refreshed = await unit.graph(
-    anybody,
+    anonymous,
     'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { refreshToken } }',
     {
       t: tokens.refreshToken,
@@ -81,9 +81,9 @@ test('a person registers over GraphQL, is resolved over gRPC and uses every oper
   await ask('mutation { createTenant(input: { name: "Second" }) { id } }');
 });
 
-test('errors on the wire have the contract’s one shape', async (t) => {
+test('GraphQL errors have the extensions of the contract', async (t) => {
   const unit = await identityUnit(t);
-  const { caller } = await arrive(unit);
+  const { caller } = await registerOverGraphql(unit);
   const codes = async (who: Caller, query: string) => (await unit.graph(who, query)).errors?.[0]?.extensions;
 
   t.deepEqual(await codes(caller, 'mutation { updateTenant(input: { name: null }) { id } }'), {
@@ -96,18 +96,18 @@ test('errors on the wire have the contract’s one shape', async (t) => {
     statusCode: 403,
     reason: 'NO_TENANT',
   });
-  t.deepEqual(await codes(anybody, '{ myTenant { id } }'), { code: 'UNAUTHENTICATED', statusCode: 401 });
+  t.deepEqual(await codes(anonymous, '{ myTenant { id } }'), { code: 'UNAUTHENTICATED', statusCode: 401 });
   t.deepEqual(await codes({ kind: 'apiKey', tenantId: 1, apiKeyId: 1, requestId: 'x' }, '{ myTenant { id } }'), {
     code: 'UNAUTHENTICATED',
     statusCode: 401,
   });
-  t.like(await codes(anybody, 'mutation { login(input: { email: "a@b.test", password: "x" }) { accessToken } }'), {
+  t.like(await codes(anonymous, 'mutation { login(input: { email: "a@b.test", password: "x" }) { accessToken } }'), {
     code: 'UNAUTHENTICATED',
   });
   t.like(await codes(caller, 'mutation { updateTenant(input: { plan: GOLD }) { id } }'), { statusCode: 400 });
 });
 
-test('neither port answers a call without a mesh credential, or with one for somebody else', async (t) => {
+test('both ports refuse calls without a mesh credential or with one for another service', async (t) => {
   const { graph, given, rpc } = await identityUnit(t);
   t.is((await graph(null, '{ __typename }')).status, 401);
 
@@ -121,9 +121,9 @@ test('neither port answers a call without a mesh credential, or with one for som
   await t.notThrowsAsync(rpc.getJwks({}, { caller: mesh }));
 });
 
-test('gRPC says what a tenant is, and not found for all that is not there', async (t) => {
+test('gRPC describes a tenant, and unknown ids are not found', async (t) => {
   const unit = await identityUnit(t);
-  const { caller } = await arrive(unit);
+  const { caller } = await registerOverGraphql(unit);
   const tenantId = caller.tenantId;
   await unit.graph(
     caller,
@@ -154,23 +154,23 @@ test('gRPC says what a tenant is, and not found for all that is not there', asyn
   t.truthy((await unit.rpc.rotateSigningKey({}, { caller: mesh })).kid);
 });
 
-test('gateways hear of changed credentials before the mutation is answered', async (t) => {
+test('changed credentials are announced before the mutation responds', async (t) => {
   const unit = await identityUnit(t);
-  const { caller } = await arrive(unit);
-  const heard: CredentialsChanged['whose'][] = [];
+  const { caller } = await registerOverGraphql(unit);
+  const received: CredentialsChanged['whose'][] = [];
   await onAnnouncement(
     unit.given.keyValue,
     credentialsChanged,
-    (changed) => heard.push(changed?.whose),
+    (changed) => received.push(changed?.whose),
     createLogger('test'),
   );
   await unit.graph(caller, 'mutation { generateApiKey { key } }');
-  t.deepEqual(heard, [{ $case: 'tenantId', value: caller.tenantId }]);
+  t.deepEqual(received, [{ $case: 'tenantId', value: caller.tenantId }]);
   await unit.graph(caller, 'mutation { createTenant(input: { name: "Second" }) { id } }');
-  t.deepEqual(heard.at(-1), { $case: 'signInId', value: caller.signInId });
+  t.deepEqual(received.at(-1), { $case: 'signInId', value: caller.signInId });
 });
 
-test('the unit says that it is ready, and no longer once its database is closed', async (t) => {
+test('readiness follows the database', async (t) => {
   const { unit, given } = await identityUnit(t);
   const ready = async () => (await fetch(`${given.addresses.of('identity', 'ops')}/readyz`)).status;
   await t.notThrowsAsync(unit.ready());
@@ -179,23 +179,23 @@ test('the unit says that it is ready, and no longer once its database is closed'
   t.is(await ready(), 503);
 });
 
-test('a deleted tenant is told to whoever runs something for it', async (t) => {
+test('the deletion of a tenant is published as tenant.deleted.v1', async (t) => {
   const unit = await identityUnit(t);
-  const { caller } = await arrive(unit);
-  const told: Envelope[] = [];
+  const { caller } = await registerOverGraphql(unit);
+  const events: Envelope[] = [];
   const topics = ['tenant-deleted'];
-  await unit.given.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void told.push(event) });
+  await unit.given.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void events.push(event) });
   await unit.graph(caller, 'mutation { deleteTenant }');
-  await eventually('the event', () => told.length > 0);
-  t.like(told, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);
+  await eventually('the event', () => events.length > 0);
+  t.like(events, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);
 });
 
-test('a locked door answers in the very bytes of a wrong password', async (t) => {
+test('a locked account gets the same response bytes as a wrong password', async (t) => {
   const { graph } = await identityUnit(t);
-  const input = somebody();
-  await graph(anybody, registerMutation, { input });
+  const input = newRegistration();
+  await graph(anonymous, registerMutation, { input });
   const login = (email: string, password: string) =>
-    graph(anybody, 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
+    graph(anonymous, 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }', {
       input: { email, password },
     });
   const answers = [];

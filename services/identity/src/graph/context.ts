@@ -1,7 +1,7 @@
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { Ports } from '../ports.ts';
 
-/** What a resolver finds in its context. */
+/** The GraphQL context of one request. */
 export interface Context extends GraphContext {
   ports: Ports;
 }

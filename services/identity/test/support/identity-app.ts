@@ -20,12 +20,12 @@ import { getAuthProfile } from '../../src/get-auth-profile.ts';
 import { getAvatarConfig } from '../../src/get-avatar-config.ts';
 import { getJwks } from '../../src/get-jwks.ts';
 import { getTenant } from '../../src/get-tenant.ts';
+import { identityKeys } from '../../src/identity-keys.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
 import { isRegisterable } from '../../src/is-registerable.ts';
 import { login } from '../../src/login.ts';
 import { loginLock } from '../../src/login-lock.ts';
 import { myTenant } from '../../src/my-tenant.ts';
-import { ownKeys } from '../../src/own-keys.ts';
 import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
 import { refreshSignIn } from '../../src/refresh-sign-in.ts';
@@ -37,7 +37,6 @@ import type { UserCaller } from '../../src/signed-in.ts';
 import { updateTenant } from '../../src/update-tenant.ts';
 import { upsertAvatarConfig } from '../../src/upsert-avatar-config.ts';
 
-/** All use cases. */
 export const useCases = {
   register,
   login,
@@ -60,23 +59,23 @@ export const useCases = {
   rotateSigningKey,
 };
 
-/** They, with their dependencies. */
+/** The use cases, bound to their dependencies. */
 export type App = Bound<typeof useCases>;
 
 export const secretsKey = randomBytes(32);
-export const anybody: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
+export const anonymous: Caller = { kind: 'anonymous', tenantId: null, ip: '192.0.2.1', requestId: 'test' };
 export const mesh: Caller = { kind: 'service', service: 'test', tenantId: null, requestId: 'test' };
 
-/** Identity without its edges, on a schema of the test's own. */
+/** The use cases of identity on a schema of the test's own, without servers. */
 export interface IdentityApp {
   app: App;
   ports: Ports;
   database: Database;
-  /** Every announcement so far. */
+  /** All announcements so far. */
   announced: CredentialsChanged['whose'][];
-  /** Moves all clocks; the database's from the next transaction on. */
+  /** Advances all clocks; that of the database from the next transaction on. */
   advance(ms: number): void;
-  /** The same app in another process: its own pool, its own memory. */
+  /** A second replica with its own connection pool and caches. */
   replica(): Promise<App>;
 }
 
@@ -96,7 +95,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
       box,
       passwords,
       loginLock: loginLock(keyValue),
-      keys: ownKeys(on, box),
+      keys: identityKeys(on, box),
       announce: async (whose) => void announced.push(whose),
       clock: () => new Date(Date.now() + offsetMs),
       settings: { ...defaultSettings(), ...settings },
@@ -119,47 +118,47 @@ export function defaultSettings(): IdentitySettings {
   return readIdentityConfig({ SECRETS_KEYS: secretsKey.toString('base64') }).settings;
 }
 
-let people = 0;
+let registrations = 0;
 
-/** A registration that has nothing wrong and that no other test has. */
-export function somebody(overrides: Partial<RegisterInput> = {}): RegisterInput {
-  people += 1;
+/** A valid registration, unique among all tests. */
+export function newRegistration(overrides: Partial<RegisterInput> = {}): RegisterInput {
+  registrations += 1;
   return {
-    email: `person${people}@example.test`,
+    email: `person${registrations}@example.test`,
     password: 'correct horse battery',
-    fullname: `Person ${people}`,
+    fullname: `Person ${registrations}`,
     phoneCode: '+44',
-    phoneNumber: `7911${String(100_000 + people)}`,
+    phoneNumber: `7911${String(100_000 + registrations)}`,
     ...overrides,
   };
 }
 
-/** Registers somebody and answers how the gateway would present them from then on. */
+/** Registers a user and returns the caller that the gateway would send. */
 export async function signUp(app: App, overrides: Partial<RegisterInput> = {}) {
-  const input = somebody(overrides);
-  const tokens = await app.register(anybody, input, null);
+  const input = newRegistration(overrides);
+  const tokens = await app.register(anonymous, input, null);
   const caller = await callerOf(app, tokens);
-  if (caller.tenantId === null) throw new Error('who registers has a tenant');
+  if (caller.tenantId === null) throw new Error('a registered user has a tenant');
   return { input, tokens, caller: { ...caller, tenantId: caller.tenantId } };
 }
 
-/** What the gateway makes of an access token. */
+/** The caller that the gateway would derive from an access token. */
 export async function callerOf(app: App, { accessToken }: AccessToken): Promise<UserCaller> {
   const signInId = String(decodeJwt(accessToken).sid);
   const { userId, displayName, tenantId } = await app.resolveSignIn(signInId);
   return { kind: 'user', userId, displayName, signInId, tenantId, requestId: 'test', ip: '192.0.2.1' };
 }
 
-/** Puts a user into another's tenant, which no operation does yet. */
-export async function join(database: Database, member: UserCaller, tenantId: number): Promise<UserCaller> {
+/** Adds a user to a tenant and switches to it; no operation does that yet. */
+export async function addMember(database: Database, member: UserCaller, tenantId: number): Promise<UserCaller> {
   await database.transactShared(({ knex }) =>
     knex('memberships').insert({ user_id: member.userId, tenant_id: tenantId, role: 'MEMBER' }),
   );
-  return turn(database, member, tenantId);
+  return switchTenant(database, member, tenantId);
 }
 
-/** Turns a sign-in to another tenant of its user, which no operation does yet. */
-export async function turn<C extends UserCaller>(database: Database, caller: C, tenantId: number) {
+/** Switches a sign-in to another tenant of its user; no operation does that yet. */
+export async function switchTenant<C extends UserCaller>(database: Database, caller: C, tenantId: number) {
   await database.transactShared(({ knex }) =>
     knex('sign_ins').where({ id: caller.signInId }).update({ tenant_id: tenantId }),
   );

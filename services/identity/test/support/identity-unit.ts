@@ -4,15 +4,12 @@ import { startService, type GraphAnswer as Unstated } from '@parley/testing/serv
 import type { ExecutionContext } from 'ava';
 import { identity } from '../../src/service.ts';
 
-/** What a GraphQL answer holds. */
+/** The response of the subgraph. */
 export interface GraphAnswer extends Unstated {
   status: number;
 }
 
-/**
- * The whole unit on real ports of this machine, with its neighbours' engines in memory. Where its schema is not migrated
- * beforehand, it does that itself.
- */
+/** Starts the whole unit on loopback servers, with in-memory engines. @param migrated if false, the unit migrates its schema. */
 export async function identityUnit(t: ExecutionContext, { migrated = true } = {}) {
   const env = { SECRETS_KEYS: randomBytes(32).toString('base64') };
   const { unit, given, rpc, askGraph } = await startService(t, identity, { env, migrated });
@@ -20,7 +17,7 @@ export async function identityUnit(t: ExecutionContext, { migrated = true } = {}
     unit,
     given,
     rpc,
-    /** Asks the subgraph as the gateway does, or with no caller at all. */
+    /** Queries the subgraph as the gateway does; null sends no caller. */
     async graph(caller: Caller | null, query: string, variables: object = {}): Promise<GraphAnswer> {
       const response = await askGraph(caller, query, variables);
       return { status: response.status, ...(JSON.parse(await response.text()) as Unstated) };

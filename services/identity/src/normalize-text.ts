@@ -1,21 +1,21 @@
 /**
- * One form of what people spell in several: trimmed, characters in their compatible form (NFKC: full-width letters, ligatures,
- * accents of their own), decimal digits of any script in ASCII. Case is left as it is.
+ * One form for the different spellings of a text: trimmed, in NFKC (which unifies full-width letters, ligatures and combining
+ * accents), with decimal digits of any script in ASCII. Keeps upper and lower case.
  */
-export function folded(text: string): string {
+export function normalizeText(text: string): string {
   return asciiDigits(text.normalize('NFKC')).trim();
 }
 
-/** The same text with decimal digits of any script, e.g. ٣ or ３, as 0 to 9. */
+/** Replaces decimal digits of any script, e.g. ٣ or ３, by 0 to 9. */
 export function asciiDigits(text: string): string {
   return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(valueOf(digit.codePointAt(0) ?? 0)));
 }
 
 const isDigit = /\p{Nd}/u;
-/** By code point, what each digit that was met is worth. */
+/** Caches the value of each digit by code point. */
 const values = new Map<number, number>();
 
-/** Unicode keeps the decimal digits of a script together, from zero to nine; runs of several scripts may touch. */
+/** Decimal digits of a script are contiguous in Unicode, from zero to nine; blocks of several scripts may be adjacent. */
 function valueOf(digit: number): number {
   const known = values.get(digit);
   if (known !== undefined) return known;

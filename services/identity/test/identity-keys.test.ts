@@ -3,19 +3,19 @@ import { createSecretBox } from '@parley/kernel/secret-box';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { identityKeys } from '../src/identity-keys.ts';
 import { identitySchema } from '../src/identity-schema.ts';
-import { ownKeys } from '../src/own-keys.ts';
 import { identityApp, mesh, secretsKey, signUp } from './support/identity-app.ts';
 
 const kidOf = async (jwks: JSONWebKeySet, token: string) =>
   (await jwtVerify(token, createLocalJWKSet(jwks), { algorithms: ['ES256'] })).protectedHeader.kid;
 
-test('replicas that start at once make one signing key and one key for each purpose', async (t) => {
+test('replicas that start concurrently share one signing key and one key per purpose', async (t) => {
   const { database } = await identityApp(t);
   const replicas = await Promise.all(
     Array.from({ length: 4 }, async () => {
       const pool = await replicaOf(t, database, identitySchema, { poolSize: 2 });
-      return ownKeys(pool, createSecretBox([secretsKey]));
+      return identityKeys(pool, createSecretBox([secretsKey]));
     }),
   );
   await Promise.all(replicas.map((keys) => keys.start()));
@@ -25,7 +25,7 @@ test('replicas that start at once make one signing key and one key for each purp
   t.is(new Set(derived.map((key) => Buffer.from(key).toString('hex'))).size, 1);
 });
 
-test('the key set shows public parts only, and the database holds the private ones sealed', async (t) => {
+test('the key set has public parts only, and private keys are stored encrypted', async (t) => {
   const { app, database } = await identityApp(t);
   await signUp(app);
   const { keys } = await app.getJwks();
@@ -35,7 +35,7 @@ test('the key set shows public parts only, and the database holds the private on
   t.false(row.privateJwkSealed.includes('"d"'));
 });
 
-test('after a rotation old tokens verify until they end, and new ones carry the new key', async (t) => {
+test('after a rotation old tokens verify until they expire, and the new key signs once all caches have it', async (t) => {
   const { app, replica, advance } = await identityApp(t);
   const { tokens } = await signUp(app);
   const [old] = (await app.getJwks()).keys;
@@ -46,9 +46,9 @@ test('after a rotation old tokens verify until they end, and new ones carry the 
     during.keys.map(({ kid }) => kid),
     [fresh, old?.kid],
   );
-  t.is(await kidOf(during, (await app.refreshSignIn(tokens)).accessToken), old?.kid); // nobody may have heard of the new one
+  t.is(await kidOf(during, (await app.refreshSignIn(tokens)).accessToken), old?.kid); // caches may not have the new key yet
 
-  advance(21 * 60_000); // longer than gateways, proxies and clients keep the key set, one after another
+  advance(21 * 60_000); // longer than all caches of the key set together
   t.is(await kidOf(during, (await signUp(await replica())).tokens.accessToken), old?.kid);
 
   advance(10 * 60_000);
@@ -72,12 +72,12 @@ test('only the mesh itself rotates keys', async (t) => {
   }
 });
 
-test('a key ring that cannot open the keys stops the start and says why; a rotated one goes on', async (t) => {
+test('the start fails if SECRETS_KEYS cannot open the keys, and works with a rotated ring', async (t) => {
   const { app, database } = await identityApp(t);
   await signUp(app);
 
-  await t.throwsAsync(ownKeys(database, createSecretBox([randomBytes(32)])).start(), {
+  await t.throwsAsync(identityKeys(database, createSecretBox([randomBytes(32)])).start(), {
     message: /SECRETS_KEYS does not hold/,
   });
-  await t.notThrowsAsync(ownKeys(database, createSecretBox([randomBytes(32), secretsKey])).start());
+  await t.notThrowsAsync(identityKeys(database, createSecretBox([randomBytes(32), secretsKey])).start());
 });

@@ -4,10 +4,10 @@ import type { Tenant } from './tenant.ts';
 import { type NewTenant, tenantStore } from './tenant-store.ts';
 import { userStore } from './user-store.ts';
 
-/** Makes a tenant with its owner and its avatar defaults, and remembers it as the one that the owner chose last. */
-export async function foundTenant(db: SharedDb, input: NewTenant, ownerId: number): Promise<Tenant> {
+/** Creates a tenant with its owner and avatar defaults, and stores it as the owner's last used tenant. */
+export async function provisionTenant(db: SharedDb, input: NewTenant, ownerId: number): Promise<Tenant> {
   const tenant = await tenantStore(db).insert(input, ownerId);
   await userStore(db).setLastTenant(ownerId, tenant.id);
-  await db.asTenant(tenant.id, (own) => avatarConfigStore(own).makeDefault());
+  await db.asTenant(tenant.id, (own) => avatarConfigStore(own).insertDefaults());
   return tenant;
 }

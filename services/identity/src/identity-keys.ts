@@ -10,35 +10,34 @@ export interface SigningKey {
   key: CryptoKey;
 }
 
-/** What identity's derived keys are for. */
 export type KeyPurpose = 'refresh-successor' | 'id-no-index';
 
-/** The keys that identity makes for itself and keeps sealed in its database, the same ones for all replicas. */
-export interface OwnKeys extends Part {
-  /** The key that new access tokens are signed with. */
+/** Keys that identity creates and stores sealed in its database, shared by all replicas. */
+export interface IdentityKeys extends Part {
+  /** The key that signs new access tokens. */
   signingKey(): Promise<SigningKey>;
-  /** HMAC-SHA-256 under a key that rotating `SECRETS_KEYS` does not change. */
+  /** HMAC-SHA-256 with a key that stays the same when `SECRETS_KEYS` is rotated. */
   hmac(purpose: KeyPurpose, data: string): Promise<Buffer>;
   derivationKey(purpose: KeyPurpose): Promise<Uint8Array>;
-  /** Makes a new signing key, which signs half an hour later: once everybody who verifies tokens has read it. Answers its `kid`. */
+  /** Creates a signing key, which signs after `rotationLeadS`. Returns its `kid`. */
   rotate(accessTokenTtlS: number): Promise<string>;
 }
 
 const algorithm = 'ES256';
-/** How long a replica goes on signing with the key that it knows. An old one verifies for longer than that. */
-const rememberMs = 30_000;
+/** How long a replica caches the signing key. A retired key verifies longer than that. */
+const signingKeyCacheMs = 30_000;
 /**
- * How long a new key is published before it signs. Longer than all caches of the key set together, or tokens under it would be
- * refused: a gateway's (5 min), its answer at `/.well-known/jwks.json` in a proxy or a client (5 min), and what libraries that
- * verify tokens keep by themselves (10 min are usual).
+ * How long a new key is published before it signs. Must exceed the lifetimes of all caches of the key set together, or new tokens
+ * would be refused: the gateway's (5 min), a proxy's or client's of `/.well-known/jwks.json` (5 min), and that of a
+ * verification library (10 min are usual).
  */
 const rotationLeadS = 30 * 60;
 
-export function ownKeys(database: Database, box: SecretBox): OwnKeys {
-  let remembered: { signing: Promise<SigningKey>; untilMs: number } | undefined;
+export function identityKeys(database: Database, box: SecretBox): IdentityKeys {
+  let cached: { signing: Promise<SigningKey>; untilMs: number } | undefined;
   const derived = new Map<KeyPurpose, Promise<Uint8Array>>();
 
-  /** Many replicas may start at once: the first makes the key, the others wait and find it. */
+  /** When several replicas start at once, the first creates the key and the others wait for it. */
   async function read(): Promise<SigningKey> {
     const stored = await database.transactShared(async (db) => {
       const store = signingKeyStore(db);
@@ -51,29 +50,29 @@ export function ownKeys(database: Database, box: SecretBox): OwnKeys {
       await store.insert({ ...fresh, signsInS: 0 });
       return fresh;
     });
-    const jwk = JSON.parse(box.open(stored.privateJwkSealed, placeOf(stored.kid)).toString()) as JWK;
+    const jwk = JSON.parse(box.open(stored.privateJwkSealed, sealingContextOf(stored.kid)).toString()) as JWK;
     return { kid: stored.kid, key: (await importJWK(jwk, algorithm)) as CryptoKey };
   }
 
   function signingKey(): Promise<SigningKey> {
-    if (remembered && performance.now() < remembered.untilMs) return remembered.signing;
+    if (cached && performance.now() < cached.untilMs) return cached.signing;
     const signing = read();
-    const entry = { signing, untilMs: performance.now() + rememberMs };
-    remembered = entry;
+    const entry = { signing, untilMs: performance.now() + signingKeyCacheMs };
+    cached = entry;
     signing.catch(() => {
-      if (remembered === entry) remembered = undefined;
+      if (cached === entry) cached = undefined;
     });
     return signing;
   }
 
   function derivationKey(purpose: KeyPurpose): Promise<Uint8Array> {
-    const place = `identity.derivation_keys:${purpose}`;
+    const context = `identity.derivation_keys:${purpose}`;
     let key = derived.get(purpose);
     if (!key) {
-      const proposed = box.seal(randomBytes(32), place);
+      const proposed = box.seal(randomBytes(32), context);
       key = database
         .transactShared((db) => signingKeyStore(db).derivationKey(purpose, proposed))
-        .then((sealed) => box.open(sealed, place));
+        .then((sealed) => box.open(sealed, context));
       derived.set(purpose, key);
       key.catch(() => derived.delete(purpose));
     }
@@ -95,18 +94,18 @@ export function ownKeys(database: Database, box: SecretBox): OwnKeys {
         const store = signingKeyStore(db);
         await store.lock();
         await store.insert({ ...fresh, signsInS: rotationLeadS });
-        await store.retireOthers(fresh.kid, rotationLeadS + rememberMs / 1000 + accessTokenTtlS);
+        await store.retireOthers(fresh.kid, rotationLeadS + signingKeyCacheMs / 1000 + accessTokenTtlS);
       });
       return fresh.kid;
     },
-    /** A ring of `SECRETS_KEYS` that cannot open them stops the start. */
+    /** Reads all keys, so that the start fails if `SECRETS_KEYS` cannot open them. */
     async start() {
       await signingKey();
       await derivationKey('refresh-successor');
       await derivationKey('id-no-index');
     },
     async stop() {
-      remembered = undefined;
+      cached = undefined;
     },
   };
 }
@@ -118,10 +117,10 @@ async function newSigningKey(box: SecretBox) {
   return {
     kid,
     publicJwk: { kty, crv, x, y, kid, alg: algorithm, use: 'sig' } as JWK,
-    privateJwkSealed: box.seal(JSON.stringify(await exportJWK(pair.privateKey)), placeOf(kid)),
+    privateJwkSealed: box.seal(JSON.stringify(await exportJWK(pair.privateKey)), sealingContextOf(kid)),
   };
 }
 
-function placeOf(kid: string): string {
+function sealingContextOf(kid: string): string {
   return `identity.signing_keys.private_jwk:${kid}`;
 }

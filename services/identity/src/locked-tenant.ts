@@ -1,0 +1,62 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { conflict, type DomainError, forbidden } from '@parley/kernel/errors';
+import type { SharedDb } from '@parley/postgres/database/types';
+import { withLockedSignIn } from './locked-sign-in.ts';
+import type { Ports } from './ports.ts';
+import type { LiveSignIn } from './sign-in-store.ts';
+import type { UserCaller } from './signed-in.ts';
+import type { MembershipRole, Tenant } from './tenant.ts';
+import { tenantStore } from './tenant-store.ts';
+
+export interface LockedTenant {
+  tenant: Tenant;
+  /** The caller's role. */
+  role: MembershipRole;
+  signIn: LiveSignIn;
+}
+
+/**
+ * Runs `work` in a transaction that has locked the rows of the caller and of the current tenant.
+ * @param signal aborted when the client has disconnected.
+ * @throws DomainError what `withLockedSignIn` throws; `forbidden` with `NO_TENANT` when the tenant was deleted or the caller is no
+ * member; `conflict` when the sign-in has switched to another tenant since the caller was authenticated.
+ */
+export async function withLockedTenant<T>(
+  ports: Pick<Ports, 'database'>,
+  caller: UserCaller & TenantCaller,
+  signal: AbortSignal | undefined,
+  work: (db: SharedDb, locked: LockedTenant) => Promise<T>,
+): Promise<T> {
+  return withLockedSignIn(ports, { caller, signal, tenantId: caller.tenantId }, async (db, signIn) =>
+    work(db, await lockTenant(db, caller, signIn)),
+  );
+}
+
+async function lockTenant(db: SharedDb, caller: UserCaller & TenantCaller, signIn: LiveSignIn): Promise<LockedTenant> {
+  const locked = await tenantStore(db).lockForMember(caller.tenantId, caller.userId);
+  if (!locked) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
+  if (signIn.tenantId !== caller.tenantId) throw conflict('This sign-in has turned to another tenant; try again');
+  return { ...locked, signIn };
+}
+
+/** As `withLockedTenant`, but also @throws DomainError `forbidden` with `TENANT_SUSPENDED` while the tenant is suspended. */
+export async function withLockedActiveTenant<T>(
+  ports: Pick<Ports, 'database'>,
+  caller: UserCaller & TenantCaller,
+  signal: AbortSignal | undefined,
+  work: (db: SharedDb, locked: LockedTenant) => Promise<T>,
+): Promise<T> {
+  return withLockedTenant(ports, caller, signal, async (db, locked) => {
+    if (locked.tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
+    return work(db, locked);
+  });
+}
+
+/** @throws DomainError `forbidden` with `OWNER_ONLY` unless the caller owns the tenant. */
+export function requireOwner({ role }: LockedTenant): void {
+  if (role !== 'OWNER') throw ownerOnly();
+}
+
+export function ownerOnly(): DomainError {
+  return forbidden("Only the tenant's owner may do this", 'OWNER_ONLY');
+}
