@@ -15,7 +15,6 @@ import type {
 
 const templates = templateEngine();
 
-/** A Liquid template. */
 const template = text(20_000).check(rule((source) => whyNoTemplate(templates, source)));
 
 const maxLabels = 50;
@@ -28,15 +27,15 @@ const labels = z
       .refine((all) => new Set(all).size === all.length, { error: 'must not have a label twice', when: () => true }),
   );
 
-const url = text(2_048).check(rule(whyNoUrl));
+const url = text(2_048).check(rule(urlProblem));
 
-/** Target field to a JSONPath of the payload. */
+/** Maps target fields to JSONPaths of the payload. */
 const mapping = z
   .unknown()
   .check(checkMapping)
   .transform((given) => ({ ...(given as Record<string, string>) }));
 
-/** What a hosted video avatar is made from. */
+/** Configuration of a hosted video avatar. */
 const avatarConfig = z.unknown().pipe(
   z.strictObject(
     { vendorAvatarId: text(200), vendorAvatarModel: text(200) },
@@ -49,7 +48,7 @@ const avatarConfig = z.unknown().pipe(
   ),
 );
 
-/** What the owner of an agent sets: each field is declared here once. The SDL says what it means. */
+/** The settable fields of an agent, declared only here; the SDL documents them. */
 export const agentFields = z.object({
   name: text(200),
   personaPrompt: text(20_000),
@@ -70,7 +69,7 @@ export const agentFields = z.object({
   evaluationPromptTemplate: template.nullable(),
   evaluationRecommendationLabels: labels.nullable(),
   externalSyncUrl: url.nullable(),
-  externalSyncSecretRef: z.string().check(rule(whyNoSecret)).nullable(),
+  externalSyncSecretRef: z.string().check(rule(secretRefProblem)).nullable(),
   externalSyncOwnerId: z.int().positive('must be above 0').nullable(),
   externalSyncSchemaConfig: mapping.nullable(),
   llmProviderOverride: oneOf<LlmProviderType>().nullable(),
@@ -79,10 +78,10 @@ export const agentFields = z.object({
   avatarBackendConfig: avatarConfig.nullable(),
 });
 
-/** Left out stays; null clears what may be null. */
+/** Fields that are left out keep their values; null clears nullable ones. */
 export const agentChanges = agentFields.partial();
 
-/** Workflows are attached, and agents switched off, by an update. */
+/** `workflowId` and `status` can be set by an update only. */
 export const newAgent = agentFields
   .omit({ workflowId: true, status: true })
   .partial()
@@ -90,7 +89,7 @@ export const newAgent = agentFields
 
 type Nullable = { [Field in keyof AgentFields as null extends AgentFields[Field] ? Field : never]: AgentFields[Field] };
 
-/** What an agent is made with where the input says nothing: null, but where it is never null. */
+/** Values for fields that the input leaves out: null for every nullable field. */
 export const agentDefaults: Omit<AgentFields, 'name' | 'personaPrompt' | 'position'> = {
   ...(Object.fromEntries(Object.keys(agentFields.shape).map((field) => [field, null])) as Nullable),
   useCase: 'INTERVIEW',
@@ -100,17 +99,17 @@ export const agentDefaults: Omit<AgentFields, 'name' | 'personaPrompt' | 'positi
   avatarBackend: 'CLIENT_3D',
 };
 
-/** @throws DomainError `invalid` where fields that are right by themselves do not go together. */
-export function checkTogether({ avatarBackend, avatarBackendConfig }: AgentFields): void {
+/** @throws DomainError `invalid` when the avatar backend needs a configuration and there is none. */
+export function checkAvatarBackend({ avatarBackend, avatarBackendConfig }: AgentFields): void {
   if (avatarBackend !== 'HOSTED_API' || avatarBackendConfig !== null) return;
   throw invalid({ path: 'input.avatarBackendConfig', message: 'is required with the avatar backend HOSTED_API' });
 }
 
-function whyNoSecret(): string {
+function secretRefProblem(): string {
   return 'names no secret that was provisioned for this tenant';
 }
 
-function whyNoUrl(given: string): string | undefined {
+function urlProblem(given: string): string | undefined {
   const url = URL.parse(given);
   if (!url || !/^https?:$/.test(url.protocol) || /\s/.test(given)) return 'must be an http or https URL';
   return url.username || url.password ? 'must not hold a user name or password' : undefined;

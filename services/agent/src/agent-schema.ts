@@ -1,7 +1,7 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { agents } from './migrations/001-agents.ts';
 
-/** The tables of agent. Nobody but agent reads them. */
+/** Agent's tables, which no other service reads. */
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
   tables: { agents: 'tenant', agent_audit_logs: 'tenant', workflows: 'tenant' },

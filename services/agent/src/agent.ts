@@ -11,14 +11,13 @@ import type {
   VoiceTier,
 } from './generated/schema.ts';
 
-/** What the owner of an agent sets. */
 export type AgentFields = z.output<typeof agentFields>;
 
-/** No list has to read what is not asked for: any of it may be long. */
+/** Lists read these columns only if they are selected. */
 const long = { long: true };
 const longJson = { long: true, json: true };
 
-/** A persona that people talk to. The SDL says what each field means. */
+/** The SDL documents the fields. */
 export const agents = table('agents', {
   id: column<number>(),
   tenantId: column<number>(),
@@ -43,15 +42,15 @@ export const agents = table('agents', {
   externalSyncUrl: column<string | null>(long),
   externalSyncSecretRef: column<string | null>(long),
   externalSyncOwnerId: column<number | null>(long),
-  /** Target field to a JSONPath of the payload. */
+  /** Maps target fields to JSONPaths of the payload. */
   externalSyncSchemaConfig: column<Record<string, string> | null>(longJson),
   llmProviderOverride: column<LlmProviderType | null>(long),
   llmModelOverride: column<string | null>(long),
   avatarBackend: column<AvatarBackend>(long),
   avatarBackendConfig: column<AgentFields['avatarBackendConfig']>(longJson),
-  /** Made by an embed rather than by its owner: not listed and not counted. */
+  /** Created by an embed, not by its owner: neither listed nor counted. */
   hidden: column<boolean>(),
-  /** Set once it has been deleted: it starts nothing more, and what it took part in stays readable. */
+  /** A deleted agent starts no new sessions; existing ones can still read and use it. */
   deletedAt: column<Date | null>(),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),
@@ -59,15 +58,14 @@ export const agents = table('agents', {
 
 export type Agent = RowOf<typeof agents>;
 
-/** An agent with at least the fields that were asked for. */
+/** An agent with at least the selected fields. */
 export type ListedAgent = Pick<Agent, 'id'> & Partial<Agent>;
 
-/** One recorded change. */
 export const auditLogs = table('agent_audit_logs', {
   id: column<number>(),
   agentId: column<number>(),
   action: column<AuditActionEnum>(),
-  /** Who did it, as at that time. */
+  /** User and name at the time of the change. */
   userId: column<number | null>(),
   username: column<string | null>({ long: 'NULL' }),
   changes: column<Changes>({ json: true, long: "'{}'::jsonb" }),
@@ -76,5 +74,5 @@ export const auditLogs = table('agent_audit_logs', {
 
 export type AuditLog = RowOf<typeof auditLogs>;
 
-/** Field to what it was and what it became; changed fields only. */
+/** Old and new values by field; changed fields only. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

@@ -3,11 +3,10 @@ import { written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type AuditLog, auditLogs } from './agent.ts';
 
-/** What one tenant's people changed on their agents. */
 export function auditLogStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /** Newest first; changes that are not asked for are empty. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`. */
+    /** Newest first; `changes` is empty unless selected. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
     async listOf(agentId: number): Promise<AuditLog[]> {
       const query = knex('agent_audit_logs')
         .select(knex.raw(columnsWithin(db, auditLogs)))

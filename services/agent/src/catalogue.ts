@@ -1,23 +1,22 @@
 import type { AgentConfigOptionsDto, AvatarModelDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
 
 export interface Catalogue {
-  /** The first is what a new tenant starts with. */
+  /** The first is the default of a new tenant. */
   avatarModels: AvatarModelDto[];
   voices: RecommendedTtsVoiceDto[];
 }
 
-/** Where people read on about voices, languages and lip-sync. */
+/** Documentation of voices, languages and lip-sync. */
 export type DocumentationUrls = Pick<
   AgentConfigOptionsDto,
   'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
 >;
 
-/** Where the catalogue of avatars and voices comes from. */
 export interface CatalogueSource {
   read(): Promise<Catalogue>;
 }
 
-/** What is there without a voice service: the models that ship with the client, and voices of eSpeak NG. */
+/** The 3D models that ship with the client, and voices of eSpeak NG. */
 export const builtInCatalogue: CatalogueSource = {
   read: async () => ({
     avatarModels: [
@@ -44,7 +43,7 @@ export const builtInCatalogue: CatalogueSource = {
   }),
 };
 
-/** eSpeak NG speaks each language with variants, `+f` the female and `+m` the male ones. */
+/** In eSpeak NG, variants `+f…` are female and `+m…` male. */
 function pair(language: string, languageCode: string): RecommendedTtsVoiceDto[] {
   return [
     { name: `${language}+f3`, languageCode, gender: 'FEMALE', tier: 'STANDARD' },

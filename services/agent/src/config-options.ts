@@ -1,7 +1,7 @@
 import type { AgentConfigOptionsDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** What an agent's free-text fields may sensibly hold. */
+/** Suggested values for an agent's free-text fields. */
 export async function configOptions({
   catalogue,
   documentation,

@@ -2,13 +2,13 @@ import { SettingsError } from '@parley/kernel/config';
 import test from 'ava';
 import { readAgentConfig } from './config.ts';
 
-test('agent starts with nothing set', (t) => {
+test('no setting is required', (t) => {
   const config = readAgentConfig({});
   t.like(config, { rpcPort: 0, graphPort: 0, opsPort: 0 });
   t.is(config.models.hostedSmallModel, undefined);
 });
 
-test('all that is wrong is named at once', (t) => {
+test('an error names every invalid setting', (t) => {
   const error = t.throws(
     () =>
       readAgentConfig({ AGENT_RPC_PORT: 'x', AGENT_LIPSYNC_DOCS_URL: 'ftp://a', HOSTED_SMALL_MODEL_URL: 'nowhere' }),

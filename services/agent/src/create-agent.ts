@@ -1,18 +1,18 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { parseInput, withoutNulls } from '@parley/kernel/input';
 import type { Agent } from './agent.ts';
-import { agentDefaults, checkTogether, newAgent } from './agent-input.ts';
+import { agentDefaults, checkAvatarBackend, newAgent } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** Makes an agent. Null is as good as left out: there is nothing to clear yet. */
+/** Creates an agent. Null and left out are the same. @throws DomainError `invalid` naming every bad field. */
 export async function createAgent(
   ports: Pick<Ports, 'database'>,
   caller: TenantCaller,
   input: CreateAgentInput,
 ): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
-  checkTogether(fields);
+  checkAvatarBackend(fields);
   return ports.database.transact(caller.tenantId, (db) => agentStore(db).insert(fields));
 }

@@ -1,19 +1,19 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { notFound } from '@parley/kernel/errors';
+import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
-import { turnOf } from './agent-turn.ts';
 import type { Ports } from './ports.ts';
 
-/** Takes an agent out of use; what it took part in stays readable. @throws DomainError `notFound`, also the second time. */
+/** Soft-deletes an agent; its sessions and audit log stay readable. @throws DomainError `notFound`, also if already deleted. */
 export async function deleteAgent(
   ports: Pick<Ports, 'database'>,
   caller: TenantCaller,
   id: number,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<void> {
   const deleted = await ports.database.transact(caller.tenantId, (db) => agentStore(db).markDeleted(id), {
-    turn: turnOf(caller, id),
-    gone,
+    turn: agentQueueKey(caller, id),
+    gone: signal,
   });
   if (!deleted) throw notFound('Agent', id);
 }

@@ -2,16 +2,17 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import type { Ports } from './ports.ts';
 
 export interface ModelDescription {
-  /** Only the offline model could answer. */
+  /** True if only the offline model is configured. */
   offline: boolean;
-  /** Tokens of request and answer together, at most; 0 when `offline`. So for the next. */
+  /** Maximum tokens of request and answer together; 0 when `offline`. */
   contextTokens: number;
+  /** Maximum tokens of an answer; 0 when `offline`. */
   maxOutputTokens: number;
   providerId: string;
   modelId: string;
 }
 
-/** The model that would answer for an agent, and how much it takes. @throws DomainError `notFound` */
+/** The model that would answer for an agent, and its limits. @throws DomainError `notFound` */
 export async function describeModel(
   ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
   caller: TenantCaller,

@@ -9,17 +9,17 @@ export interface Generation {
   agentId: number;
   system: string;
   prompt: string;
-  /** A JSON Schema that the answer is wanted in; empty: text is. */
+  /** JSON Schema of the answer; empty for plain text. */
   jsonSchemaJson: string;
-  /** At most this many tokens are answered; the model's own maximum caps it and is the default. */
+  /** Maximum tokens of the answer; default and upper bound: the model's own maximum. */
   maxOutputTokens?: number | undefined;
-  /** It waits no longer than that for its place among the calls of the model's provider; default: as long as the caller does. */
+  /** How long to wait for a slot among the calls of the provider, in ms; default: until the caller aborts. */
   maxWaitMs?: number | undefined;
 }
 
 export interface Generated {
   text: string;
-  /** Only the offline model could have answered, which understands nothing: the caller does without. */
+  /** True if only the offline model is configured, which cannot judge; `text` is empty then. */
   offline: boolean;
   tokensIn: number;
   tokensOut: number;
@@ -29,7 +29,8 @@ export interface Generated {
 
 /**
  * One completion for background work, by the model that would answer for the agent.
- * @throws DomainError `unavailable` with `MODEL_UNAVAILABLE`, or with `MODEL_BUSY` where it was not asked; `invalid` with `CONTEXT_TOO_LONG` where the model takes less.
+ * @throws DomainError `notFound`; `invalid`, with `CONTEXT_TOO_LONG` if the request exceeds the model's context; `unavailable` with
+ * `MODEL_UNAVAILABLE`, or with `MODEL_BUSY` if no slot was free in time and the model was not called.
  */
 export async function generate(
   ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
@@ -52,7 +53,7 @@ export async function generate(
   const model = await ports.chooseModel(agent, caller);
   const { providerId, modelId, offline } = model;
   if (offline) return { text: '', offline, tokensIn: 0, tokensOut: 0, providerId, modelId };
-  using _place = await admitted(model, caller.tenantId, maxWaitMs, signal);
+  using _slot = await acquireSlot(model, caller.tenantId, maxWaitMs, signal);
   try {
     const { text, tokensIn, tokensOut } = await model.generate(request, { signal });
     return { text, offline, tokensIn, tokensOut, providerId, modelId };
@@ -63,18 +64,18 @@ export async function generate(
   }
 }
 
-async function admitted(
+async function acquireSlot(
   model: ChosenModel,
   tenantId: number,
   maxWaitMs: number | undefined,
   signal: AbortSignal,
 ): Promise<Disposable> {
-  if (maxWaitMs === undefined) return await model.admit(tenantId, signal);
-  const patience = new AbortController();
-  const giveUp = () => patience.abort(new DomainError('unavailable', 'The model is busy', { reason: 'MODEL_BUSY' }));
+  if (maxWaitMs === undefined) return await model.acquireSlot(tenantId, signal);
+  const waitLimit = new AbortController();
+  const giveUp = () => waitLimit.abort(new DomainError('unavailable', 'The model is busy', { reason: 'MODEL_BUSY' }));
   const timer = setTimeout(giveUp, maxWaitMs);
   try {
-    return await model.admit(tenantId, AbortSignal.any([signal, patience.signal]));
+    return await model.acquireSlot(tenantId, AbortSignal.any([signal, waitLimit.signal]));
   } finally {
     clearTimeout(timer);
   }
@@ -88,7 +89,7 @@ function jsonOf(jsonSchemaJson: string): Pick<ModelRequest, 'json'> {
       return { json: { schema: schema as Record<string, unknown>, name: 'answer' } };
     }
   } catch {
-    // refused below, as what is JSON and no schema
+    // refused below, like JSON that is not an object
   }
   throw invalid({ path: 'json_schema_json', message: 'must be a JSON Schema object' });
 }

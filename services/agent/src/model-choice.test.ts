@@ -4,18 +4,18 @@ import type { ChosenModel, ModelChoice, ModelDescription } from './models/models
 import type { TenantOverrides } from './tenant-overrides.ts';
 
 const caller = { kind: 'service', service: 'session', tenantId: 1, requestId: 'r' } as const;
-const noWish = { llmProviderOverride: null, llmModelOverride: null };
+const noOverride = { llmProviderOverride: null, llmModelOverride: null };
 
-/** Models of these providers, the first by default; a choice of a model shows as its id. */
-function chooserOver(providerIds: string[], wish: { provider: string; model: string } | Error) {
-  const asked: number[] = [];
+/** A chooser over these providers, the first being the default; a model override becomes the model's id. */
+function chooserOver(providerIds: string[], override: { provider: string; model: string } | Error) {
+  const lookups: number[] = [];
   const overrides: TenantOverrides = async ({ tenantId }) => {
-    asked.push(tenantId);
-    if (wish instanceof Error) throw wish;
-    return wish;
+    lookups.push(tenantId);
+    if (override instanceof Error) throw override;
+    return override;
   };
   const never = () => {
-    throw new Error('Nothing is asked of it here');
+    throw new Error('must not be called');
   };
   const models = {
     choose: ({ providerOverride, modelOverride }: ModelChoice = {}): ChosenModel => ({
@@ -26,14 +26,14 @@ function chooserOver(providerIds: string[], wish: { provider: string; model: str
       maxOutputTokens: 1_024,
       stream: never,
       generate: never,
-      admit: never,
+      acquireSlot: never,
     }),
     describe: (): ModelDescription[] =>
       providerIds.map((providerId) => ({ providerId, modelId: 'its own', offline: false, text: '' })),
   };
   const choose = modelChooser(models, overrides);
   return {
-    asked,
+    lookups,
     chosen: async (agent: Parameters<typeof choose>[0]) => {
       const { providerId, modelId } = await choose(agent, caller);
       return [providerId, modelId];
@@ -43,32 +43,32 @@ function chooserOver(providerIds: string[], wish: { provider: string; model: str
 
 const all = ['DIRECT_MODEL_API', 'CLOUD_HOSTED_MODELS', 'HOSTED_SMALL_MODEL'];
 
-test('where one fixed model answers, nobody is asked what the tenant wants', async (t) => {
-  const { chosen, asked } = chooserOver(['HOSTED_SMALL_MODEL'], new Error('identity is away'));
-  t.deepEqual(await chosen(noWish), ['HOSTED_SMALL_MODEL', 'its own']);
+test('with one fixed model the tenant override is not looked up', async (t) => {
+  const { chosen, lookups } = chooserOver(['HOSTED_SMALL_MODEL'], new Error('identity is unavailable'));
+  t.deepEqual(await chosen(noOverride), ['HOSTED_SMALL_MODEL', 'its own']);
   t.deepEqual(await chosen({ llmProviderOverride: 'DIRECT_MODEL_API', llmModelOverride: 'm' }), [
     'HOSTED_SMALL_MODEL',
     'its own',
   ]);
-  t.deepEqual(asked, []);
+  t.deepEqual(lookups, []);
 });
 
-test("the agent's wish comes first, with its own model and no question", async (t) => {
-  const { chosen, asked } = chooserOver(all, { provider: 'HOSTED_SMALL_MODEL', model: 't' });
+test("the agent's override comes first, without a lookup", async (t) => {
+  const { chosen, lookups } = chooserOver(all, { provider: 'HOSTED_SMALL_MODEL', model: 't' });
   t.deepEqual(await chosen({ llmProviderOverride: 'CLOUD_HOSTED_MODELS', llmModelOverride: 'a' }), [
     'CLOUD_HOSTED_MODELS',
     'a',
   ]);
-  t.deepEqual(asked, []);
+  t.deepEqual(lookups, []);
 });
 
-test("the tenant's wish comes second, and a pair is never mixed", async (t) => {
-  const { chosen, asked } = chooserOver(all, { provider: 'CLOUD_HOSTED_MODELS', model: '' });
+test("the tenant's override comes second, and provider and model come from the same override", async (t) => {
+  const { chosen, lookups } = chooserOver(all, { provider: 'CLOUD_HOSTED_MODELS', model: '' });
   t.deepEqual(await chosen({ llmProviderOverride: null, llmModelOverride: 'a' }), ['CLOUD_HOSTED_MODELS', 'its own']);
-  t.deepEqual(asked, [1]);
+  t.deepEqual(lookups, [1]);
 });
 
-test('a wish that is not configured is passed over', async (t) => {
+test('overrides of unconfigured providers are skipped', async (t) => {
   const two = ['DIRECT_MODEL_API', 'HOSTED_SMALL_MODEL'];
   const agent = { llmProviderOverride: 'CLOUD_HOSTED_MODELS', llmModelOverride: 'a' } as const;
   t.deepEqual(await chooserOver(two, { provider: 'HOSTED_SMALL_MODEL', model: '' }).chosen(agent), [
@@ -79,14 +79,14 @@ test('a wish that is not configured is passed over', async (t) => {
     'DIRECT_MODEL_API',
     'its own',
   ]);
-  t.deepEqual(await chooserOver(two, { provider: '', model: '' }).chosen(noWish), ['DIRECT_MODEL_API', 'its own']);
+  t.deepEqual(await chooserOver(two, { provider: '', model: '' }).chosen(noOverride), ['DIRECT_MODEL_API', 'its own']);
 });
 
-test('only hosted models in the cloud are chosen by name', async (t) => {
+test('only CLOUD_HOSTED_MODELS accepts a model override', async (t) => {
   const { chosen } = chooserOver(all, { provider: 'DIRECT_MODEL_API', model: 't' });
   t.deepEqual(await chosen({ llmProviderOverride: 'HOSTED_SMALL_MODEL', llmModelOverride: 'a' }), [
     'HOSTED_SMALL_MODEL',
     'its own',
   ]);
-  t.deepEqual(await chosen(noWish), ['DIRECT_MODEL_API', 'its own']);
+  t.deepEqual(await chosen(noOverride), ['DIRECT_MODEL_API', 'its own']);
 });

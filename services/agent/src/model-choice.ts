@@ -9,21 +9,21 @@ export type ModelChooser = (
   caller: TenantCaller,
 ) => Promise<ChosenModel>;
 
-/** The one provider whose model can be chosen too. */
-const manyModels = 'CLOUD_HOSTED_MODELS';
+/** The only provider with a choice of models. */
+const multiModelProvider = 'CLOUD_HOSTED_MODELS';
 
 /**
- * The agent's override with its model, else the tenant's with its model, else the platform's default. An override that names a
- * provider which is not configured is passed over. The tenant is asked about only where its answer can make a difference: with
- * a single fixed model behind the platform no call stands before the first token.
+ * Chooses the agent's override with its model, else the tenant's with its model, else the platform's default. Overrides that name
+ * an unconfigured provider are skipped. The tenant's override is looked up only if it can matter: with a single fixed model no call
+ * delays the first token.
  */
 export function modelChooser(models: Pick<Models, 'choose' | 'describe'>, overrides: TenantOverrides): ModelChooser {
   const configured = new Set(models.describe().map(({ providerId }) => providerId));
-  const overridesMatter = configured.size > 1 || configured.has(manyModels);
+  const overridesMatter = configured.size > 1 || configured.has(multiModelProvider);
   const choose = (provider: string, model: string | null) =>
     models.choose({
       providerOverride: provider,
-      ...(provider === manyModels && model && { modelOverride: model }),
+      ...(provider === multiModelProvider && model && { modelOverride: model }),
     });
 
   return async ({ llmProviderOverride, llmModelOverride }, caller) => {

@@ -3,7 +3,7 @@ import type { AgentReader } from './agent-reader.ts';
 import type { CatalogueSource, DocumentationUrls } from './catalogue.ts';
 import type { ModelChooser } from './model-choice.ts';
 
-/** What the use cases work with. */
+/** Dependencies of the use cases. */
 export interface Ports {
   database: Database;
   readAgent: AgentReader;

@@ -7,38 +7,38 @@ import { auditLogStore } from './audit-log-store.ts';
 import type { QueryAgentsArgs } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-type Reads = Pick<Ports, 'database'>;
+type DatabasePort = Pick<Ports, 'database'>;
 
-/** One of the caller's agents, unless it is deleted. */
-export function findAgent({ database }: Reads, caller: TenantCaller, id: number): Promise<Agent | undefined> {
+/** An agent of the caller's tenant; undefined if deleted. */
+export function findAgent({ database }: DatabasePort, caller: TenantCaller, id: number): Promise<Agent | undefined> {
   return database.transact(caller.tenantId, (db) => agentStore(db).findLive(id));
 }
 
-/** One of the caller's agents, deleted ones included. @throws DomainError `notFound` */
+/** An agent of the caller's tenant, deleted ones included. @throws DomainError `notFound` */
 export function getAgent({ readAgent }: Pick<Ports, 'readAgent'>, caller: TenantCaller, id: number): Promise<Agent> {
   return readAgent(caller.tenantId, id);
 }
 
 /**
- * For each id its agent, deleted ones included, by one statement.
- * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them.
+ * The agent of each id, deleted ones included, with one statement.
+ * @throws DomainError `invalid` with `ANSWER_TOO_LARGE` when they exceed the answer budget.
  */
 export async function agentsByIds(
-  { database }: Reads,
+  { database }: DatabasePort,
   caller: TenantCaller,
   ids: readonly number[],
 ): Promise<(ListedAgent | undefined)[]> {
-  const agents = await database.transact(caller.tenantId, (db) => agentStore(db).listShown(ids));
+  const agents = await database.transact(caller.tenantId, (db) => agentStore(db).listSelectedByIds(ids));
   const byId = new Map(agents.map((agent) => [agent.id, agent]));
   return ids.map((id) => byId.get(id));
 }
 
 /**
- * The caller's agents by id, hidden and deleted ones not among them.
- * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them.
+ * The tenant's agents by id, without hidden and deleted ones.
+ * @throws DomainError `invalid`, with `ANSWER_TOO_LARGE` when they exceed the answer budget.
  */
 export async function listAgents(
-  { database }: Reads,
+  { database }: DatabasePort,
   caller: TenantCaller,
   query: QueryAgentsArgs,
 ): Promise<ListedAgent[]> {
@@ -46,13 +46,13 @@ export async function listAgents(
   return database.transact(caller.tenantId, (db) => agentStore(db).list(bounds));
 }
 
-/** How many agents `listAgents` gives without a bound. */
-export function countAgents({ database }: Reads, caller: TenantCaller): Promise<number> {
+/** The number of agents that `listAgents` returns without bounds. */
+export function countAgents({ database }: DatabasePort, caller: TenantCaller): Promise<number> {
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** What was changed on an agent, newest first; a deleted agent's too. @throws DomainError `notFound`; `invalid`, `ANSWER_TOO_LARGE`. */
-export function listAuditLogs({ database }: Reads, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
+/** The changes of an agent, also a deleted one, newest first. @throws DomainError `notFound`; `invalid` with `ANSWER_TOO_LARGE`. */
+export function listAuditLogs({ database }: DatabasePort, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
   return database.transact(caller.tenantId, async (db) => {
     if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
     return auditLogStore(db).listOf(agentId);

@@ -9,14 +9,15 @@ import {
 } from '@parley/protos/parley/agent/v1/agent';
 import type { MeshContext } from '@parley/rpc/server';
 import type { Agent } from './agent.ts';
+import { coalesceText } from './coalesce-text.ts';
 import { describeModel } from './describe-model.ts';
-import { gatherText } from './gather-text.ts';
 import { generate } from './generate.ts';
 import type { ModelMessage } from './models/model.ts';
 import type { Ports } from './ports.ts';
 import { getAgent } from './read-agents.ts';
 import { runTurn } from './run-turn.ts';
 
+/** The gRPC service for the mesh. */
 export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
   return {
     getAgent: async ({ agentId }, { caller }) => ({
@@ -25,9 +26,9 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
 
     async *runTurn({ agentId, history }, { caller, signal }) {
       const turn = { agentId, history: history.map((message) => fromMessage(message)) };
-      for await (const event of gatherText(runTurn(ports, inTenant(caller), turn, signal))) {
+      for await (const event of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
-        else if (event.type === 'asking') yield { event: { $case: 'contextTokens', value: event.contextTokens } };
+        else if (event.type === 'request') yield { event: { $case: 'contextTokens', value: event.contextTokens } };
         else {
           const { tokensIn, tokensOut, providerId, modelId } = event;
           const finished = { tokensIn, tokensOut, contextTokens: tokensIn, costUsdE8: 0n, providerId, modelId };
@@ -45,7 +46,7 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
   };
 }
 
-/** A field that the message has under the same name is in it; null is empty there. */
+/** Copies the fields that the message has by the same name; null becomes the empty value. */
 function toMessage({ evaluationRecommendationLabels: labels, ...agent }: Agent): AgentMessage {
   return AgentMessage.fromPartial({
     ...withoutNulls(agent),

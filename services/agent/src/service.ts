@@ -12,7 +12,7 @@ import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 
-/** Personas, and the models that speak for them. */
+/** Agents and the language models that answer for them. */
 export const agent = service(agentDeclaration, {
   calls: { identity: IdentityServiceDefinition },
   dependencies({ config, database, calls, log, metrics }): Ports & { models: Models } {
@@ -32,7 +32,7 @@ export const agent = service(agentDeclaration, {
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),
-    // A reply that is being made is lost when it is cut: it gets most of the 25 s that a stop may take.
+    // An interrupted reply is lost, so replies in progress get most of the 25 s that a stop may take.
     drainTimeoutMs: 15_000,
   },
   graph: {

@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts';
 
-/** What the model is told about itself before the conversation. */
+/** The system prompt: persona, name, position and subject. */
 export function systemPrompt({ name, personaPrompt, position, subject }: Agent): string {
   const facts = [
     `Your name is ${name}.`,

@@ -7,8 +7,8 @@ import { tenantOverrides } from './tenant-overrides.ts';
 const log = createLogger('agent', { LOG_LEVEL: 'silent' });
 const inTenant = (tenantId: number) => ({ kind: 'service', service: 'session', tenantId, requestId: 'r' }) as const;
 
-/** An identity that answers as it is told, and a clock that stands still. */
-function identityThat(answer: (tenantId: number) => Promise<Partial<GetTenantResponse>>) {
+/** A fake identity with the given answer, and a manual clock. */
+function fakeIdentity(answer: (tenantId: number) => Promise<Partial<GetTenantResponse>>) {
   const asked: number[] = [];
   let nowMs = 1_000;
   const getTenant = async ({ tenantId = 0 }: { tenantId?: number | undefined }): Promise<GetTenantResponse> => {
@@ -18,47 +18,47 @@ function identityThat(answer: (tenantId: number) => Promise<Partial<GetTenantRes
   };
   return {
     asked,
-    pass: (ms: number) => void (nowMs += ms),
+    advance: (ms: number) => void (nowMs += ms),
     overrides: tenantOverrides({ getTenant }, log, () => nowMs),
   };
 }
 
-test('identity is asked once in five seconds a tenant, however many turns begin at once', async (t) => {
-  const { asked, pass, overrides } = identityThat(async (tenantId) => ({ llmProviderOverride: `P${tenantId}` }));
+test('identity is asked once per tenant in five seconds, also by concurrent turns', async (t) => {
+  const { asked, advance, overrides } = fakeIdentity(async (tenantId) => ({ llmProviderOverride: `P${tenantId}` }));
   const answers = await Promise.all([overrides(inTenant(1)), overrides(inTenant(1)), overrides(inTenant(2))]);
   t.deepEqual(
     answers.map(({ provider }) => provider),
     ['P1', 'P1', 'P2'],
   );
-  pass(4_999);
+  advance(4_999);
   await overrides(inTenant(1));
   t.deepEqual(asked, [1, 2]);
-  pass(1);
+  advance(1);
   await overrides(inTenant(1));
   t.deepEqual(asked, [1, 2, 1]);
 });
 
-test('when identity is away, what it said last holds, else there is no wish', async (t) => {
-  let away = false;
-  const { asked, pass, overrides } = identityThat(async () => {
-    if (away) throw unavailable('identity is not available');
+test('while identity is unavailable the last known override is used, else none', async (t) => {
+  let unavailableNow = false;
+  const { asked, advance, overrides } = fakeIdentity(async () => {
+    if (unavailableNow) throw unavailable('identity is not available');
     return { llmProviderOverride: 'DIRECT_MODEL_API', llmModelOverride: 'm' };
   });
   await overrides(inTenant(1));
-  away = true;
-  pass(60_000);
+  unavailableNow = true;
+  advance(60_000);
   t.deepEqual(await overrides(inTenant(1)), { provider: 'DIRECT_MODEL_API', model: 'm' });
   t.deepEqual(await overrides(inTenant(2)), { provider: '', model: '' });
   await overrides(inTenant(1));
-  t.deepEqual(asked, [1, 1, 2], 'not every turn waits for an identity that is away');
+  t.deepEqual(asked, [1, 1, 2], 'failures are cached');
 });
 
-test('a change is seen once what is known has aged', async (t) => {
+test('a changed override is used once the cached one has expired', async (t) => {
   let provider = 'A';
-  const { pass, overrides } = identityThat(async () => ({ llmProviderOverride: provider }));
+  const { advance, overrides } = fakeIdentity(async () => ({ llmProviderOverride: provider }));
   t.is((await overrides(inTenant(1))).provider, 'A');
   provider = 'B';
   t.is((await overrides(inTenant(1))).provider, 'A');
-  pass(5_000);
+  advance(5_000);
   t.is((await overrides(inTenant(1))).provider, 'B');
 });

@@ -3,42 +3,42 @@ import type { Logger } from '@parley/kernel/log';
 import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 
-/** The model that a tenant wants where an agent says nothing; empty strings: none. */
+/** The tenant's default model for agents without an override; empty strings: none. */
 export interface TenantOverride {
   provider: string;
   model: string;
 }
 
-/** Tells tenants' overrides. Never fails: an override is a wish, and a turn must not end for not knowing it. */
+/** Looks up a tenant's override. Never rejects, because a turn must not fail for it. */
 export type TenantOverrides = (caller: TenantCaller) => Promise<TenantOverride>;
 
-interface Known {
+interface CacheEntry {
   override: TenantOverride;
   readAtMs: number;
 }
 
 const none: TenantOverride = { provider: '', model: '' };
-const freshMs = 5_000;
+const cacheTtlMs = 5_000;
 const identityTimeoutMs = 1_000;
 const maxTenants = 10_000;
 
 /**
- * Asks identity, at most every 5 s a tenant. Where identity does not answer within 1 s, what it said last holds, else there is
- * no override and the platform's default answers.
+ * Asks identity at most once per `cacheTtlMs` and tenant. If identity fails or takes longer than `identityTimeoutMs`, the last known
+ * override is used, or none.
  */
 export function tenantOverrides(
   identity: Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
   log: Logger,
   nowMs: () => number = () => performance.now(),
 ): TenantOverrides {
-  const known = new Map<number, Known>();
-  const asking = new Map<number, Promise<TenantOverride>>();
+  const cache = new Map<number, CacheEntry>();
+  const pending = new Map<number, Promise<TenantOverride>>();
 
   function remember(tenantId: number, override: TenantOverride): TenantOverride {
-    known.delete(tenantId); // to the end of the map: the longest unread goes first
-    known.set(tenantId, { override, readAtMs: nowMs() });
-    const [oldest] = known.keys();
-    if (known.size > maxTenants && oldest !== undefined) known.delete(oldest);
+    cache.delete(tenantId); // moves the entry to the end, because the first one is evicted
+    cache.set(tenantId, { override, readAtMs: nowMs() });
+    const [oldest] = cache.keys();
+    if (cache.size > maxTenants && oldest !== undefined) cache.delete(oldest);
     return override;
   }
 
@@ -48,19 +48,19 @@ export function tenantOverrides(
       const tenant = await identity.getTenant({ tenantId }, { caller, timeoutMs: identityTimeoutMs });
       return remember(tenantId, { provider: tenant.llmProviderOverride, model: tenant.llmModelOverride });
     } catch (error) {
-      log.warn({ err: error, tenantId }, 'what model a tenant wants is not known now');
-      // Remembered as well, so that not every turn waits for an identity that does not answer.
-      return remember(tenantId, known.get(tenantId)?.override ?? none);
+      log.warn({ err: error, tenantId }, 'tenant override lookup failed; using last known');
+      // Cached as well, so that not every turn waits for an unavailable identity.
+      return remember(tenantId, cache.get(tenantId)?.override ?? none);
     } finally {
-      asking.delete(tenantId);
+      pending.delete(tenantId);
     }
   }
 
   return async (caller) => {
-    const last = known.get(caller.tenantId);
-    if (last && nowMs() - last.readAtMs < freshMs) return last.override;
-    const running = asking.get(caller.tenantId) ?? ask(caller);
-    asking.set(caller.tenantId, running);
+    const last = cache.get(caller.tenantId);
+    if (last && nowMs() - last.readAtMs < cacheTtlMs) return last.override;
+    const running = pending.get(caller.tenantId) ?? ask(caller);
+    pending.set(caller.tenantId, running);
     return running;
   };
 }

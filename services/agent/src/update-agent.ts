@@ -5,30 +5,33 @@ import { notFound } from '@parley/kernel/errors';
 import { parseInput } from '@parley/kernel/input';
 import type { TenantDb } from '@parley/postgres/database/types';
 import type { Agent, AgentFields, Changes } from './agent.ts';
-import { agentChanges, checkTogether } from './agent-input.ts';
+import { agentChanges, checkAvatarBackend } from './agent-input.ts';
+import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
-import { turnOf } from './agent-turn.ts';
 import { auditLogStore } from './audit-log-store.ts';
 import type { UpdateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { workflowStore } from './workflow-store.ts';
 
-/** Changes what the input gives, and records what really changed. An update that changes nothing leaves no trace. */
+/**
+ * Updates the given fields and logs the actual changes in the same transaction. An update without changes writes nothing.
+ * @throws DomainError `invalid` naming every bad field; `notFound` for the agent or the workflow.
+ */
 export async function updateAgent(
   ports: Pick<Ports, 'database'>,
   caller: TenantCaller,
   id: number,
   input: UpdateAgentInput,
-  gone?: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Agent> {
   const given = parseInput(agentChanges, input);
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
-      turn: turnOf(caller, id),
-      gone,
+      turn: agentQueueKey(caller, id),
+      gone: signal,
     });
   } catch (error) {
-    // It was deleted since it was looked for.
+    // The workflow was deleted after `exists` found it.
     if (isForeignKeyViolation(error, 'agents_workflow')) throw notFound('Workflow', given.workflowId ?? '');
     throw error;
   }
@@ -39,7 +42,7 @@ async function change(db: TenantDb, caller: TenantCaller, id: number, given: Par
   const before = await agents.lockLive(id);
   const changes = changesOf(before, given);
   if (Object.keys(changes).length === 0) return before;
-  checkTogether({ ...before, ...given });
+  checkAvatarBackend({ ...before, ...given });
   if (changes.workflowId && typeof given.workflowId === 'number') {
     if (!(await workflowStore(db).exists(given.workflowId))) throw notFound('Workflow', given.workflowId);
   }

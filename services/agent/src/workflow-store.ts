@@ -1,6 +1,5 @@
 import type { TenantDb } from '@parley/postgres/database/types';
 
-/** One tenant's workflows. */
 export function workflowStore({ knex, tenantId }: TenantDb) {
   return {
     async exists(id: number): Promise<boolean> {

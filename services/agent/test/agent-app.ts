@@ -19,7 +19,6 @@ import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLog
 import { runTurn } from '../src/run-turn.ts';
 import { updateAgent } from '../src/update-agent.ts';
 
-/** All use cases. */
 export const useCases = {
   createAgent,
   updateAgent,
@@ -36,7 +35,7 @@ export const useCases = {
   generate,
 };
 
-/** They, with their dependencies. */
+/** The use cases, bound to their dependencies. */
 export type App = Bound<typeof useCases>;
 
 export interface AgentApp {
@@ -44,7 +43,7 @@ export interface AgentApp {
   database: Database;
 }
 
-/** The use cases on a schema of the test's own, answered for by the offline model. */
+/** The use cases of agent on a schema of the test's own, with the offline model and without servers. */
 export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   const database = await testSchema(t, agentSchema);
   const models = offlineModels();
@@ -58,25 +57,25 @@ export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   return { app, database };
 }
 
-/** The offline model alone, which says everything at once. */
+/** The offline model alone, which answers without pauses. */
 export function offlineModels(): Models {
   return createModels({ callsAtOnce: 1, offlineWordPaceMs: 0 }, { warn: () => undefined });
 }
 
-/** A user who is in a tenant. */
+/** A signed-in user of a tenant. */
 export function inTenant(tenantId: number, displayName = 'Grace Hopper'): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, displayName, signInId: 's', requestId: 'test' };
 }
 
-/** What every agent needs. */
+/** The required fields. */
 export const ada = {
   name: 'Ada',
   personaPrompt: 'You are Ada, a patient maths tutor.',
   position: 'Maths tutor',
 } satisfies CreateAgentInput;
 
-/** One value for every field that createAgent takes. */
-export const everything = {
+/** A value for every field of createAgent. */
+export const everyField = {
   ...ada,
   subject: 'Fractions',
   openingGreeting: 'Hello, shall we start?',
@@ -102,7 +101,7 @@ export const everything = {
   evaluationRecommendationLabels: readonly string[];
 };
 
-/** `everything` as an input that a test may change. */
-export function all(): CreateAgentInput {
-  return { ...everything, evaluationRecommendationLabels: [...everything.evaluationRecommendationLabels] };
+/** A mutable copy of `everyField`. */
+export function everyFieldInput(): CreateAgentInput {
+  return { ...everyField, evaluationRecommendationLabels: [...everyField.evaluationRecommendationLabels] };
 }

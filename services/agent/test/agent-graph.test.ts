@@ -1,13 +1,16 @@
 import test from 'ava';
-import { ada, agentUnit, allFields, inTenant, made } from './agent-unit.ts';
+import { ada, agentUnit, allFields, createAgent, inTenant } from './agent-unit.ts';
 
 const owner = inTenant(1);
-const noAgents = ['abc', '0', '-1', '99999999999', '2147483648', '1.0', '01', ' 1', '１', '1e3', '', '__proto__'];
+const malformedIds = ['abc', '0', '-1', '99999999999', '2147483648', '1.0', '01', ' 1', '１', '1e3', '', '__proto__'];
 const updateAgent = `mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { ${allFields} } }`;
 
-test('an agent is made, read, changed, listed, counted and deleted over the wire', async (t) => {
+test('an agent can be created, read, updated, listed, counted and deleted over GraphQL', async (t) => {
   const unit = await agentUnit(t);
-  const agent = await made(unit, owner, { subject: 'Fractions', externalSyncSchemaConfig: { score: '$.score' } });
+  const agent = await createAgent(unit, owner, {
+    subject: 'Fractions',
+    externalSyncSchemaConfig: { score: '$.score' },
+  });
 
   t.like(agent, { ...ada, subject: 'Fractions', useCase: 'INTERVIEW', vadThreshold: 0.5, status: 'ACTIVE' });
   t.regex(String(agent.createdAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -28,12 +31,12 @@ test('an agent is made, read, changed, listed, counted and deleted over the wire
   });
 });
 
-test('left out and null stay two things in literals and in variables', async (t) => {
+test('left out and null are distinguished in literals and variables', async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner, { subject: 'Fractions', ttsLang: 'en', ttsVoice: 'a' });
+  const { id } = await createAgent(unit, owner, { subject: 'Fractions', ttsLang: 'en', ttsVoice: 'a' });
   await unit.graph(owner, updateAgent, { id, input: { subject: null } });
   await unit.graph(owner, `mutation { updateAgent(id: ${id}, input: { ttsLang: null }) { id } }`);
-  // A variable that is not given leaves its field out.
+  // A field whose variable is missing counts as left out.
   const query =
     'mutation ($id: ID!, $voice: String) { updateAgent(id: $id, input: { ttsVoice: $voice }) { ttsVoice } }';
   t.deepEqual(await unit.graph(owner, query, { id }), { data: { updateAgent: { ttsVoice: 'a' } } });
@@ -42,9 +45,11 @@ test('left out and null stay two things in literals and in variables', async (t)
   t.deepEqual(data, { agent: { subject: null, ttsLang: null, ttsVoice: 'a' } });
 });
 
-test('a JSON literal is as good as a variable, and no change when it is the same', async (t) => {
+test('a JSON literal is accepted, and an equal one is no change', async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner, { avatarBackendConfig: { vendorAvatarId: 'a', vendorAvatarModel: 'm' } });
+  const { id } = await createAgent(unit, owner, {
+    avatarBackendConfig: { vendorAvatarId: 'a', vendorAvatarModel: 'm' },
+  });
   const literal = '{ vendorAvatarModel: "m", vendorAvatarId: "a" }';
   const answer = await unit.graph(
     owner,
@@ -54,9 +59,9 @@ test('a JSON literal is as good as a variable, and no change when it is the same
   t.deepEqual((await unit.graph(owner, `{ agentAuditLogs(id: ${id}) { id } }`)).data, { agentAuditLogs: [] });
 });
 
-test('a refused input names its fields', async (t) => {
+test('a refused input names every bad field', async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   const { errors } = await unit.graph(owner, updateAgent, {
     id,
     input: { name: null, subject: 'a\0b', vadThreshold: 2 },
@@ -69,18 +74,18 @@ test('a refused input names its fields', async (t) => {
   ]);
 });
 
-test('half a surrogate pair is refused over the wire, also inside JSON', async (t) => {
+test('lone surrogates are refused, also inside JSON', async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   for (const input of [{ name: '\ud800' }, { externalSyncSchemaConfig: { '\udc00': 'a' } }]) {
     const { errors } = await unit.graph(owner, updateAgent, { id, input });
     t.is(errors?.[0]?.extensions['code'], 'BAD_REQUEST');
   }
 });
 
-test('an id that is none is an id that is not there', async (t) => {
+test('a malformed id is not found', async (t) => {
   const unit = await agentUnit(t);
-  for (const id of noAgents) {
+  for (const id of malformedIds) {
     t.deepEqual(await unit.graph(owner, 'query ($id: ID!) { agent(id: $id) { id } }', { id }), {
       data: { agent: null },
     });
@@ -99,9 +104,9 @@ test('an id that is none is an id that is not there', async (t) => {
   }
 });
 
-test("another tenant's agent is null or not found over every operation", async (t) => {
+test("another tenant's agent is null or not found in every operation", async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   await unit.graph(owner, updateAgent, { id, input: { name: 'Grace' } });
   const stranger = inTenant(2);
 
@@ -122,9 +127,9 @@ test("another tenant's agent is null or not found over every operation", async (
   t.like((await unit.graph(owner, `{ agent(id: ${id}) { name } }`)).data, { agent: { name: 'Grace' } });
 });
 
-test('the audit log over the wire says who, what and when, newest first', async (t) => {
+test('the audit log has user and changes, newest first', async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   await unit.graph(owner, updateAgent, { id, input: { name: 'Grace' } });
   await unit.graph(owner, updateAgent, { id, input: { workflowId: null, status: 'INACTIVE' } });
 
@@ -149,10 +154,10 @@ test('the audit log over the wire says who, what and when, newest first', async 
 
 const entitiesQuery = 'query ($keys: [_Any!]!) { _entities(representations: $keys) { ... on AgentDto { id name } } }';
 
-test('a hundred agents that another subgraph names are read in one transaction, deleted ones included', async (t) => {
+test('a hundred entity references are read in one transaction, deleted agents included', async (t) => {
   const unit = await agentUnit(t);
-  const first = await made(unit, owner, { name: 'First' });
-  const second = await made(unit, owner, { name: 'Second' });
+  const first = await createAgent(unit, owner, { name: 'First' });
+  const second = await createAgent(unit, owner, { name: 'Second' });
   await unit.graph(owner, `mutation { deleteAgent(id: ${second.id}) }`);
   const before = unit.transactions();
 
@@ -168,7 +173,7 @@ test('a hundred agents that another subgraph names are read in one transaction, 
   });
 });
 
-test('only a signed-in user in a tenant has agents', async (t) => {
+test('only a signed-in user with a tenant can read agents', async (t) => {
   const unit = await agentUnit(t);
   const queries = [
     '{ agents { id } }',
@@ -186,7 +191,7 @@ test('only a signed-in user in a tenant has agents', async (t) => {
   }
 });
 
-test('the options come over the wire', async (t) => {
+test('agentConfigOptions returns models, voices and links', async (t) => {
   const unit = await agentUnit(t, { AGENT_LIPSYNC_DOCS_URL: 'https://docs.example.com/lipsync' });
   const { data } = await unit.graph(
     owner,

@@ -7,7 +7,7 @@ import { ada, agentApp, inTenant } from './agent-app.ts';
 
 const owner = inTenant(1);
 
-/** The database behind a gate, with every reading noted. */
+/** Delays queries until the gate opens and records their tenants. */
 function gated(database: Database) {
   const gate = createGate();
   const tenants: number[] = [];
@@ -19,7 +19,7 @@ function gated(database: Database) {
   return { gate, tenants, database: { ...database, read } };
 }
 
-test('what is asked for during a reading is read together after it', async (t) => {
+test('reads during a query share the next query', async (t) => {
   const { app, database } = await agentApp(t);
   const first = await app.createAgent(owner, { ...ada, name: 'First' });
   const second = await app.createAgent(owner, { ...ada, name: 'Second' });
@@ -27,7 +27,7 @@ test('what is asked for during a reading is read together after it', async (t) =
   const read = agentReader(slow);
 
   const reads = [read(1, first.id)];
-  await Promise.resolve(); // the first reading has begun
+  await Promise.resolve(); // the first query has started
   for (let turn = 0; turn < 50; turn += 1) reads.push(read(1, turn % 2 ? first.id : second.id));
   gate.open();
   const names = (await Promise.all(reads)).map(({ name }) => name);
@@ -35,7 +35,7 @@ test('what is asked for during a reading is read together after it', async (t) =
   t.deepEqual(tenants, [1, 1]);
 });
 
-test('a reading sees what was committed before it was asked for', async (t) => {
+test('a read sees what was committed before it was requested', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   const { gate, database: slow } = gated(database);
@@ -48,7 +48,7 @@ test('a reading sees what was committed before it was asked for', async (t) => {
   t.is((await early).id, id);
 });
 
-test('tenants are read apart, and what one does not own fails for it alone', async (t) => {
+test('tenants are read separately, and a missing agent fails only its own read', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   const { gate, tenants, database: slow } = gated(database);
@@ -63,20 +63,20 @@ test('tenants are read apart, and what one does not own fails for it alone', asy
   t.deepEqual(tenants, [1, 2]);
 });
 
-test('after a reading that failed the next one is made', async (t) => {
+test('a failed query does not affect the next read', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
-  let away = true;
-  const readWhenThere: Database['read'] = async (tenantId, work) => {
-    if (away) throw unavailable('The database is not available');
+  let unavailableNow = true;
+  const readOrFail: Database['read'] = async (tenantId, work) => {
+    if (unavailableNow) throw unavailable('The database is not available');
     return database.read(tenantId, work);
   };
-  const read = agentReader({ ...database, read: readWhenThere });
+  const read = agentReader({ ...database, read: readOrFail });
   const failed = await Promise.allSettled([read(1, id), read(1, id)]);
   t.deepEqual(
     failed.map(({ status }) => status),
     ['rejected', 'rejected'],
   );
-  away = false;
+  unavailableNow = false;
   t.is((await read(1, id)).id, id);
 });

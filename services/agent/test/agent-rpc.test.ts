@@ -1,13 +1,13 @@
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import { turn, unitOn } from './agent-turns.ts';
-import { ada, agentUnit, inTenant, made } from './agent-unit.ts';
+import { runTurn, unitWithModel } from './agent-turns.ts';
+import { ada, agentUnit, createAgent, inTenant } from './agent-unit.ts';
 
 const owner = inTenant(1);
 
-test('the mesh reads an agent, deleted and inactive ones included', async (t) => {
+test('GetAgent returns an agent, deleted and inactive ones included', async (t) => {
   const unit = await agentUnit(t, {}, { migrated: false });
-  const { id } = await made(unit, owner, { openingGreeting: 'Hi.', evaluationRecommendationLabels: [] });
+  const { id } = await createAgent(unit, owner, { openingGreeting: 'Hi.', evaluationRecommendationLabels: [] });
   const read = async () => (await unit.rpc.getAgent({ agentId: id }, { caller: owner })).agent;
 
   const agent = await read();
@@ -28,9 +28,9 @@ test('the mesh reads an agent, deleted and inactive ones included', async (t) =>
   t.like(await read(), { active: false, deleted: true });
 });
 
-test("another tenant's agent is not found by gRPC, and neither is none", async (t) => {
+test("gRPC does not find another tenant's or an unknown agent", async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   for (const [agentId, caller] of [
     [id, inTenant(2)],
     [999, owner],
@@ -50,19 +50,19 @@ test("another tenant's agent is not found by gRPC, and neither is none", async (
       jsonSchemaJson: '',
     };
     t.like(await t.throwsAsync(unit.rpc.generate(request, options)), expected);
-    t.like((await turn(unit, agentId, { caller })).error, expected);
+    t.like((await runTurn(unit, agentId, { caller })).error, expected);
   }
 });
 
 const generation = { sessionId: 1, operation: 'evaluation', callId: 'c', system: 'Judge.', prompt: 'A talk.' };
 
-test('one completion is generated, as JSON where a schema asks for it', async (t) => {
-  const unit = await unitOn(t, {
+test('Generate returns one completion, as JSON if a schema is given', async (t) => {
+  const unit = await unitWithModel(t, {
     text: 'Good.',
     json: { score: 7 },
     usage: { prompt_tokens: 5, completion_tokens: 2 },
   });
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   const asked = { ...generation, agentId: id };
 
   t.deepEqual(await unit.rpc.generate({ ...asked, jsonSchemaJson: '' }, { caller: owner }), {
@@ -80,16 +80,16 @@ test('one completion is generated, as JSON where a schema asks for it', async (t
   t.like(unit.server.requests[1]?.body.response_format?.json_schema?.schema, schema);
 });
 
-test('the offline model generates nothing, and says so', async (t) => {
+test('Generate with the offline model returns no text and `offline`', async (t) => {
   const unit = await agentUnit(t);
-  const { id } = await made(unit, owner);
+  const { id } = await createAgent(unit, owner);
   const answer = await unit.rpc.generate({ ...generation, agentId: id, jsonSchemaJson: '{}' }, { caller: owner });
   t.like(answer, { text: '', offline: true, tokensIn: 0, tokensOut: 0, costUsdE8: 0n, providerId: 'OFFLINE' });
 });
 
-test('where no model generates, it is unavailable; what is no schema is refused', async (t) => {
-  const unit = await unitOn(t, { status: 500 });
-  const { id } = await made(unit, owner);
+test('Generate is MODEL_UNAVAILABLE if the model fails, and refuses invalid schemas and blank prompts', async (t) => {
+  const unit = await unitWithModel(t, { status: 500 });
+  const { id } = await createAgent(unit, owner);
   const options = { caller: owner, passOn: ['invalid' as const] };
   const asked = { ...generation, agentId: id };
   t.like(await t.throwsAsync(unit.rpc.generate({ ...asked, jsonSchemaJson: '' }, options)), {
@@ -104,18 +104,18 @@ test('where no model generates, it is unavailable; what is no schema is refused'
   });
 });
 
-test('a request that is longer than the model takes is refused as that', async (t) => {
+test('Generate is CONTEXT_TOO_LONG if the request exceeds the context', async (t) => {
   const body = JSON.stringify({ error: { message: 'Too long', code: 'context_length_exceeded' } });
-  const unit = await unitOn(t, { status: 400, body });
-  const { id } = await made(unit, owner);
+  const unit = await unitWithModel(t, { status: 400, body });
+  const { id } = await createAgent(unit, owner);
   const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
   const error = await t.throwsAsync(unit.rpc.generate(asked, { caller: owner, passOn: ['invalid'] }));
   t.like(error, { kind: 'invalid', reason: 'CONTEXT_TOO_LONG' });
 });
 
-test('a call that gets no place in the time it may wait is told so, and the model is not asked', async (t) => {
-  const unit = await unitOn(t, { ending: 'never' }, { SESSION_TURNS_AT_ONCE: '1' });
-  const { id } = await made(unit, owner);
+test('Generate is MODEL_BUSY without calling the model if no slot is free within max_wait_ms', async (t) => {
+  const unit = await unitWithModel(t, { ending: 'never' }, { SESSION_TURNS_AT_ONCE: '1' });
+  const { id } = await createAgent(unit, owner);
   const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
   const holding = new AbortController();
   const held = unit.rpc.generate(asked, { caller: owner, signal: holding.signal });
@@ -135,9 +135,9 @@ test('a call that gets no place in the time it may wait is told so, and the mode
   }
 });
 
-test('an answer is no longer than asked for, nor than the model makes it', async (t) => {
-  const unit = await unitOn(t, { text: 'Good.' }, { HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '100' });
-  const { id } = await made(unit, owner);
+test('max_output_tokens is limited by the maximum of the model', async (t) => {
+  const unit = await unitWithModel(t, { text: 'Good.' }, { HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '100' });
+  const { id } = await createAgent(unit, owner);
   const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
   for (const maxOutputTokens of [20, 5_000]) await unit.rpc.generate({ ...asked, maxOutputTokens }, { caller: owner });
   t.deepEqual(
@@ -150,10 +150,10 @@ test('an answer is no longer than asked for, nor than the model makes it', async
   }
 });
 
-test('the mesh is told how much the model of an agent takes', async (t) => {
+test("DescribeModel returns the limits of the agent's model", async (t) => {
   const limits = { HOSTED_SMALL_MODEL_CONTEXT_TOKENS: '8000', HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS: '500' };
-  const unit = await unitOn(t, {}, limits);
-  const { id } = await made(unit, owner);
+  const unit = await unitWithModel(t, {}, limits);
+  const { id } = await createAgent(unit, owner);
   t.deepEqual(await unit.rpc.describeModel({ agentId: id }, { caller: owner }), {
     offline: false,
     contextTokens: 8_000,
@@ -170,13 +170,13 @@ test('the mesh is told how much the model of an agent takes', async (t) => {
     t.like(await t.throwsAsync(asked), { kind: 'notFound', message: `Agent ${agentId} not found` });
   }
   const offline = await agentUnit(t);
-  const { id: other } = await made(offline, owner);
+  const { id: other } = await createAgent(offline, owner);
   t.like(await offline.rpc.describeModel({ agentId: other }, { caller: owner }), { offline: true, contextTokens: 0 });
 });
 
-test('cancelling a generation cancels the request to the model', async (t) => {
-  const unit = await unitOn(t, { beforeHeaders: createGate() });
-  const { id } = await made(unit, owner);
+test('cancelling Generate cancels the request to the model', async (t) => {
+  const unit = await unitWithModel(t, { beforeHeaders: createGate() });
+  const { id } = await createAgent(unit, owner);
   const abort = new AbortController();
   const asked = unit.rpc.generate(
     { ...generation, agentId: id, jsonSchemaJson: '' },

@@ -5,8 +5,8 @@ import { type AgentUnit, agentUnit, inTenant } from './agent-unit.ts';
 
 const hello = [{ role: Role.ROLE_USER, text: 'Hello!' }];
 
-/** The unit in front of a scripted model server. */
-export async function unitOn(
+/** The unit with a scripted model server. */
+export async function unitWithModel(
   t: ExecutionContext,
   script: ModelScript,
   env: Record<string, string> = {},
@@ -19,14 +19,14 @@ export async function unitOn(
 
 export interface Reply {
   texts: string[];
-  /** What was said of the context's size, and how many pieces of text stood before it. */
-  asking?: { contextTokens: number; textsBefore: number };
+  /** The last estimate of the context, and how many texts preceded it. */
+  requested?: { contextTokens: number; textsBefore: number };
   finished?: TurnFinished;
   error?: unknown;
 }
 
-/** Runs one turn to its end, whatever that is. */
-export async function turn(
+/** Runs one turn to its end; a failure is in `error`. */
+export async function runTurn(
   unit: AgentUnit,
   agentId: number,
   { history = hello, caller = inTenant(1), signal, onText }: TurnOptions = {},
@@ -36,7 +36,7 @@ export async function turn(
   try {
     for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId: 'c', history }, call)) {
       if (event?.$case === 'contextTokens')
-        reply.asking = { contextTokens: event.value, textsBefore: reply.texts.length };
+        reply.requested = { contextTokens: event.value, textsBefore: reply.texts.length };
       if (event?.$case === 'finished') reply.finished = event.value;
       if (event?.$case !== 'text') continue;
       reply.texts.push(event.value);

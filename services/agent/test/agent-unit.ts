@@ -10,14 +10,11 @@ import { agentSchema } from '../src/agent-schema.ts';
 import { agent } from '../src/service.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
-  /** Transactions begun so far. */
+  /** Transactions started so far. */
   transactions(): number;
 }
 
-/**
- * The unit on real loopback servers, which are gone with the test, and a schema of its own. Where that is not migrated beforehand,
- * the unit does it.
- */
+/** Starts the whole unit on loopback servers and a schema of the test's own. @param migrated if false, the unit migrates it. */
 export async function agentUnit(
   t: ExecutionContext,
   env: Record<string, string> = {},
@@ -36,22 +33,26 @@ export async function agentUnit(
       return database.read(tenantId, work);
     },
   };
-  const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // nobody is there
+  const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // identity is unreachable
   const given = { addresses, development: false };
   const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, given });
   return { rpc, graph, database, transactions: () => transactions };
 }
 
-/** A user who is in a tenant. */
+/** A signed-in user of a tenant. */
 export function inTenant(tenantId: number, displayName = 'Ada Lovelace'): TenantCaller {
   return { kind: 'user', tenantId, userId: 70 + tenantId, displayName, signInId: 's', requestId: 'test' };
 }
 
-/** What every agent needs. */
+/** The required fields. */
 export const ada = { name: 'Ada', personaPrompt: 'You are Ada, a patient maths tutor.', position: 'Maths tutor' };
 
-/** Makes an agent over the wire. */
-export async function made(unit: AgentUnit, caller: Caller, input: Record<string, unknown> = {}): Promise<Agent> {
+/** Creates an agent over GraphQL. */
+export async function createAgent(
+  unit: AgentUnit,
+  caller: Caller,
+  input: Record<string, unknown> = {},
+): Promise<Agent> {
   const { data, errors } = await unit.graph(
     caller,
     `mutation ($input: CreateAgentInput!) { createAgent(input: $input) { ${allFields} } }`,

@@ -1,8 +1,8 @@
 import { isDomainError } from '@parley/kernel/errors';
 import test from 'ava';
-import { ada, agentApp, all, inTenant } from './agent-app.ts';
+import { ada, agentApp, everyFieldInput, inTenant } from './agent-app.ts';
 
-test('an agent of which only the needed is said gets the defaults', async (t) => {
+test('an agent with only the required fields gets the defaults', async (t) => {
   const { app } = await agentApp(t);
   const agent = await app.createAgent(inTenant(1), ada);
 
@@ -23,25 +23,25 @@ test('an agent of which only the needed is said gets the defaults', async (t) =>
   });
 });
 
-test('null is as good as left out when an agent is made', async (t) => {
+test('createAgent treats null like a field that is left out', async (t) => {
   const { app } = await agentApp(t);
   const agent = await app.createAgent(inTenant(1), { ...ada, useCase: null, vadThreshold: null, avatarBackend: null });
   t.like(agent, { useCase: 'INTERVIEW', vadThreshold: 0.5, avatarBackend: 'CLIENT_3D' });
 });
 
-test('every field is kept as it was given', async (t) => {
+test('every field is stored as given', async (t) => {
   const { app } = await agentApp(t);
-  const { id } = await app.createAgent(inTenant(1), all());
-  t.like(await app.findAgent(inTenant(1), id), all());
+  const { id } = await app.createAgent(inTenant(1), everyFieldInput());
+  t.like(await app.findAgent(inTenant(1), id), everyFieldInput());
 });
 
-test('an agent may want no label at all', async (t) => {
+test('an empty list of labels is stored as such', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(inTenant(1), { ...ada, evaluationRecommendationLabels: [] });
   t.deepEqual((await app.findAgent(inTenant(1), id))?.evaluationRecommendationLabels, []);
 });
 
-test('values at the very edge pass', async (t) => {
+test('values at the limits are accepted', async (t) => {
   const { app } = await agentApp(t);
   const emoji = '😀';
   for (const input of [
@@ -104,7 +104,7 @@ const refused: [string, Record<string, unknown>, string][] = [
 ];
 
 for (const [what, input, path] of refused) {
-  test(`${what} is refused by name, and stores nothing`, async (t) => {
+  test(`${what} is refused with its path, and nothing is stored`, async (t) => {
     const { app } = await agentApp(t);
     const error = await t.throwsAsync(app.createAgent(inTenant(1), { ...ada, ...input }));
 
@@ -114,7 +114,7 @@ for (const [what, input, path] of refused) {
   });
 }
 
-test('all that is wrong is told at once', async (t) => {
+test('an invalid input names every bad field', async (t) => {
   const { app } = await agentApp(t);
   const error = await t.throwsAsync(
     app.createAgent(inTenant(1), {
@@ -134,7 +134,7 @@ test('all that is wrong is told at once', async (t) => {
   ]);
 });
 
-/** The fields that hold any text. */
+/** Fields that accept any text. */
 const texts = [
   'name',
   'personaPrompt',
@@ -148,7 +148,7 @@ const texts = [
   'llmModelOverride',
 ] as const;
 
-/** Where strings can stand, given one. */
+/** An input for each place that can contain a string. */
 const places: ((text: string) => Record<string, unknown>)[] = [
   ...texts.map((field) => (text: string) => ({ [field]: text })),
   (text) => ({ evaluationPromptTemplate: text }),
@@ -160,11 +160,11 @@ const places: ((text: string) => Record<string, unknown>)[] = [
   (text) => ({ avatarBackendConfig: { vendorAvatarId: 'a', vendorAvatarModel: text } }),
 ];
 
-test('what no database can store is refused wherever it stands', async (t) => {
+test('NUL and lone surrogates are refused in every field', async (t) => {
   const { app } = await agentApp(t);
-  for (const naughty of ['a\0b', '\ud83d', 'a\udc00b', '\udc00\ud800']) {
+  for (const hostile of ['a\0b', '\ud83d', 'a\udc00b', '\udc00\ud800']) {
     for (const place of places) {
-      const input = place(naughty);
+      const input = place(hostile);
       const error = await t.throwsAsync(app.createAgent(inTenant(1), { ...ada, ...input }));
       t.true(isDomainError(error, 'invalid'), `${JSON.stringify(input)}: ${error}`);
     }
@@ -172,7 +172,7 @@ test('what no database can store is refused wherever it stands', async (t) => {
   t.is(await app.countAgents(inTenant(1)), 0);
 });
 
-test('odd texts are stored as they are', async (t) => {
+test('unusual texts are stored unchanged', async (t) => {
   const { app } = await agentApp(t);
   const odd = [
     `' OR 1=1; DROP TABLE agents; --`,

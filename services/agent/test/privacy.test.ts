@@ -6,11 +6,11 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { Role } from '@parley/protos/parley/agent/v1/agent';
 import { startModelServer } from '@parley/testing/model-server';
 import test from 'ava';
-import { agentUnit, inTenant, made } from './agent-unit.ts';
+import { agentUnit, createAgent, inTenant } from './agent-unit.ts';
 
 const spans = new InMemorySpanExporter();
 
-test('no word of a persona, a conversation or a key stands in logs or spans, whatever fails', async (t) => {
+test('logs and spans never contain personas, conversations or keys, even after failures', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-logs-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   process.env['LOG_FILE'] = join(folder, 'log');
@@ -29,7 +29,7 @@ test('no word of a persona, a conversation or a key stands in logs or spans, wha
     HOSTED_SMALL_MODEL_KEY: 'canary-key',
   });
   const caller = inTenant(1);
-  const { id } = await made(unit, caller, { personaPrompt: 'You are canary-persona.' });
+  const { id } = await createAgent(unit, caller, { personaPrompt: 'You are canary-persona.' });
   const history = [{ role: Role.ROLE_USER, text: 'canary-question' }];
   const generation = { system: 'canary-system', prompt: 'canary-prompt', jsonSchemaJson: '' };
   for (const answer of [
@@ -56,9 +56,9 @@ test('no word of a persona, a conversation or a key stands in logs or spans, wha
   const logged = readFileSync(process.env['LOG_FILE'], 'utf8');
   t.regex(logged, /model call failed/);
   t.notRegex(logged, /canary/);
-  const told = spans
+  const recorded = spans
     .getFinishedSpans()
     .map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
-  t.true(told.some(({ attributes }) => attributes['gen_ai.request.model'] === 'm'));
-  t.notRegex(JSON.stringify(told), /canary/);
+  t.true(recorded.some(({ attributes }) => attributes['gen_ai.request.model'] === 'm'));
+  t.notRegex(JSON.stringify(recorded), /canary/);
 });

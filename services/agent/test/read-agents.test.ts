@@ -3,7 +3,7 @@ import { ada, agentApp, inTenant } from './agent-app.ts';
 
 const owner = inTenant(1);
 
-test('a deleted agent is neither read, listed nor counted, and cannot be deleted again', async (t) => {
+test('a deleted agent is not found, listed or counted, and cannot be deleted again', async (t) => {
   const { app } = await agentApp(t);
   const kept = await app.createAgent(owner, { ...ada, name: 'Kept' });
   const { id } = await app.createAgent(owner, ada);
@@ -17,14 +17,14 @@ test('a deleted agent is neither read, listed nor counted, and cannot be deleted
   await t.throwsAsync(app.deleteAgent(owner, id), { message: `Agent ${id} not found` });
 });
 
-test('of ten deletions at once exactly one succeeds', async (t) => {
+test('of ten concurrent deletions exactly one succeeds', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => app.deleteAgent(owner, id)));
   t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-test('what a deleted agent took part in stays readable: itself by the mesh, and its audit log', async (t) => {
+test('a deleted agent stays readable for the mesh and other subgraphs, and so does its audit log', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   await app.updateAgent(owner, id, { name: 'Grace' });
@@ -36,7 +36,7 @@ test('what a deleted agent took part in stays readable: itself by the mesh, and 
   t.is((await app.listAuditLogs(owner, id)).length, 1);
 });
 
-test("another tenant's agents are not there, whatever is asked", async (t) => {
+test("another tenant's agents are not found in any operation", async (t) => {
   const { app } = await agentApp(t);
   const stranger = inTenant(2);
   const { id } = await app.createAgent(owner, ada);
@@ -53,7 +53,7 @@ test("another tenant's agents are not there, whatever is asked", async (t) => {
   t.is((await app.findAgent(owner, id))?.name, 'Grace');
 });
 
-test('an agent that an embed made is read by its id, and neither listed nor counted', async (t) => {
+test('a hidden agent is found by id, but neither listed nor counted', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   await database.transact(1, async ({ knex }) => knex('agents').where({ id }).update({ hidden: true }));
@@ -63,7 +63,7 @@ test('an agent that an embed made is read by its id, and neither listed nor coun
   t.is(await app.countAgents(owner), 0);
 });
 
-test('agents are listed by id, whole or page by page', async (t) => {
+test('agents are listed by id, optionally in pages, and bad bounds are refused', async (t) => {
   const { app } = await agentApp(t);
   const ids: number[] = [];
   for (let made = 0; made < 5; made += 1) ids.push((await app.createAgent(owner, ada)).id);
@@ -84,7 +84,7 @@ test('agents are listed by id, whole or page by page', async (t) => {
   }
 });
 
-test('the options name models, voices and where to read on', async (t) => {
+test('the configuration options have models, voices and links', async (t) => {
   const { app } = await agentApp(t);
   const { avatarModels, recommendedTtsVoices, ...urls } = await app.configOptions();
 

@@ -9,11 +9,11 @@ import { agentSchema } from '../src/agent-schema.ts';
 import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
 import type { UpdateAgentInput } from '../src/generated/schema.ts';
-import { ada, agentApp, all, inTenant, offlineModels, useCases } from './agent-app.ts';
+import { ada, agentApp, everyFieldInput, inTenant, offlineModels, useCases } from './agent-app.ts';
 
 const owner = inTenant(1);
 
-/** Workflows have no operations yet: a row stands for one. */
+/** Inserts a workflow, because no operation creates one. */
 function workflowOf(database: Database, tenantId: number): Promise<number> {
   return database.transact(tenantId, async ({ knex }) => {
     const [row] = await knex('workflows').insert({ tenant_id: tenantId, name: 'Screening' }, 'id');
@@ -21,12 +21,12 @@ function workflowOf(database: Database, tenantId: number): Promise<number> {
   });
 }
 
-test('what is left out stays, and what is given changes', async (t) => {
+test('an update changes the given fields and keeps the others', async (t) => {
   const { app } = await agentApp(t);
-  const { id } = await app.createAgent(owner, all());
+  const { id } = await app.createAgent(owner, everyFieldInput());
   const after = await app.updateAgent(owner, id, { name: 'Grace', status: 'INACTIVE', subject: undefined });
 
-  t.like(after, { ...all(), name: 'Grace', status: 'INACTIVE' });
+  t.like(after, { ...everyFieldInput(), name: 'Grace', status: 'INACTIVE' });
   t.deepEqual(await app.findAgent(owner, id), after);
 });
 
@@ -50,9 +50,9 @@ const nullable = [
   'llmModelOverride',
 ] as const satisfies (keyof UpdateAgentInput)[];
 
-test('null clears each field that may be empty', async (t) => {
+test('null clears each nullable field', async (t) => {
   const { app, database } = await agentApp(t);
-  const { id } = await app.createAgent(owner, all());
+  const { id } = await app.createAgent(owner, everyFieldInput());
   await app.updateAgent(owner, id, { workflowId: await workflowOf(database, 1) });
   for (const field of nullable) t.is((await app.updateAgent(owner, id, { [field]: null }))[field], null, field);
   await app.updateAgent(owner, id, { avatarBackend: 'CLIENT_3D', avatarBackendConfig: null });
@@ -60,7 +60,7 @@ test('null clears each field that may be empty', async (t) => {
   t.like(await app.findAgent(owner, id), { subject: null, llmProviderOverride: null, avatarBackendConfig: null });
 });
 
-test('null is refused for what an agent is never without', async (t) => {
+test('null is refused for required fields', async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   const needed = {
@@ -80,9 +80,9 @@ test('null is refused for what an agent is never without', async (t) => {
   );
 });
 
-test('the audit log tells who changed what, and only what really changed', async (t) => {
+test('the audit log has the user and the actual changes only', async (t) => {
   const { app } = await agentApp(t);
-  const { id } = await app.createAgent(owner, all());
+  const { id } = await app.createAgent(owner, everyFieldInput());
   await app.updateAgent(owner, id, { name: 'Ada', speakingRate: 2, externalSyncSchemaConfig: { score: '$.points' } });
   await app.updateAgent({ ...owner, userId: 99, displayName: 'Alan' }, id, { subject: null });
 
@@ -107,11 +107,16 @@ test('the audit log tells who changed what, and only what really changed', async
   );
 });
 
-test('an update that changes nothing leaves no trace', async (t) => {
+test('an update without changes writes nothing', async (t) => {
   const { app } = await agentApp(t);
-  const before = await app.createAgent(owner, all());
-  const same: UpdateAgentInput = { ...all(), status: 'ACTIVE', workflowId: null, externalSyncSecretRef: null };
-  // The same mapping, its keys in another order and in an object without a prototype, as a GraphQL literal gives it.
+  const before = await app.createAgent(owner, everyFieldInput());
+  const same: UpdateAgentInput = {
+    ...everyFieldInput(),
+    status: 'ACTIVE',
+    workflowId: null,
+    externalSyncSecretRef: null,
+  };
+  // The same mapping with another key order and no prototype, as GraphQL literals are parsed.
   same.externalSyncSchemaConfig = Object.assign(Object.create(null), {
     'full name': '$.person.name',
     score: '$.score',
@@ -122,7 +127,7 @@ test('an update that changes nothing leaves no trace', async (t) => {
   t.deepEqual(await app.listAuditLogs(owner, before.id), []);
 });
 
-test('a refused update changes and records nothing', async (t) => {
+test('a refused update changes and logs nothing', async (t) => {
   const { app } = await agentApp(t);
   const before = await app.createAgent(owner, ada);
   for (const input of [
@@ -137,7 +142,7 @@ test('a refused update changes and records nothing', async (t) => {
   t.deepEqual(await app.listAuditLogs(owner, before.id), []);
 });
 
-test('the avatar backend and its config are looked at together, as they would stand', async (t) => {
+test('the avatar backend is checked against the configuration as it would be after the update', async (t) => {
   const { app } = await agentApp(t);
   const config = { vendorAvatarId: 'v', vendorAvatarModel: 'm' };
   const { id } = await app.createAgent(owner, ada);
@@ -155,7 +160,7 @@ test('the avatar backend and its config are looked at together, as they would st
   );
 });
 
-test("a workflow of the tenant is attached and detached; another tenant's is not found", async (t) => {
+test("a workflow of the tenant can be attached and detached; another tenant's is not found", async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   const own = await workflowOf(database, 1);
@@ -170,7 +175,7 @@ test("a workflow of the tenant is attached and detached; another tenant's is not
   t.is((await app.updateAgent(owner, id, { workflowId: null })).workflowId, null);
 });
 
-test('the database itself refuses a workflow of another tenant', async (t) => {
+test('a foreign key refuses a workflow of another tenant', async (t) => {
   const { app, database } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
   const foreign = await workflowOf(database, 2);
@@ -180,7 +185,7 @@ test('the database itself refuses a workflow of another tenant', async (t) => {
   );
 });
 
-test('updates at the same time all take effect, and each is recorded against what it found', async (t) => {
+test('concurrent updates all take effect, and each is logged against the previous value', async (t) => {
   const { app, database } = await agentApp(t);
   const replica = await replicaOf(t, database, agentSchema);
   const second = bound(useCases, {
@@ -205,7 +210,7 @@ test('updates at the same time all take effect, and each is recorded against wha
   ] as const) {
     const steps = logs.flatMap(({ changes }) => changes[field] ?? []);
     t.is(steps.length, 5);
-    // Each began where the one before it ended.
+    // Each update starts from the value that the previous one set.
     t.deepEqual(
       steps.map(({ from }) => from),
       [first, ...steps.slice(0, -1).map(({ to }) => to)],
@@ -214,34 +219,34 @@ test('updates at the same time all take effect, and each is recorded against wha
   }
 });
 
-test("what is absent, deleted or another tenant's cannot be updated", async (t) => {
+test("an unknown, deleted or another tenant's agent cannot be updated", async (t) => {
   const { app } = await agentApp(t);
   const { id } = await app.createAgent(owner, ada);
-  const gone = await app.createAgent(owner, ada);
-  await app.deleteAgent(owner, gone.id);
+  const deleted = await app.createAgent(owner, ada);
+  await app.deleteAgent(owner, deleted.id);
 
   const notFound = (agentId: number) => ({ message: `Agent ${agentId} not found` });
   await t.throwsAsync(app.updateAgent(inTenant(2), id, { name: 'Mine' }), notFound(id));
-  await t.throwsAsync(app.updateAgent(owner, gone.id, { name: 'New' }), notFound(gone.id));
+  await t.throwsAsync(app.updateAgent(owner, deleted.id, { name: 'New' }), notFound(deleted.id));
   await t.throwsAsync(app.updateAgent(owner, 999, { name: 'New' }), notFound(999));
   t.is((await app.findAgent(owner, id))?.name, 'Ada');
 });
 
-test('changes of one agent take turns, for as long as their callers wait, and nobody else can hold them up', async (t) => {
+test('changes of one agent are queued until their callers abort, apart from those of other tenants', async (t) => {
   const { app, database } = await agentApp(t);
-  const { id } = await app.createAgent(owner, all());
+  const { id } = await app.createAgent(owner, everyFieldInput());
   const gate = createGate();
   const first = database.transact(1, gate.pass, { turn: { row: `agent 1 ${id}` } });
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const refusals = [
-    t.throwsAsync(app.updateAgent(owner, id, { name: 'Too late' }, leaving.signal)),
-    t.throwsAsync(app.deleteAgent(owner, id, leaving.signal)),
+    t.throwsAsync(app.updateAgent(owner, id, { name: 'Too late' }, controller.signal)),
+    t.throwsAsync(app.deleteAgent(owner, id, controller.signal)),
   ];
-  const foreign = t.throwsAsync(app.updateAgent(inTenant(2), id, { name: 'Mine' }, leaving.signal));
-  leaving.abort();
+  const foreign = t.throwsAsync(app.updateAgent(inTenant(2), id, { name: 'Mine' }, controller.signal));
+  controller.abort();
   gate.open();
   for (const refused of refusals) t.like(await refused, { kind: 'unavailable', message: 'The caller has gone' });
   t.like(await foreign, { kind: 'notFound' });
   await first;
-  t.like(await app.findAgent(owner, id), { name: all().name });
+  t.like(await app.findAgent(owner, id), { name: everyFieldInput().name });
 });

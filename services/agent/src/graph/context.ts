@@ -5,10 +5,10 @@ import type { ListedAgent } from '../agent.ts';
 import type { Ports } from '../ports.ts';
 import { agentsByIds } from '../read-agents.ts';
 
-/** What the resolvers of one request work with. */
+/** The GraphQL context of one request. */
 export interface Context extends GraphContext {
   ports: Ports;
-  /** By id, deleted ones included; many keys of one request are one query. */
+  /** Loads an agent by id, deleted ones included; all ids of a request share one query. */
   agentOf(info: FieldInfo, id: number): Promise<ListedAgent | undefined>;
 }
 

@@ -1,2 +1,2 @@
-/** What resolvers are given of a type whose object is not the one of the schema; `scripts/generate` reads the names. */
+/** Objects that resolvers receive instead of the schema's types; `scripts/generate` reads the names. */
 export type { AuditLog as AuditLogDto, ListedAgent as AgentDto } from '../agent.ts';

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Resolvers } from './generated/resolvers.ts';
 import { resolvers } from './resolvers.ts';
 
-test('what the schema does not say does not compile', (t) => {
+test('resolvers that do not match the schema do not compile', (t) => {
   const { Query, Mutation, AuditLogDto } = resolvers;
   const { agentCount: _, ...withoutCount } = Query;
   const wrong: Resolvers[] = [

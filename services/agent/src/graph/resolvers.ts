@@ -8,7 +8,7 @@ import { countAgents, findAgent, listAgents, listAuditLogs } from '../read-agent
 import { updateAgent } from '../update-agent.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
-/** The fields of the subgraph, each root field one use case. */
+/** Maps each root field to one use case. */
 export const resolvers: Resolvers = {
   Query: {
     agent: (_, { id }, { ports, caller }) => {
@@ -19,7 +19,7 @@ export const resolvers: Resolvers = {
       listAgents(answer.reading(ports, info), inTenant(caller), page),
     agentCount: (_, __, { ports, caller }) => countAgents(ports, inTenant(caller)),
     agentConfigOptions: (_, __, { ports, caller }) => {
-      inTenant(caller); // only they may ask
+      inTenant(caller); // only for callers with a tenant
       return configOptions(ports);
     },
     agentAuditLogs: (_, { id }, { ports, answer, caller }, info) =>
@@ -35,7 +35,7 @@ export const resolvers: Resolvers = {
     },
   },
   AgentDto: {
-    // Other subgraphs hand over many keys at once: one query serves them all.
+    // Other subgraphs send many keys at once; one query serves them all.
     __resolveReference: ({ id }, { agentOf }, info) => agentOf(info, id),
   },
   AuditLogDto: {

@@ -1,34 +1,34 @@
-/** How long one call may take, in milliseconds from its start. */
+/** Time limits of one call, in milliseconds from its start. */
 export interface CallLimits {
-  /** To the first sign of an answer. Left out: the answer's own limit alone. */
+  /** Until the first token; default: `answerTimeoutMs`. */
   firstTokenTimeoutMs?: number;
-  /** To the end of the answer, however it trickles. */
+  /** Until the end of the answer. */
   answerTimeoutMs: number;
 }
 
-/** Joins the caller's signal and a call's deadlines into the one signal that the provider's request hangs on. */
+/** Combines the caller's signal and the deadlines of a call into one signal for the provider's request. */
 export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, answerTimeoutMs }: CallLimits) {
   const controller = new AbortController();
   let passed = false;
-  const cutAfter = (timeoutMs: number) =>
+  const abortAfter = (timeoutMs: number) =>
     setTimeout(() => {
       passed = true;
       controller.abort(new DOMException('The deadline of the call has passed', 'AbortError'));
-    }, timeoutMs).unref(); // a stream that nobody reads on must not hold up the exit
+    }, timeoutMs).unref(); // an abandoned stream must not keep the process alive
 
   const cancel = () => controller.abort(caller.reason);
   if (caller.aborted) cancel();
   else caller.addEventListener('abort', cancel, { once: true });
-  const firstToken = firstTokenTimeoutMs === undefined ? undefined : cutAfter(firstTokenTimeoutMs);
-  const answer = cutAfter(answerTimeoutMs);
+  const firstToken = firstTokenTimeoutMs === undefined ? undefined : abortAfter(firstTokenTimeoutMs);
+  const answer = abortAfter(answerTimeoutMs);
 
   return {
     signal: controller.signal,
-    /** A deadline has passed, and that is what cut the call. */
+    /** Whether the call was aborted by a deadline. */
     timedOut: () => passed,
-    /** The answer has begun. */
-    begun: () => clearTimeout(firstToken),
-    /** The call is over; `complete` says whether the answer was read to its end, else the request is cancelled. */
+    /** Ends the first-token deadline. */
+    started: () => clearTimeout(firstToken),
+    /** Releases timers and listeners. @param complete if false, cancels the request. */
     end(complete: boolean): void {
       clearTimeout(firstToken);
       clearTimeout(answer);

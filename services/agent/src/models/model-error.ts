@@ -1,10 +1,9 @@
 import type { TokenUsage } from './model.ts';
 
 /**
- * What went wrong, in words that a client may learn. `refused`: the credentials (401, 403); `rateLimited`: 429;
- * `unknownModel`: the provider has no such model; `tooLong`: the request is longer than the model takes; `badRequest`: the
- * provider does not take the request as it is for another reason; `failed`: it broke off, answered an error or something
- * that is no answer.
+ * Kinds that may be shown to clients. `refused`: credentials (401, 403). `rateLimited`: 429. `unknownModel`: the provider has no
+ * such model. `tooLong`: the request exceeds the model's context. `badRequest`: the provider refused the request for another reason.
+ * `failed`: the answer was interrupted, an error, or malformed.
  */
 export type ModelErrorKind =
   | 'unreachable'
@@ -28,31 +27,31 @@ const MESSAGES: Record<ModelErrorKind, string> = {
 };
 
 export interface ModelErrorOptions {
-  /** Nothing of the answer was given to the caller yet. */
+  /** The caller has received nothing of the answer. */
   beforeFirstChunk: boolean;
-  /** Another provider, or this one later, may well answer. Counts before the first chunk only. */
-  passing: boolean;
-  /** What the call used up to here. Default: nothing. */
+  /** A retry, here or with another provider, may succeed. Matters before the first chunk only. */
+  transient: boolean;
+  /** Estimated usage so far. Default: 0. */
   usage?: TokenUsage;
-  /** For the log alone. */
+  /** For the log only. */
   cause?: unknown;
 }
 
-/** A call that failed. Its message is the kind's and names no host, URL or answer of the provider: `cause` has those. */
+/** A failed call. The message depends on the kind only; host, URL and the provider's answer are in `cause`. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
   readonly beforeFirstChunk: boolean;
-  /** Whether the call may be made again, or elsewhere: never once something of the answer was given. */
+  /** Whether the call may be retried; never after the first chunk. */
   readonly retryable: boolean;
-  /** What the call used before it failed, by estimate. */
+  /** Estimated usage before the failure. */
   readonly usage: TokenUsage;
 
-  constructor(kind: ModelErrorKind, { beforeFirstChunk, passing, usage, cause }: ModelErrorOptions) {
+  constructor(kind: ModelErrorKind, { beforeFirstChunk, transient, usage, cause }: ModelErrorOptions) {
     super(MESSAGES[kind], cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.beforeFirstChunk = beforeFirstChunk;
-    this.retryable = beforeFirstChunk && passing;
+    this.retryable = beforeFirstChunk && transient;
     this.usage = usage ?? { tokensIn: 0, tokensOut: 0 };
   }
 }

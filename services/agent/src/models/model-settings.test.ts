@@ -4,11 +4,11 @@ import { modelSettings } from './model-settings.ts';
 
 const read = (env: Record<string, string>) => readSettings(env, modelSettings);
 
-test('without an endpoint no provider is configured', (t) => {
+test('without a URL no provider is configured', (t) => {
   t.is(read({ HOSTED_SMALL_MODEL_URL: '' }).hostedSmallModel, undefined);
 });
 
-test('an endpoint needs no more than its address and its model', (t) => {
+test('a provider needs only URL and model', (t) => {
   const env = { HOSTED_SMALL_MODEL_URL: 'http://localhost:11434/v1', HOSTED_SMALL_MODEL_MODEL: 'small' };
 
   t.deepEqual(read(env).hostedSmallModel, {
@@ -23,14 +23,14 @@ test('an endpoint needs no more than its address and its model', (t) => {
   t.is(read({ ...env, HOSTED_SMALL_MODEL_KEY: 'key' }).hostedSmallModel?.key, 'key');
 });
 
-test('an endpoint without its model is an error that says so', (t) => {
+test('a URL without a model is an error that names the setting', (t) => {
   t.throws(() => read({ HOSTED_SMALL_MODEL_URL: 'http://localhost/v1' }), {
     instanceOf: SettingsError,
     message: /HOSTED_SMALL_MODEL_MODEL: is missing, and HOSTED_SMALL_MODEL_URL is set/u,
   });
 });
 
-test('wrong values are all named at once', (t) => {
+test('an error names every invalid setting', (t) => {
   const env = {
     HOSTED_SMALL_MODEL_API: 'smoke-signals',
     HOSTED_SMALL_MODEL_URL: 'ftp://models',

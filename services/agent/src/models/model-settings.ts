@@ -3,9 +3,8 @@ import { setting, type ValuesOf, whenGiven } from '@parley/kernel/settings';
 import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
 
-/** Which models answer. */
 export const modelSettings = {
-  /** Calls that one provider gets at once from this process; more wait, fairly by tenant. */
+  /** Concurrent calls to one provider per process; more are queued, fairly by tenant. */
   callsAtOnce: turnsAtOnceSetting,
   /** One fixed model behind an OpenAI-compatible endpoint: vLLM, Ollama, llama.cpp, a vendor. */
   hostedSmallModel: whenGiven('HOSTED_SMALL_MODEL_URL', {
@@ -42,13 +41,13 @@ export const modelSettings = {
 
 type Read = ValuesOf<typeof modelSettings>;
 
-/** One provider that is configured. */
+/** Settings of one configured provider. */
 export type ProviderSettings = Omit<NonNullable<Read['hostedSmallModel']>, 'api' | 'key'> & {
   key?: string | undefined;
 };
 
 export interface ModelSettings extends Pick<Read, 'callsAtOnce'> {
   hostedSmallModel?: ProviderSettings | undefined;
-  /** Milliseconds between the words of the offline model: a pace that people can read. Tests take 0. */
+  /** Milliseconds between words of the offline model, so that people can read along; 0 in tests. */
   offlineWordPaceMs: number;
 }

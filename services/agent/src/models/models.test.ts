@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { startModelServer } from '@parley/testing/model-server';
 import test from 'ava';
 import { createModels } from './models.ts';
-import { ask, eventsOf, patiently, textOf } from './testing/model-on-server.ts';
+import { ask, eventsOf, textOf, uncancelled } from './testing/model-on-server.ts';
 
 const silent = { warn: () => {} };
 const small = {
@@ -13,17 +13,17 @@ const small = {
   firstTokenTimeoutMs: 1_000,
 };
 
-test('with nothing configured the offline model answers, and the banner says that it is no LLM', async (t) => {
+test('without a provider the offline model answers, and its description says that it is no LLM', async (t) => {
   const models = createModels({ callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);
 
   t.like(models.choose(), { providerId: 'OFFLINE', offline: true });
   t.like(models.choose({ providerOverride: 'DIRECT_MODEL_API', modelOverride: 'big' }), { providerId: 'OFFLINE' });
   t.like(models.describe(), [{ providerId: 'OFFLINE', modelId: 'offline-extractive', offline: true }]);
   t.regex(models.describe()[0]?.text ?? '', /no LLM/u);
-  t.not(textOf(await eventsOf(models.choose().stream(ask('Hello'), patiently))), '');
+  t.not(textOf(await eventsOf(models.choose().stream(ask('Hello'), uncancelled))), '');
 });
 
-test('a configured endpoint answers everything, with its one model', async (t) => {
+test('a configured provider answers all choices with its one model', async (t) => {
   const models = createModels({ hostedSmallModel: small, callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);
   t.teardown(() => models.close());
 
@@ -42,7 +42,7 @@ test('a configured endpoint answers everything, with its one model', async (t) =
   );
 });
 
-test('the banner shows where the endpoint is, and no key', (t) => {
+test('the description of a provider shows its origin, and neither key nor credentials', (t) => {
   const hostedSmallModel = { ...small, url: 'http://user:pass@models.internal:8000/v1', key: 'secret' };
   const text = JSON.stringify(
     createModels({ hostedSmallModel, callsAtOnce: 9, offlineWordPaceMs: 0 }, silent).describe(),
@@ -52,34 +52,34 @@ test('the banner shows where the endpoint is, and no key', (t) => {
   t.notRegex(text, /secret|pass/u);
 });
 
-test('tenants are given places in turn, and who gives up waiting is told why', async (t) => {
+test('slots are given to tenants round-robin, and an aborted wait rejects with the reason', async (t) => {
   const models = createModels({ hostedSmallModel: small, callsAtOnce: 1, offlineWordPaceMs: 0 }, silent);
   t.teardown(() => models.close());
-  const gone = new AbortController();
+  const controller = new AbortController();
   const served: number[] = [];
   const call = async (tenantId: number, signal = new AbortController().signal) => {
-    using _place = await models.choose().admit(tenantId, signal);
+    using _slot = await models.choose().acquireSlot(tenantId, signal);
     served.push(tenantId);
     await setImmediate();
   };
   const calls = [call(1), call(1), call(1), call(2)];
-  const leaving = call(3, gone.signal);
+  const aborted = call(3, controller.signal);
   t.is(models.waiting, 4);
-  gone.abort(new Error('enough'));
-  for (const late of [leaving, call(3, gone.signal)]) await t.throwsAsync(late, { message: 'enough' });
+  controller.abort(new Error('enough'));
+  for (const late of [aborted, call(3, controller.signal)]) await t.throwsAsync(late, { message: 'enough' });
   await Promise.all(calls);
   t.deepEqual(served, [1, 1, 2, 1]);
   t.is(models.waiting, 0);
 });
 
-test('closing cuts what still runs and frees the connections', async (t) => {
+test('close aborts running calls and closes the connections', async (t) => {
   const server = await startModelServer({ script: { ending: 'never', text: 'One' } });
   t.teardown(() => server.stop());
   const models = createModels(
     { hostedSmallModel: { ...small, url: server.url }, callsAtOnce: 9, offlineWordPaceMs: 0 },
     silent,
   );
-  const running = eventsOf(models.choose().stream(ask('Count'), patiently));
+  const running = eventsOf(models.choose().stream(ask('Count'), uncancelled));
   await server.until(({ counts }) => counts.running === 1);
   await models.close();
 

@@ -6,10 +6,10 @@ import { type ModelLog, openAICompatibleModel } from './openai-compatible-model.
 import { providerConnections } from './provider-connections.ts';
 import { tracedModel } from './traced-model.ts';
 
-/** What an agent, else its tenant, asks for; both from one place, a pair is never mixed. */
+/** The override of an agent or of its tenant; provider and model always come from the same one. */
 export interface ModelChoice {
   providerOverride?: string | null;
-  /** Replaces the chosen provider's own model, where the provider has more than one. */
+  /** Model of a provider that has more than one. */
   modelOverride?: string | null;
 }
 
@@ -21,38 +21,34 @@ export interface ModelDescription {
   text: string;
 }
 
-/** A model that takes so many calls at once. */
+/** A model whose concurrent calls are limited. */
 export interface ChosenModel extends Model {
   /**
-   * Waits for a place among the calls of the model's provider, which tenants are given in turn; the call is made when it is there,
-   * so that no time limit of the call runs before, and it is disposed of when the call is over. @throws the signal's reason, where
-   * that comes first.
+   * Waits for a slot among the calls of the provider; tenants are served round-robin. Call the model afterwards, so that its time
+   * limits do not include the wait, and dispose of the slot when the call has ended. @throws the signal's reason.
    */
-  admit(tenantId: number, signal: AbortSignal): Promise<Disposable>;
+  acquireSlot(tenantId: number, signal: AbortSignal): Promise<Disposable>;
 }
 
-/** The models that this process can call. */
 export interface Models {
-  /** The model for one call. An override that names a provider which is not configured is skipped. */
+  /** Chooses the model for one call. Overrides that name an unconfigured provider are skipped. */
   choose(choice?: ModelChoice): ChosenModel;
-  /** How many calls wait for a place. */
+  /** Calls that wait for a slot. */
   readonly waiting: number;
-  /** What answers, first choice first. */
+  /** The configured models, the default first. */
   describe(): ModelDescription[];
-  /** Closes the connections to all providers, cutting what still runs. */
+  /** Closes all connections and aborts running calls. */
   close(): Promise<void>;
 }
 
-/** A configured provider: its model by id, and what it holds open. */
 interface Provider {
   model(modelId?: string): ChosenModel;
-  /** How many calls wait for a place. */
   readonly waiting: number;
   text: string;
   close(): Promise<void>;
 }
 
-/** Connects what `settings` configure; with nothing configured the offline model answers. */
+/** Connects the configured providers; without any, the offline model answers. */
 export function createModels(settings: ModelSettings, log: ModelLog): Models {
   const providers = new Map<string, Provider>();
   if (settings.hostedSmallModel) {
@@ -83,17 +79,17 @@ export function createModels(settings: ModelSettings, log: ModelLog): Models {
 
 function hostedSmallModel(settings: ProviderSettings, callsAtOnce: number, log: ModelLog): Provider {
   const queue = fairQueue({ underWay: callsAtOnce, shares: { tenant: {} } });
-  // As many as there are places: a call that has been let through does not wait for a connection.
+  // As many connections as slots, so that a call with a slot never waits for a connection.
   const connections = providerConnections(settings.url, { connections: callsAtOnce });
   const model = {
     ...tracedModel(openAICompatibleModel({ providerId: 'HOSTED_SMALL_MODEL', ...settings }, connections, log)),
-    async admit(tenant: number, signal: AbortSignal) {
+    async acquireSlot(tenant: number, signal: AbortSignal) {
       signal.throwIfAborted();
       return { [Symbol.dispose]: await queue.enter({ tenant }, () => signal) };
     },
   };
   return {
-    // It is one fixed model: overrides of the model do not count here.
+    // One fixed model: model overrides are ignored.
     model: () => model,
     get waiting() {
       return queue.waiting;
@@ -104,9 +100,9 @@ function hostedSmallModel(settings: ProviderSettings, callsAtOnce: number, log: 
 }
 
 function offlineProvider(wordPaceMs: number): Provider {
-  // It has no connections that could be short.
-  const admit = async () => ({ [Symbol.dispose]: () => undefined });
-  const model = { ...tracedModel(offlineModel({ wordPaceMs })), admit };
+  // No limit, because it has no connections.
+  const acquireSlot = async () => ({ [Symbol.dispose]: () => undefined });
+  const model = { ...tracedModel(offlineModel({ wordPaceMs })), acquireSlot };
   return {
     model: () => model,
     waiting: 0,

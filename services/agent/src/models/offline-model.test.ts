@@ -1,18 +1,18 @@
 import test from 'ava';
 import { offlineModel } from './offline-model.ts';
-import { ask, eventsOf, patiently, textOf } from './testing/model-on-server.ts';
+import { ask, eventsOf, textOf, uncancelled } from './testing/model-on-server.ts';
 import { naughtyTexts } from './testing/naughty-texts.ts';
 
-test('it names itself and says that it is offline', (t) => {
+test('the offline model identifies itself as offline', (t) => {
   t.like(offlineModel(), { providerId: 'OFFLINE', modelId: 'offline-extractive', offline: true });
 });
 
-test('the streamed words join to the whole answer, with the same figures', async (t) => {
+test('streamed and generated answers have the same text and usage', async (t) => {
   const model = offlineModel();
   for (const text of naughtyTexts) {
     const request = ask(text, { system: `You are Ada. ${text}` });
-    const whole = await model.generate(request, patiently);
-    const events = await eventsOf(model.stream(request, patiently));
+    const whole = await model.generate(request, uncancelled);
+    const events = await eventsOf(model.stream(request, uncancelled));
 
     t.is(textOf(events), whole.text);
     t.true(whole.text.isWellFormed());
@@ -25,7 +25,7 @@ test('the streamed words join to the whole answer, with the same figures', async
   }
 });
 
-test('an answer streams word by word and lets other work through in between', async (t) => {
+test('an answer streams word by word without blocking the event loop', async (t) => {
   let turns = 0;
   let counting = true;
   const count = () => {
@@ -33,14 +33,14 @@ test('an answer streams word by word and lets other work through in between', as
     if (counting) setImmediate(count);
   };
   setImmediate(count);
-  const events = await eventsOf(offlineModel().stream(ask('Hello'), patiently));
+  const events = await eventsOf(offlineModel().stream(ask('Hello'), uncancelled));
   counting = false;
 
   t.true(events.length > 5);
   t.true(turns >= events.length - 2);
 });
 
-test('cancelling stops it at once, in the middle of its pace too', async (t) => {
+test('cancelling ends the stream at once, also during a pause between words', async (t) => {
   const controller = new AbortController();
   const reason = new Error('interrupted');
   const stream = offlineModel({ wordPaceMs: 3_600_000 }).stream(ask('Hello'), controller)[Symbol.asyncIterator]();
@@ -52,23 +52,23 @@ test('cancelling stops it at once, in the middle of its pace too', async (t) => 
   t.like(await stream.next(), { done: true });
 });
 
-test('a call that was cancelled before it began says nothing', async (t) => {
+test('a call with an aborted signal returns nothing', async (t) => {
   const cancelled = { signal: AbortSignal.abort() };
 
   await t.throwsAsync(eventsOf(offlineModel().stream(ask('Hello'), cancelled)), { name: 'AbortError' });
   await t.throwsAsync(offlineModel().generate(ask('Hello'), cancelled), { name: 'AbortError' });
 });
 
-test('the maximum of tokens is kept and told', async (t) => {
-  const result = await offlineModel().generate(ask('Hello', { maxOutputTokens: 2 }), patiently);
+test('an answer is cut at the maximum of tokens and says so', async (t) => {
+  const result = await offlineModel().generate(ask('Hello', { maxOutputTokens: 2 }), uncancelled);
 
   t.like(result, { text: 'Hello! I', tokensOut: 2, finishReason: 'length' });
 });
 
-test('a judgement as JSON is refused: it cannot give one', async (t) => {
+test('requests for JSON are refused', async (t) => {
   const json = { schema: { type: 'object' }, name: 'judgement' };
 
-  const error = await t.throwsAsync(offlineModel().generate(ask('Judge', { json }), patiently));
+  const error = await t.throwsAsync(offlineModel().generate(ask('Judge', { json }), uncancelled));
   t.like(error, { name: 'ModelError', kind: 'badRequest', retryable: false });
-  await t.throwsAsync(eventsOf(offlineModel().stream(ask('Judge', { json }), patiently)), { name: 'ModelError' });
+  await t.throwsAsync(eventsOf(offlineModel().stream(ask('Judge', { json }), uncancelled)), { name: 'ModelError' });
 });

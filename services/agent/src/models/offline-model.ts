@@ -7,24 +7,22 @@ import { estimateRequestTokens } from './token-estimate.ts';
 import { wordChunks } from './word-chunks.ts';
 
 export interface OfflineModelOptions {
-  /** Milliseconds between words, a pace that people can read along. Default 0: a turn of the event loop. */
+  /** Milliseconds between words. Default 0: one turn of the event loop. */
   wordPaceMs?: number;
 }
 
 /**
- * The built-in model that answers where no provider is configured. It is no language model: it has no weights, reaches
- * no network and knows nothing. It picks the sentences of the system prompt and of the conversation that share the
- * most telling words with the last message, puts them into a few fixed English phrases, and asks on about the
- * persona's own terms. The same request always gets the same reply, and it costs nothing.
+ * The built-in model for when no provider is configured. It is no language model: it has no weights and uses no network. It extracts
+ * the sentences of system prompt and conversation that share the rarest words with the last message, wraps them in fixed English
+ * phrases, and asks about topics of the persona. Deterministic.
  *
- * It refuses requests for JSON (`badRequest`): a judgement needs an understanding that extraction does not have, so
- * callers look at `offline` first.
+ * It refuses JSON requests (`badRequest`), because extraction cannot judge; callers check `offline` first.
  */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
   const generate = (request: ModelRequest): ModelResult => {
-    if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, passing: false });
+    if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });
     const reply = composeReply(request.system, request.messages).toWellFormed();
-    const { text, finishReason } = atMost(reply, request.maxOutputTokens);
+    const { text, finishReason } = truncate(reply, request.maxOutputTokens);
     return { text, finishReason, tokensIn: estimateRequestTokens(request), tokensOut: estimateTokens(text) };
   };
 
@@ -52,7 +50,7 @@ export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Mode
   };
 }
 
-/** Lets the event loop go round, or the pace pass; throws the signal's reason as soon as it is aborted. */
+/** Waits `paceMs`, or one turn of the event loop. @throws the signal's reason as soon as it is aborted. */
 async function pause(paceMs: number, signal: AbortSignal): Promise<void> {
   try {
     await (paceMs > 0 ? delay(paceMs, undefined, { signal }) : nextTick(undefined, { signal }));
@@ -63,7 +61,7 @@ async function pause(paceMs: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-function atMost(reply: string, maxOutputTokens: number | undefined): { text: string; finishReason: FinishReason } {
+function truncate(reply: string, maxOutputTokens: number | undefined): { text: string; finishReason: FinishReason } {
   if (maxOutputTokens === undefined || estimateTokens(reply) <= maxOutputTokens)
     return { text: reply, finishReason: 'stop' };
   return { text: [...reply].slice(0, maxOutputTokens * 4).join(''), finishReason: 'length' };

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { inFirstPerson, readPersona } from './offline-persona.ts';
 
-test('what a prompt says to the model is said in the first person', (t) => {
+test('sentences that address the model are turned into the first person', (t) => {
   const said = {
     'You are Ada, a patient tutor.': 'I am Ada, a patient tutor.',
     'Your name is Ada': 'My name is Ada.',
@@ -10,10 +10,10 @@ test('what a prompt says to the model is said in the first person', (t) => {
     'Act as a recruiter.': 'I am a recruiter.',
     'The salary is 70,000 EUR.': 'The salary is 70,000 EUR.',
   };
-  for (const [told, expected] of Object.entries(said)) t.is(inFirstPerson(told), expected);
+  for (const [recorded, expected] of Object.entries(said)) t.is(inFirstPerson(recorded), expected);
 });
 
-test('how to speak is no fact, and headings are none', (t) => {
+test('style instructions and headings are no facts', (t) => {
   const { facts, identity } = readPersona(
     'You are Ada.\nFacts:\n- Percent means of a hundred.\nNever swear. Be brief.',
   );
@@ -25,14 +25,14 @@ test('how to speak is no fact, and headings are none', (t) => {
   );
 });
 
-test('topics are what the persona is about, its own name aside', (t) => {
+test('topics come from the persona, without its own name', (t) => {
   const { topics } = readPersona('You are Ada, an expert. Ask about Node.js, PostgreSQL and message queues. Be kind.');
 
   t.deepEqual(topics.toSorted(), ['Node.js', 'PostgreSQL', 'expert', 'message queues'].toSorted());
   t.is(topics[0], 'Node.js');
 });
 
-test('an interviewer asks, and a tutor who asks one question at a time explains', (t) => {
+test('an interviewer asks, but a tutor with one question at a time explains', (t) => {
   t.true(readPersona('You are an interviewer for cooks.').asks);
   t.true(readPersona('Ask the candidate about Rust.').asks);
   t.false(readPersona('You are a tutor. Ask one question at a time.').asks);

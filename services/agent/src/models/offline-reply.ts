@@ -1,10 +1,10 @@
 import type { ModelMessage } from './model.ts';
 import { type Fact, type Persona, readPersona } from './offline-persona.ts';
-import { clipped, keywordsOf, sentencesOf, type Word, wordsOf } from './offline-text.ts';
+import { keywordsOf, sentencesOf, truncated, type Word, wordsOf } from './offline-text.ts';
 
-/** More than this is not read: characters from the start of the system prompt, and from the end of the conversation. */
-const READ_OF_SYSTEM = 30_000;
-const READ_OF_CONVERSATION = 20_000;
+/** Characters that are read, from the start of the system prompt and from the end of the conversation. */
+const MAX_SYSTEM_LENGTH = 30_000;
+const MAX_CONVERSATION_LENGTH = 20_000;
 
 const GREETING =
   /^\W*(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|bonjour|salut|hola|buenos d[ií]as|ciao|ol[áa]|namaste|привет|你好|こんにちは)(?![\p{L}\p{M}])/iu;
@@ -12,23 +12,23 @@ const THANKS = /^\W*(?:thanks|thank you|thx|cheers|merci|danke|gracias)(?![\p{L}
 const FAREWELL = /^\W*(?:bye|goodbye|good night|see you|farewell|that(?:'s| is) all)(?![\p{L}\p{M}])/iu;
 const ABOUT_ITSELF =
   /\b(?:who|what) are you\b|\byour name\b|\bintroduce yourself\b|\babout yourself\b|\bwhat (?:can|do) you do\b|\bcan you help\b/iu;
-/** Asks what something is: the sentence that defines it answers best. */
+/** Questions that a definition answers best. */
 const ASKS_MEANING = /^\W*(?:what|who)(?:'s|’s| is| are| does)\b/iu;
 const ASKED = /[?？؟]\s*$|^\W*(?:who|what|when|where|why|which|how|can|could|do|does|did|is|are|should|would|will)\b/iu;
 
-/** An answer that was found, and the word of the question that led to it. */
+/** Matching sentences, and the word of the question that matched best. */
 interface Found {
   sentences: string[];
   about?: Word;
 }
 
 /**
- * The offline model's reply: sentences of the system prompt and of what the user said before, chosen by how well their
- * words match the question (rare words count more), inside a few fixed phrases. The same input gives the same reply.
+ * Composes a reply from sentences of the system prompt and of earlier user messages, ranked by the words they share with the question
+ * (rare words count more), and fixed phrases. Deterministic.
  */
 export function composeReply(system: string, messages: ModelMessage[]): string {
-  const persona = readPersona(system.slice(0, READ_OF_SYSTEM));
-  const conversation = lastOf(messages, READ_OF_CONVERSATION);
+  const persona = readPersona(system.slice(0, MAX_SYSTEM_LENGTH));
+  const conversation = lastMessages(messages, MAX_CONVERSATION_LENGTH);
   const users = conversation.filter(({ role }) => role === 'user').map(({ text }) => text);
   const question = users.at(-1)?.trim() ?? '';
   const turn = users.length;
@@ -37,37 +37,37 @@ export function composeReply(system: string, messages: ModelMessage[]): string {
     .map(({ text }) => text)
     .join('\n');
 
-  const followUp = followUpOf(persona, conversation, turn);
-  const introduction = persona.identity ?? nextOf(persona, said, turn) ?? 'I am the built-in offline model.';
-  if (question === '' || opensOnly(question, GREETING)) return `Hello! ${introduction} ${followUp}`;
-  if (opensOnly(question, THANKS)) return `You are welcome. ${followUp}`;
-  if (opensOnly(question, FAREWELL)) return 'Goodbye, and thank you for the conversation.';
+  const followUp = followUpQuestion(persona, conversation, turn);
+  const introduction = persona.identity ?? nextFact(persona, said, turn) ?? 'I am the built-in offline model.';
+  if (question === '' || isOnly(question, GREETING)) return `Hello! ${introduction} ${followUp}`;
+  if (isOnly(question, THANKS)) return `You are welcome. ${followUp}`;
+  if (isOnly(question, FAREWELL)) return 'Goodbye, and thank you for the conversation.';
   if (ABOUT_ITSELF.test(question)) {
     const more = persona.facts.map(({ text }) => text).find((text) => text !== introduction);
     return [introduction, more, followUp].filter(Boolean).join(' ');
   }
 
   const found = answerTo(question, users.slice(0, -1), persona, said);
-  // The fixed phrases are English: a question in another script gets the extracted sentences alone.
+  // The fixed phrases are English, so a question in another script gets extracted sentences only.
   if (!/\p{scx=Latn}/u.test(question)) {
-    return found?.sentences.join(' ') ?? nextOf(persona, said, turn) ?? `“${clipped(question, 200)}”`;
+    return found?.sentences.join(' ') ?? nextFact(persona, said, turn) ?? `“${truncated(question, 200)}”`;
   }
-  if (found) return `${leadTo(found, ASKED.test(question), turn)}${found.sentences.join(' ')} ${followUp}`;
-  return [nothingOn(question), nextOf(persona, said, turn), followUp].filter(Boolean).join(' ');
+  if (found) return `${leadIn(found, ASKED.test(question), turn)}${found.sentences.join(' ')} ${followUp}`;
+  return [noMatchPhrase(question), nextFact(persona, said, turn), followUp].filter(Boolean).join(' ');
 }
 
-/** The best sentences for a question, or undefined where no word of it is known. */
+/** The best sentences for a question; undefined if none of its words occurs. */
 function answerTo(question: string, earlier: string[], persona: Persona, said: string): Found | undefined {
   const asked = uniqueTerms(keywordsOf(question));
   const before = new Set(keywordsOf(earlier.at(-1) ?? '').map(({ term }) => term));
-  const candidates: Fact[] = [...persona.facts, ...earlier.flatMap(sentencesOf).filter(tellsSomething).map(recalled)];
-  const rarity = rarityIn(candidates);
+  const candidates: Fact[] = [...persona.facts, ...earlier.flatMap(sentencesOf).filter(isStatement).map(quoteOf)];
+  const rarity = inverseDocumentFrequency(candidates);
 
   const scored = candidates
     .map(({ text, terms, defines }) => {
       const matched = asked.filter(({ term }) => terms.includes(term));
       const direct = matched.reduce((sum, { term }) => sum + rarity(term), 0);
-      // What was spoken of last gives a bare follow-up (`and why?`) its subject.
+      // A follow-up without keywords (`and why?`) is about the previous message.
       const shared = asked.length === 0 ? terms.filter((term) => before.has(term)) : [];
       const context = shared.reduce((sum, term) => sum + rarity(term), 0);
       const meant = ASKS_MEANING.test(question) && defines?.every((term) => asked.some((word) => word.term === term));
@@ -87,25 +87,24 @@ function answerTo(question: string, earlier: string[], persona: Persona, said: s
   };
 }
 
-/** A message that is a greeting (or thanks, or a farewell) with hardly more than a name after it. */
-function opensOnly(question: string, opening: RegExp): boolean {
+/** Whether a message is only a greeting (or thanks, or a farewell), with at most three more words. */
+function isOnly(question: string, opening: RegExp): boolean {
   const rest = question.replace(opening, '');
   return rest !== question && wordsOf(rest).length <= 3 && !ASKED.test(rest);
 }
 
-function tellsSomething(sentence: string): boolean {
+function isStatement(sentence: string): boolean {
   return !ASKED.test(sentence) && keywordsOf(sentence).length >= 2;
 }
 
-function recalled(sentence: string): Fact {
+function quoteOf(sentence: string): Fact {
   return {
-    text: `Earlier you said: “${clipped(sentence, 240)}”.`,
+    text: `Earlier you said: “${truncated(sentence, 240)}”.`,
     terms: keywordsOf(sentence).map(({ term }) => term),
   };
 }
 
-/** How telling a term is among the candidates: inverse document frequency. */
-function rarityIn(candidates: Fact[]): (term: string) => number {
+function inverseDocumentFrequency(candidates: Fact[]): (term: string) => number {
   const holders = new Map<string, number>();
   for (const { terms } of candidates) {
     for (const term of new Set(terms)) holders.set(term, (holders.get(term) ?? 0) + 1);
@@ -113,27 +112,27 @@ function rarityIn(candidates: Fact[]): (term: string) => number {
   return (term) => Math.log(1 + candidates.length / (holders.get(term) ?? candidates.length + 1));
 }
 
-function leadTo({ about }: Found, asked: boolean, turn: number): string {
+function leadIn({ about }: Found, asked: boolean, turn: number): string {
   if (!about || about.shown.length < 4) return '';
-  const word = clipped(about.shown, 40);
+  const word = truncated(about.shown, 40);
   if (!asked) return `You mention ${word}. `;
   return [`On ${word}: `, '', `About ${word}: `][turn % 3] ?? '';
 }
 
-function nothingOn(question: string): string {
-  const words = uniqueTerms(keywordsOf(question)).map(({ shown }) => clipped(shown, 40));
+function noMatchPhrase(question: string): string {
+  const words = uniqueTerms(keywordsOf(question)).map(({ shown }) => truncated(shown, 40));
   if (words.length === 0) return ASKED.test(question) ? 'I find nothing on that in what I was given.' : 'I see.';
   const named = words.slice(0, 2).join(' and ');
   return ASKED.test(question) ? `I find nothing on ${named} in what I was given.` : `You mention ${named}.`;
 }
 
-/** The first fact that was not said yet; where all were, one after the other again. */
-function nextOf({ facts }: Persona, said: string, turn: number): string | undefined {
+/** The first fact that was not said yet; after that, all in rotation. */
+function nextFact({ facts }: Persona, said: string, turn: number): string | undefined {
   return (facts.find(({ text }) => !said.includes(text)) ?? facts[turn % Math.max(facts.length, 1)])?.text;
 }
 
-/** A question that leads on to what the persona is about and the conversation has not touched. */
-function followUpOf({ topics, asks }: Persona, conversation: ModelMessage[], turn: number): string {
+/** Asks about a topic of the persona that the conversation has not mentioned. */
+function followUpQuestion({ topics, asks }: Persona, conversation: ModelMessage[], turn: number): string {
   const spoken = conversation.map(({ text }) => text.toLowerCase()).join('\n');
   const topic =
     topics.find((each) => !spoken.includes(each.toLowerCase())) ?? topics[turn % Math.max(topics.length, 1)];
@@ -156,8 +155,8 @@ function uniqueTerms(words: Word[]): Word[] {
   return [...new Map(words.map((word) => [word.term, word])).values()];
 }
 
-/** The end of the conversation that fits into so many characters; its last message is always there. */
-function lastOf(messages: ModelMessage[], characters: number): ModelMessage[] {
+/** The last `characters` of the conversation; the oldest message kept is cut to fit. */
+function lastMessages(messages: ModelMessage[], characters: number): ModelMessage[] {
   const kept: ModelMessage[] = [];
   let left = characters;
   for (const { role, text } of messages.toReversed()) {

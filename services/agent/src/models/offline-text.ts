@@ -1,15 +1,15 @@
-/** A word as it stands in the text, and as it is compared. */
+/** A word as written, and normalized for comparison. */
 export interface Word {
   shown: string;
   term: string;
 }
 
 const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
-/** Letters and digits, joined inside by what names and versions hold: `Node.js`, `it's`, `C++`, `CI/CD`. */
+/** Letters and digits, with inner punctuation as in `Node.js`, `it's`, `C++`, `CI/CD`. */
 const WORDS = /[\p{L}\p{M}\p{N}]+(?:[.'’/-][\p{L}\p{M}\p{N}]+)*[+#]*/gu;
-/** Scripts that write no spaces between words: compared by pairs of characters. */
+/** Scripts without spaces between words, compared by character bigrams. */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]/u;
-/** Full stops that end no sentence. */
+/** Full stops that do not end a sentence. */
 const ABBREVIATED = /(?:^|[\s(])(?:\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|e\.g|i\.e|cf)\.\s*$/u;
 /** List marks and heading marks at the start of a line. */
 const LINE_MARK = /^\s*(?:[-*•>#]+|\d{1,3}[.)])\s+/u;
@@ -26,7 +26,7 @@ const STOPWORDS = new Set(
     .filter(Boolean),
 );
 
-/** The sentences of a text, line by line, without list marks; abbreviations end none. */
+/** The sentences of a text, per line, without list marks. */
 export function sentencesOf(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split(/[\r\n\u2028\u2029]+/u)) {
@@ -42,7 +42,6 @@ export function sentencesOf(text: string): string[] {
   return sentences.map((sentence) => sentence.trim()).filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
-/** Every word of a text, in order. */
 export function wordsOf(text: string): Word[] {
   const words: Word[] = [];
   for (const [shown] of text.matchAll(WORDS)) {
@@ -60,7 +59,7 @@ export function wordsOf(text: string): Word[] {
   return words;
 }
 
-/** The words that carry meaning. */
+/** The words of a text without stopwords. */
 export function keywordsOf(text: string): Word[] {
   return wordsOf(text).filter(({ shown }) => !isStopword(shown));
 }
@@ -69,7 +68,7 @@ export function isStopword(word: string): boolean {
   return STOPWORDS.has(word.toLowerCase().replaceAll('’', "'"));
 }
 
-/** One form for the endings of a word in English; other words only lose their case. */
+/** Stems English words; others are only lower-cased. */
 function termOf(word: string): string {
   const lower = word
     .normalize('NFKC')
@@ -80,8 +79,8 @@ function termOf(word: string): string {
   return singular.length > 5 ? singular.replace(/(?:ion|ing|ed|e)$/u, '') : singular;
 }
 
-/** A text cut to so many characters at a word's end, with an ellipsis where something is missing. */
-export function clipped(text: string, characters: number): string {
+/** Truncates to `characters` code points at a word boundary, with an ellipsis. */
+export function truncated(text: string, characters: number): string {
   const all = [...text];
   if (all.length <= characters) return text;
   const cut = all.slice(0, characters).join('');

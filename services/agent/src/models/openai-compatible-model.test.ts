@@ -1,11 +1,11 @@
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import { ask, eventsOf, modelOn, patiently, textOf } from './testing/model-on-server.ts';
+import { ask, eventsOf, modelOn, textOf, uncancelled } from './testing/model-on-server.ts';
 
-test('a streamed answer comes in pieces and ends with the figures of the provider', async (t) => {
+test('a streamed answer ends with the usage reported by the provider', async (t) => {
   const { model } = await modelOn(t, { text: 'One two three', usage: { prompt_tokens: 11, completion_tokens: 7 } });
 
-  t.deepEqual(await eventsOf(model.stream(ask('Count'), patiently)), [
+  t.deepEqual(await eventsOf(model.stream(ask('Count'), uncancelled)), [
     { type: 'text', text: 'One' },
     { type: 'text', text: ' two' },
     { type: 'text', text: ' three' },
@@ -13,10 +13,10 @@ test('a streamed answer comes in pieces and ends with the figures of the provide
   ]);
 });
 
-test('a piece arrives as soon as the provider has sent it', async (t) => {
+test('text is passed on as soon as the provider has sent it', async (t) => {
   const gate = createGate();
   const { model, server } = await modelOn(t, { text: 'One two', beforeDelta: gate });
-  const stream = model.stream(ask('Count'), patiently)[Symbol.asyncIterator]();
+  const stream = model.stream(ask('Count'), uncancelled)[Symbol.asyncIterator]();
 
   gate.release();
   t.deepEqual((await stream.next()).value, { type: 'text', text: 'One' });
@@ -26,15 +26,15 @@ test('a piece arrives as soon as the provider has sent it', async (t) => {
   await stream.return?.();
 });
 
-test('the provider is asked for the persona, the conversation, the maximum and the usage', async (t) => {
+test('a request has system prompt, conversation, maximum of tokens and usage option', async (t) => {
   const { model, server } = await modelOn(t, {}, { key: 'secret', maxOutputTokens: 100 });
   const messages = [
     { role: 'user' as const, text: 'Hi' },
     { role: 'assistant' as const, text: 'Hello' },
     { role: 'user' as const, text: 'Half a character: \ud83d' },
   ];
-  await eventsOf(model.stream({ system: 'You are Ada.', messages, maxOutputTokens: 5_000 }, patiently));
-  await model.generate({ system: '', messages, maxOutputTokens: 20 }, patiently);
+  await eventsOf(model.stream({ system: 'You are Ada.', messages, maxOutputTokens: 5_000 }, uncancelled));
+  await model.generate({ system: '', messages, maxOutputTokens: 20 }, uncancelled);
 
   const [streamed, whole] = server.requests;
   t.is(streamed?.headers.authorization, 'Bearer secret');
@@ -49,26 +49,26 @@ test('the provider is asked for the persona, the conversation, the maximum and t
   t.is(whole?.body.max_tokens, 20);
 });
 
-test('without figures of the provider, tokens are the characters of both sides by four', async (t) => {
+test('without reported usage, tokens are estimated as characters / 4', async (t) => {
   const { model } = await modelOn(t, { text: ['👋👋👋', '👋👋'], usage: null });
   const request = { system: '12345678', messages: [{ role: 'user' as const, text: '🙂🙂🙂🙂' }] };
 
-  t.like((await eventsOf(model.stream(request, patiently))).at(-1), { tokensIn: 3, tokensOut: 2 });
-  t.like(await model.generate(request, patiently), { tokensIn: 3, tokensOut: 2 });
+  t.like((await eventsOf(model.stream(request, uncancelled))).at(-1), { tokensIn: 3, tokensOut: 2 });
+  t.like(await model.generate(request, uncancelled), { tokensIn: 3, tokensOut: 2 });
 });
 
 for (const packets of ['byte', 'split-utf8'] as const) {
-  test(`characters of several bytes survive packets cut by ${packets}`, async (t) => {
+  test(`multi-byte characters survive packets cut by ${packets}`, async (t) => {
     const text = 'Grüße 你好 👩‍👩‍👧 ½ नमस्ते';
     const { model } = await modelOn(t, { text, packets });
 
-    t.is(textOf(await eventsOf(model.stream(ask('Greet'), patiently))), text);
+    t.is(textOf(await eventsOf(model.stream(ask('Greet'), uncancelled))), text);
   });
 }
 
-test('a character split over two deltas is put together again', async (t) => {
+test('a surrogate pair split over two deltas is joined', async (t) => {
   const { model } = await modelOn(t, { text: ['a\ud83d', '\ude42b', 'c\ud83d'] });
-  const events = await eventsOf(model.stream(ask('Smile'), patiently));
+  const events = await eventsOf(model.stream(ask('Smile'), uncancelled));
 
   t.deepEqual(events.slice(0, -1), [
     { type: 'text', text: 'a' },
@@ -78,18 +78,18 @@ test('a character split over two deltas is put together again', async (t) => {
   ]);
 });
 
-test('the reason of an early end is told', async (t) => {
+test('the finish reason of a cut answer is passed on', async (t) => {
   const { model, server } = await modelOn(t, { text: 'Half an', ending: 'length' });
-  t.like((await eventsOf(model.stream(ask('Tell'), patiently))).at(-1), { finishReason: 'length' });
+  t.like((await eventsOf(model.stream(ask('Tell'), uncancelled))).at(-1), { finishReason: 'length' });
 
   server.answerWith({ text: '', ending: 'content_filter' });
-  t.like(await model.generate(ask('Tell'), patiently), { text: '', finishReason: 'contentFilter' });
+  t.like(await model.generate(ask('Tell'), uncancelled), { text: '', finishReason: 'contentFilter' });
 });
 
-test('a judgement is asked for in its schema and comes as JSON text', async (t) => {
+test('a JSON request sends the schema and returns JSON text', async (t) => {
   const { model, server } = await modelOn(t, { json: { score: 80 } });
   const schema = { type: 'object', properties: { score: { type: 'integer' } }, required: ['score'] };
-  const { text } = await model.generate(ask('Judge', { json: { schema, name: 'judgement' } }), patiently);
+  const { text } = await model.generate(ask('Judge', { json: { schema, name: 'judgement' } }), uncancelled);
 
   t.deepEqual(JSON.parse(text), { score: 80 });
   t.deepEqual(server.requests[0]?.body.response_format, {
@@ -98,7 +98,7 @@ test('a judgement is asked for in its schema and comes as JSON text', async (t) 
   });
 });
 
-test('cancelling before the answer begins ends the request at the provider', async (t) => {
+test('cancelling before the answer starts cancels the request at the provider', async (t) => {
   const { model, server, logged } = await modelOn(t, { beforeHeaders: createGate() });
   const controller = new AbortController();
   const reason = new Error('interrupted');
@@ -113,7 +113,7 @@ test('cancelling before the answer begins ends the request at the provider', asy
   t.deepEqual(logged, []);
 });
 
-test('cancelling in the middle of an answer ends the request at the provider', async (t) => {
+test('cancelling during an answer cancels the request at the provider', async (t) => {
   const gate = createGate();
   const { model, server } = await modelOn(t, { text: 'One two', beforeDelta: gate });
   const controller = new AbortController();
@@ -127,11 +127,11 @@ test('cancelling in the middle of an answer ends the request at the provider', a
   await server.until(({ counts }) => counts.cancelled === 1);
 });
 
-test('leaving a stream early ends the request at the provider', async (t) => {
+test('leaving a stream early cancels the request at the provider', async (t) => {
   const gate = createGate();
   const { model, server } = await modelOn(t, { text: 'One two', beforeDelta: gate });
   gate.release();
-  for await (const event of model.stream(ask('Count'), patiently)) {
+  for await (const event of model.stream(ask('Count'), uncancelled)) {
     t.deepEqual(event, { type: 'text', text: 'One' });
     break;
   }
@@ -140,7 +140,7 @@ test('leaving a stream early ends the request at the provider', async (t) => {
   t.pass();
 });
 
-test('a call that was cancelled before it began never reaches the provider', async (t) => {
+test('a call with an aborted signal never reaches the provider', async (t) => {
   const { model, server } = await modelOn(t, {});
   const signal = AbortSignal.abort();
 
@@ -149,12 +149,12 @@ test('a call that was cancelled before it began never reaches the provider', asy
   t.is(server.counts.started, 0);
 });
 
-test('calls after one another share a connection, and calls at once stay below the bound', async (t) => {
+test('sequential calls reuse connections, and concurrent calls stay within the limit', async (t) => {
   const { model, server } = await modelOn(t, {}, { connections: 2 });
-  for (let call = 0; call < 5; call++) await eventsOf(model.stream(ask('Tell'), patiently));
+  for (let call = 0; call < 5; call++) await eventsOf(model.stream(ask('Tell'), uncancelled));
   t.true(server.connections <= 2);
 
-  await Promise.all(Array.from({ length: 10 }, () => eventsOf(model.stream(ask('Tell'), patiently))));
+  await Promise.all(Array.from({ length: 10 }, () => eventsOf(model.stream(ask('Tell'), uncancelled))));
   t.is(server.counts.finished, 15);
   t.true(server.connections <= 2);
 });

@@ -1,12 +1,12 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3Usage } from '@ai-sdk/provider';
 import { estimateTokens } from '@parley/text/token-estimate';
-import { alternating } from './alternating.ts';
+import { alternateRoles } from './alternate-roles.ts';
 import { callDeadlines } from './call-deadlines.ts';
 import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
 import type { ModelError, ModelErrorOptions } from './model-error.ts';
 import type { ProviderConnections } from './provider-connections.ts';
-import { ErrorEvent, modelErrorOf } from './provider-fault.ts';
+import { ErrorEvent, modelErrorOf } from './provider-error.ts';
 import { estimateRequestTokens } from './token-estimate.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
@@ -14,28 +14,25 @@ export interface OpenAICompatibleSettings {
   providerId: string;
   /** The base URL, usually ending in `/v1`. */
   url: string;
-  /** Sent as bearer token; left out: none is. */
+  /** Bearer token. */
   key?: string | undefined;
   modelId: string;
-  /** The most tokens that a request and its answer may have together. */
+  /** Maximum tokens of a request and its answer together. */
   contextTokens: number;
-  /** The most tokens an answer may have. */
+  /** Maximum tokens of an answer. */
   maxOutputTokens: number;
-  /** From the request to the first token of a streamed answer. */
+  /** From the request to the first token of a streamed answer, in ms. */
   firstTokenTimeoutMs: number;
-  /** From the request to the end of the answer. Default 300,000. */
+  /** From the request to the end of the answer, in ms. Default 300,000. */
   answerTimeoutMs?: number;
 }
 
-/** Where failures are reported; a pino logger is one. */
+/** The part of a pino logger that is used. */
 export interface ModelLog {
   warn(fields: Record<string, unknown>, message: string): void;
 }
 
-/**
- * Any model behind OpenAI's chat completions API: a vendor's, or vLLM, Ollama, llama.cpp and the like.
- * It never retries: whether a call is made again, here or elsewhere, is for the caller to say.
- */
+/** A model behind OpenAI's chat completions API: a vendor's, vLLM, Ollama, llama.cpp. It never retries; that is up to the caller. */
 export function openAICompatibleModel(
   settings: OpenAICompatibleSettings,
   connections: ProviderConnections,
@@ -56,7 +53,7 @@ export function openAICompatibleModel(
 
   const failed = (
     thrown: unknown,
-    options: Omit<ModelErrorOptions, 'passing' | 'cause'> & { timedOut: boolean },
+    options: Omit<ModelErrorOptions, 'transient' | 'cause'> & { timedOut: boolean },
   ): ModelError => {
     const error = modelErrorOf(thrown, origin, options);
     const fault = error.cause instanceof Error ? error.cause.message : undefined;
@@ -87,7 +84,7 @@ export function openAICompatibleModel(
       try {
         const { stream } = await sdkModel.doStream(callOptions(request, maxOutputTokens, call.signal));
         for await (const part of stream) {
-          if (part.type === 'text-delta' || part.type === 'reasoning-delta') call.begun();
+          if (part.type === 'text-delta' || part.type === 'reasoning-delta') call.started();
           if (part.type === 'error') throw part.error instanceof Error ? part.error : new ErrorEvent(part.error);
           if (part.type === 'text-delta') {
             const text = characters.push(part.delta);
@@ -95,7 +92,7 @@ export function openAICompatibleModel(
           }
           if (part.type === 'finish') {
             complete = true;
-            const rest = characters.rest();
+            const rest = characters.flush();
             if (rest !== '') yield give(rest);
             yield { type: 'finish', ...endOf(request, given, part) };
           }
@@ -132,7 +129,7 @@ export function openAICompatibleModel(
 }
 
 function callOptions(request: ModelRequest, most: number, abortSignal: AbortSignal): LanguageModelV3CallOptions {
-  const { system, messages, json } = alternating(request);
+  const { system, messages, json } = alternateRoles(request);
   return {
     prompt: [
       ...(system === '' ? [] : [{ role: 'system' as const, content: system.toWellFormed() }]),
@@ -144,7 +141,7 @@ function callOptions(request: ModelRequest, most: number, abortSignal: AbortSign
   };
 }
 
-/** The end of an answer. One without a word is none, unless the provider says what held it back. */
+/** Usage and finish reason. @throws ErrorEvent for an empty answer without a reason (length, content filter). */
 function endOf(
   request: ModelRequest,
   text: string,
@@ -154,7 +151,7 @@ function endOf(
   if (text === '' && (reason === 'stop' || reason === 'other')) throw new ErrorEvent({ type: 'empty_answer' });
   const estimated = estimate(request, text);
   return {
-    // The SDK reads a figure that is missing beside another as 0, which no answer costs.
+    // The SDK reports a missing figure as 0, which is never the real usage.
     tokensIn: usage.inputTokens.total || estimated.tokensIn,
     tokensOut: usage.outputTokens.total || estimated.tokensOut,
     finishReason: reason,

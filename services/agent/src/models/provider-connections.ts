@@ -1,43 +1,43 @@
 import { Pool } from 'undici';
 
-/** Bounds on what one provider may take of us. Times in milliseconds. */
+/** Limits on the connections to one provider. */
 export interface ConnectionLimits {
-  /** Calls at once. More would wait for a connection within their own deadline: let no more through. */
+  /** Maximum concurrent calls. Callers must not exceed it: further calls would wait for a connection within their deadline. */
   connections: number;
-  /** TCP and TLS together. Default 5,000. */
+  /** TCP and TLS together, in ms. Default 5,000. */
   connectTimeoutMs?: number;
-  /** The longest silence inside an answer. Default 30,000. */
+  /** The longest pause within an answer, in ms. Default 30,000. */
   idleTimeoutMs?: number;
-  /** The largest answer. Default 16 MiB: far above 4,096 tokens, events around them included. */
+  /** Maximum bytes of an answer. Default 16 MiB, far above 4,096 tokens with their event framing. */
   maxAnswerBytes?: number;
 }
 
 /** The connections to one provider, and a `fetch` over them for its SDK. */
 export interface ProviderConnections {
   fetch: typeof globalThis.fetch;
-  /** Cuts what is running. */
+  /** Aborts running calls. */
   close(): Promise<void>;
 }
 
-/** No answer came at all: not connected, or the connection closed before the headers. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
+/** The connection failed, or closed before the response headers. */
+export class NoResponseError extends Error {
+  override readonly name = 'NoResponseError';
 }
 
 /**
- * Opens a bounded pool to the provider at `url`. Its `fetch` follows no redirect, takes no compressed answer (so an
- * answer is as large as its bytes) and does no more than the SDK needs: a POST of a string, a streamed answer.
+ * Opens a bounded connection pool to the provider at `url`. Its `fetch` follows no redirects, accepts no compression (so that
+ * `maxAnswerBytes` is exact) and supports only what the SDK needs: a POST of a string with a streamed response.
  */
 export function providerConnections(url: string, limits: ConnectionLimits): ProviderConnections {
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
-    // A call is a connection, so that a cancelled one closes its own and nobody else's.
+    // One call per connection, so that cancelling a call closes no other.
     pipelining: 1,
     allowH2: false,
     connect: { timeout: limits.connectTimeoutMs ?? 5_000 },
-    // Shorter than the 5 s of common model servers: a connection they are about to close must not be used.
+    // Shorter than the 5 s of common model servers, so that no connection is used while the server closes it.
     keepAliveTimeout: 4_000,
-    // The headers of a whole answer come when it is complete: the call's own deadline bounds them.
+    // Unlimited: without streaming, headers arrive only with the complete answer. The call's deadline bounds them.
     headersTimeout: 0,
     bodyTimeout: limits.idleTimeoutMs ?? 30_000,
     maxResponseSize: limits.maxAnswerBytes ?? 16 * 1024 * 1024,
@@ -55,19 +55,19 @@ export function providerConnections(url: string, limits: ConnectionLimits): Prov
           body: String(init?.body),
           signal,
         });
-        // The fetch standard allows these statuses no body.
+        // `Response` allows no body for these statuses.
         const body = [204, 205, 304].includes(answer.statusCode) ? null : chunksOf(answer.body);
         return new Response(body, { status: answer.statusCode, headers: headersOf(answer.headers) });
       } catch (cause) {
         signal?.throwIfAborted();
-        throw new NoAnswer('No answer from the provider', { cause });
+        throw new NoResponseError('No answer from the provider', { cause });
       }
     },
     close: () => pool.destroy(),
   };
 }
 
-/** The body as the web stream that the SDK reads, with the socket held back while nobody does. */
+/** The body as a web stream with backpressure. */
 function chunksOf(body: AsyncIterable<Uint8Array> & { destroy(error?: Error): unknown }): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { estimateRequestTokens } from './token-estimate.ts';
 
-test('a request is as large as its instructions and its messages together', (t) => {
+test('the estimate covers system prompt and messages', (t) => {
   const messages = [
     { role: 'user' as const, text: 'abc' },
     { role: 'assistant' as const, text: 'defg' },

@@ -1,9 +1,9 @@
 import { estimateTokens } from '@parley/text/token-estimate';
-import { alternating } from './alternating.ts';
+import { alternateRoles } from './alternate-roles.ts';
 import type { ModelRequest } from './model.ts';
 
-/** Tokens of everything a request sends, where the provider gives no figure. */
+/** Estimates the tokens of a request, for providers that report no usage. */
 export function estimateRequestTokens(request: ModelRequest): number {
-  const { system, messages } = alternating(request);
+  const { system, messages } = alternateRoles(request);
   return estimateTokens(system, ...messages.map(({ text }) => text));
 }

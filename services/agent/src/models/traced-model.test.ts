@@ -3,13 +3,13 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import test from 'ava';
 import type { Model, ModelEvent, ModelRequest } from './model.ts';
 import { ModelError } from './model-error.ts';
-import { ask, eventsOf, patiently } from './testing/model-on-server.ts';
+import { ask, eventsOf, uncancelled } from './testing/model-on-server.ts';
 import { tracedModel } from './traced-model.ts';
 
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
 
-/** A model of its own name, so that its spans are found among those of other tests. */
+/** The model id distinguishes its spans from those of other tests. */
 function model(modelId: string, stream: (request: ModelRequest) => AsyncGenerator<ModelEvent>): Model {
   const result = { text: 'canary', tokensIn: 3, tokensOut: 4, finishReason: 'stop' as const };
   return tracedModel({
@@ -30,8 +30,8 @@ async function* answering(): AsyncGenerator<ModelEvent> {
   yield { type: 'finish', tokensIn: 1, tokensOut: 2, finishReason: 'length' };
 }
 
-test('a streamed call is one span with ids and figures and no word of the conversation', async (t) => {
-  await eventsOf(model('streamed', answering).stream(ask('canary', { maxOutputTokens: 9 }), patiently));
+test('a streamed call is one span with ids and usage, without text', async (t) => {
+  await eventsOf(model('streamed', answering).stream(ask('canary', { maxOutputTokens: 9 }), uncancelled));
 
   const attributes = spanOf('streamed')?.attributes ?? {};
   t.like(attributes, {
@@ -48,25 +48,25 @@ test('a streamed call is one span with ids and figures and no word of the conver
   t.notRegex(JSON.stringify(attributes), /canary|Ada/u);
 });
 
-test('a whole answer is a span too', async (t) => {
-  const result = await model('whole', answering).generate(ask('canary'), patiently);
+test('a generated answer is one span', async (t) => {
+  const result = await model('whole', answering).generate(ask('canary'), uncancelled);
 
   t.is(result.text, 'canary');
   t.like(spanOf('whole')?.attributes, { 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 });
 });
 
-test('a failed call is an error of its kind', async (t) => {
+test('the span of a failed call has the kind of the error', async (t) => {
   async function* failing(): AsyncGenerator<ModelEvent> {
     yield { type: 'text', text: 'One' };
-    throw new ModelError('rateLimited', { beforeFirstChunk: false, passing: true, cause: new Error('canary') });
+    throw new ModelError('rateLimited', { beforeFirstChunk: false, transient: true, cause: new Error('canary') });
   }
-  await t.throwsAsync(eventsOf(model('failed', failing).stream(ask('Hi'), patiently)));
+  await t.throwsAsync(eventsOf(model('failed', failing).stream(ask('Hi'), uncancelled)));
 
   t.is(spanOf('failed')?.status.code, SpanStatusCode.ERROR);
   t.is(spanOf('failed')?.attributes['error.type'], 'rateLimited');
 });
 
-test('a call that the caller cancelled or left ends without an error', async (t) => {
+test('the span of a cancelled or abandoned call is no error', async (t) => {
   const controller = new AbortController();
   for await (const event of model('left', answering).stream(ask('Hi'), controller)) {
     t.is(event.type, 'text');

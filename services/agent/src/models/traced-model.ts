@@ -3,8 +3,8 @@ import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
 import { ModelError } from './model-error.ts';
 
 /**
- * The same model with a span around each call, by OpenTelemetry's GenAI conventions: ids, counts and reasons, never a
- * word of what is said. A call that the caller cancelled or left ends its span without an error.
+ * Adds a span to each call, by OpenTelemetry's GenAI conventions: ids, counts and reasons, never text. A call that the caller
+ * cancelled or left is not an error.
  */
 export function tracedModel(model: Model): Model {
   const start = (request: ModelRequest) =>
@@ -21,16 +21,16 @@ export function tracedModel(model: Model): Model {
     maxOutputTokens: model.maxOutputTokens,
 
     stream(request, call) {
-      // The span belongs to who asked for the stream, wherever it is read.
+      // The parent is the context of the call, not the one that reads the stream.
       const parent = context.active();
       return (async function* () {
         const span = context.with(parent, () => start(request));
         const startedAt = performance.now();
-        let begun = false;
+        let started = false;
         try {
           for await (const event of context.with(trace.setSpan(parent, span), () => model.stream(request, call))) {
-            if (!begun) {
-              begun = true;
+            if (!started) {
+              started = true;
               span.setAttribute('gen_ai.response.time_to_first_chunk', (performance.now() - startedAt) / 1000);
             }
             if (event.type === 'finish') finish(span, event);
@@ -81,7 +81,7 @@ function finish(span: Span, { tokensIn, tokensOut, finishReason }: TokenUsage & 
 
 function fail(span: Span, error: unknown, signal: AbortSignal): void {
   if (signal.aborted) return void span.setAttribute('parley.cancelled', true);
-  // Only the kind: what an unknown error says might quote the conversation.
+  // Only the kind, because other messages may quote the conversation.
   span.setAttribute('error.type', error instanceof ModelError ? error.kind : 'unknown');
   span.setStatus({ code: SpanStatusCode.ERROR });
 }

@@ -1,21 +1,21 @@
 import { isHighSurrogate } from '@parley/kernel/input-checks';
 
 /**
- * Joins the halves of characters that a provider split over two deltas: a half alone would become U+FFFD on its way
- * over gRPC. `push` gives what may leave now, perhaps nothing; `rest` what is still held at the end.
+ * Joins surrogate pairs that a provider split over two deltas, because gRPC would replace a lone surrogate by U+FFFD. `push` returns
+ * the text that is complete, perhaps empty; `flush` the rest.
  */
 export function wholeCharacters() {
-  let held = '';
+  let pending = '';
   return {
     push(delta: string): string {
-      const text = held + delta;
+      const text = pending + delta;
       const cut = text !== '' && isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
-      held = text.slice(cut);
+      pending = text.slice(cut);
       return text.slice(0, cut).toWellFormed();
     },
-    rest(): string {
-      const text = held.toWellFormed();
-      held = '';
+    flush(): string {
+      const text = pending.toWellFormed();
+      pending = '';
       return text;
     },
   };

@@ -1,9 +1,9 @@
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** A word longer than this, as scripts without spaces have them, leaves in parts. */
+/** Longer words, as in scripts without spaces, are split. */
 const LONGEST_WORD = 24;
 const PART = 6;
 
-/** A text as it is spoken, word by word; the chunks joined are the text. No character of several code points is split. */
+/** Splits a text into words with their leading spaces, without splitting graphemes. The joined chunks equal the text. */
 export function wordChunks(text: string): string[] {
   const words = text.match(/\s*\S+\s*$|\s*\S+|\s+/gu) ?? [];
   return words.flatMap((word) => (word.length <= LONGEST_WORD ? [word] : parts(word)));
@@ -11,7 +11,7 @@ export function wordChunks(text: string): string[] {
 
 function parts(word: string): string[] {
   const graphemes = Array.from(GRAPHEMES.segment(word), ({ segment }) => segment);
-  // A long word of a script with spaces (a URL, a name) stays whole.
+  // A long word of a script with spaces (a URL, a name) is not split.
   if (/^[\p{scx=Latn}\p{scx=Cyrl}\p{scx=Grek}\p{N}\p{P}\p{S}\s]+$/u.test(word)) return [word];
   return Array.from({ length: Math.ceil(graphemes.length / PART) }, (_, part) =>
     graphemes.slice(part * PART, (part + 1) * PART).join(''),

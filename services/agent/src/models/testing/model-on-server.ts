@@ -8,11 +8,11 @@ import { type ConnectionLimits, providerConnections } from '../provider-connecti
 export interface ModelOnServer {
   model: Model;
   server: ModelServer;
-  /** What the model logged. */
+  /** Fields of each log line. */
   logged: Record<string, unknown>[];
 }
 
-/** The OpenAI-compatible model in front of a scripted server, both gone with the test. */
+/** The OpenAI-compatible model with a scripted server; both are closed after the test. */
 export async function modelOn(
   t: ExecutionContext,
   script: ModelScript,
@@ -43,8 +43,7 @@ export function ask(text: string, more: Partial<ModelRequest> = {}): ModelReques
   return { system: 'You are Ada.', messages: [{ role: 'user', text }], ...more };
 }
 
-/** A call that nobody cancels. */
-export const patiently = { signal: new AbortController().signal };
+export const uncancelled = { signal: new AbortController().signal };
 
 export async function eventsOf(stream: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
@@ -56,7 +55,7 @@ export function textOf(events: ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
 }
 
-/** Reads a stream that fails: what it gave before, and the error. */
+/** Reads a stream that fails; returns the text before the failure and the error. */
 export async function failureOf(stream: AsyncIterable<ModelEvent>): Promise<{ text: string; error: ModelError }> {
   const events: ModelEvent[] = [];
   try {

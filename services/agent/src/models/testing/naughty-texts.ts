@@ -1,4 +1,4 @@
-/** Texts that break careless code: scripts, halves of characters, marks, controls, markup, patterns, sizes. */
+/** Hostile inputs: scripts, lone surrogates, combining marks, control characters, markup, patterns, long texts. */
 export const naughtyTexts: string[] = [
   '',
   ' ',

@@ -1,11 +1,11 @@
-import { setImmediate as restOfTick } from 'node:timers/promises';
+import { setImmediate as endOfTick } from 'node:timers/promises';
 import type { TurnEvent } from './run-turn.ts';
 
 /**
- * Joins the pieces of a reply that come in one tick of the event loop, as a provider's packet with several of them does: each
- * message to whoever listens costs more than its text. Nothing waits for longer than the tick.
+ * Joins text events that arrive in one tick of the event loop, as from one network packet, because each gRPC message costs more than
+ * its text. Adds no delay beyond the tick.
  */
-export async function* gatherText(events: AsyncGenerator<TurnEvent>): AsyncGenerator<TurnEvent> {
+export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGenerator<TurnEvent> {
   let next = events.next();
   try {
     for (;;) {
@@ -17,7 +17,7 @@ export async function* gatherText(events: AsyncGenerator<TurnEvent>): AsyncGener
         continue;
       }
       let { text } = value;
-      const tickEnds = restOfTick(undefined);
+      const tickEnds = endOfTick(undefined);
       for (;;) {
         const more = await Promise.race([next, tickEnds]).catch(() => undefined); // `next` is awaited again above
         if (more?.done !== false || more.value.type !== 'text') break;
@@ -27,7 +27,7 @@ export async function* gatherText(events: AsyncGenerator<TurnEvent>): AsyncGener
       yield { type: 'text', text };
     }
   } finally {
-    // Not awaited: until its model speaks again, or is told to stop, the source is still at the piece asked for last.
+    // Not awaited, because `return` waits for the pending `next`, which may take until the model sends more or is cancelled.
     next.catch(() => undefined);
     events.return(undefined).catch(() => undefined);
   }

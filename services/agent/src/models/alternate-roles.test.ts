@@ -1,17 +1,17 @@
 import test from 'ava';
-import { alternating } from './alternating.ts';
+import { alternateRoles } from './alternate-roles.ts';
 import type { ModelMessage } from './model.ts';
 
 const user = (text: string): ModelMessage => ({ role: 'user', text });
 const assistant = (text: string): ModelMessage => ({ role: 'assistant', text });
-const shown = (messages: ModelMessage[], system = 'Be Ada.') => alternating({ system, messages });
+const shown = (messages: ModelMessage[], system = 'Be Ada.') => alternateRoles({ system, messages });
 
-test('a conversation that alternates stays as it is', (t) => {
+test('a conversation with alternating roles is unchanged', (t) => {
   const request = { system: 'Be Ada.', messages: [user('a'), assistant('b'), user('c')], maxOutputTokens: 7 };
-  t.deepEqual(alternating(request), request);
+  t.deepEqual(alternateRoles(request), request);
 });
 
-test('messages of the person with no reply between them become one', (t) => {
+test('consecutive user messages are joined', (t) => {
   t.deepEqual(shown([user('a'), user('b'), assistant('c'), user('d'), user('e'), user('f')]).messages, [
     user('a\n\nb'),
     assistant('c'),
@@ -19,14 +19,14 @@ test('messages of the person with no reply between them become one', (t) => {
   ]);
 });
 
-test('replies that were cut before their first word are left out', (t) => {
+test('empty replies are dropped', (t) => {
   t.deepEqual(shown([user('a'), assistant(''), user('b'), assistant(' \n'), user('c')]).messages, [
     user('a\n\nb\n\nc'),
   ]);
   t.deepEqual(shown([assistant(''), user('a')]), { system: 'Be Ada.', messages: [user('a')] });
 });
 
-test('a greeting goes into the instructions', (t) => {
+test('a greeting moves into the system prompt', (t) => {
   t.deepEqual(shown([assistant('Hello, I am Ada.'), user('Hi')]), {
     system: 'Be Ada.\n\nYou opened the conversation with these words:\nHello, I am Ada.',
     messages: [user('Hi')],
@@ -34,7 +34,7 @@ test('a greeting goes into the instructions', (t) => {
   t.is(shown([assistant('Hello'), user('Hi')], '').system, 'You opened the conversation with these words:\nHello');
 });
 
-test('whatever came before, the person begins, the two alternate, nothing said is lost, and nothing given is changed', (t) => {
+test('for any order of messages the result alternates from the user, loses no text and leaves the input unchanged', (t) => {
   for (let shape = 0; shape < 3 ** 6; shape += 1) {
     const pick = (at: number) => Math.floor(shape / 3 ** at) % 3;
     const before = Array.from({ length: 6 }, (_, at) => [user(`u${at}`), assistant(`a${at}`), assistant('')][pick(at)]);
@@ -46,6 +46,6 @@ test('whatever came before, the person begins, the two alternate, nothing said i
     t.is(request.messages.at(-1)?.role, 'user');
     const all = [request.system, ...request.messages.map(({ text }) => text)].join('\n');
     for (const { text } of messages) t.true(all.includes(text));
-    t.deepEqual(alternating(request), request);
+    t.deepEqual(alternateRoles(request), request);
   }
 });

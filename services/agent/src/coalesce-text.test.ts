@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import test from 'ava';
-import { gatherText } from './gather-text.ts';
+import { coalesceText } from './coalesce-text.ts';
 import type { TurnEvent } from './run-turn.ts';
 
 const text = (value: string): TurnEvent => ({ type: 'text', text: value });
@@ -12,17 +12,17 @@ async function allOf(events: AsyncGenerator<TurnEvent>): Promise<TurnEvent[]> {
   return all;
 }
 
-test('pieces that come together leave together, and the end after them', async (t) => {
+test('text events of one tick are joined, and the end follows', async (t) => {
   async function* source() {
     yield text('All ');
     yield text('at ');
     yield text('once.');
     yield finished;
   }
-  t.deepEqual(await allOf(gatherText(source())), [text('All at once.'), finished]);
+  t.deepEqual(await allOf(coalesceText(source())), [text('All at once.'), finished]);
 });
 
-test('a piece does not wait for one that is still to come', async (t) => {
+test('a text event is not delayed by a later one', async (t) => {
   const later = Promise.withResolvers<void>();
   async function* source() {
     yield text('Now. ');
@@ -30,13 +30,13 @@ test('a piece does not wait for one that is still to come', async (t) => {
     yield text('Later.');
     yield finished;
   }
-  const gathered = gatherText(source());
-  t.deepEqual(await gathered.next(), { done: false, value: text('Now. ') });
+  const coalesced = coalesceText(source());
+  t.deepEqual(await coalesced.next(), { done: false, value: text('Now. ') });
   later.resolve();
-  t.deepEqual(await allOf(gathered), [text('Later.'), finished]);
+  t.deepEqual(await allOf(coalesced), [text('Later.'), finished]);
 });
 
-test('pieces of several ticks stay apart and in order', async (t) => {
+test('text events of different ticks stay separate and in order', async (t) => {
   const pieces = ['one ', 'two ', 'three '];
   async function* source() {
     for (const piece of pieces) {
@@ -44,35 +44,35 @@ test('pieces of several ticks stay apart and in order', async (t) => {
       for (let ticks = 0; ticks < 3; ticks += 1) await nextTick();
     }
   }
-  t.deepEqual(await allOf(gatherText(source())), pieces.map(text));
+  t.deepEqual(await allOf(coalesceText(source())), pieces.map(text));
 });
 
-test('a failure comes after the text before it', async (t) => {
+test('an error follows the text before it', async (t) => {
   async function* source() {
     yield text('Half a ');
     yield text('sentence');
-    throw new Error('the model is gone');
+    throw new Error('the model failed');
   }
-  const gathered = gatherText(source());
-  t.deepEqual(await gathered.next(), { done: false, value: text('Half a sentence') });
-  await t.throwsAsync(gathered.next(), { message: 'the model is gone' });
+  const coalesced = coalesceText(source());
+  t.deepEqual(await coalesced.next(), { done: false, value: text('Half a sentence') });
+  await t.throwsAsync(coalesced.next(), { message: 'the model failed' });
 });
 
-test('who stops listening ends the source, also while it is silent', async (t) => {
+test('returning early ends the source, even while it is waiting', async (t) => {
   const silence = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
   async function* source() {
     try {
       yield text('Hello');
       await silence.promise;
-      yield text('never heard');
+      yield text('never received');
     } finally {
       ended.resolve();
     }
   }
-  const gathered = gatherText(source());
-  await gathered.next();
-  await gathered.return(undefined);
+  const coalesced = coalesceText(source());
+  await coalesced.next();
+  await coalesced.return(undefined);
   silence.resolve();
   await t.notThrowsAsync(ended.promise);
 });

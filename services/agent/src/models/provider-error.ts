@@ -1,13 +1,13 @@
 import { APICallError } from '@ai-sdk/provider';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
-import { NoAnswer } from './provider-connections.ts';
+import { NoResponseError } from './provider-connections.ts';
 
-/** Statuses after which the same request may well be answered, here later or elsewhere now. */
-const passes = (status: number) => status === 408 || status === 429 || status >= 500;
-/** Refusals that tend to quote the request, which must reach no log. */
-const QUOTING_STATUSES = new Set([400, 413, 422]);
+/** Whether a retry may succeed after this HTTP status. */
+const isTransient = (status: number) => status === 408 || status === 429 || status >= 500;
+/** Responses with these statuses may quote the request, which must not be logged. */
+const STATUSES_QUOTING_REQUEST = new Set([400, 413, 422]);
 
-/** An error that a provider sends in the middle of a stream. */
+/** An error that a provider sent within a stream. */
 export class ErrorEvent extends Error {
   override readonly name = 'ErrorEvent';
   readonly value: unknown;
@@ -18,44 +18,44 @@ export class ErrorEvent extends Error {
   }
 }
 
-/** Turns what the SDK or the connection threw into the port's error; its cause is one line for the log. */
+/** Maps an error of the SDK or the connection to a `ModelError`, whose cause is one line for the log. */
 export function modelErrorOf(
   thrown: unknown,
   origin: string,
-  options: Omit<ModelErrorOptions, 'passing' | 'cause'> & { timedOut: boolean },
+  options: Omit<ModelErrorOptions, 'transient' | 'cause'> & { timedOut: boolean },
 ): ModelError {
-  const { kind, passing } = options.timedOut ? { kind: 'timedOut' as const, passing: true } : kindOf(thrown);
-  return new ModelError(kind, { ...options, passing, cause: new Error(`${origin}: ${lineFor(thrown)}`) });
+  const { kind, transient } = options.timedOut ? { kind: 'timedOut' as const, transient: true } : kindOf(thrown);
+  return new ModelError(kind, { ...options, transient, cause: new Error(`${origin}: ${logLine(thrown)}`) });
 }
 
-function kindOf(thrown: unknown): { kind: ModelErrorKind; passing: boolean } {
+function kindOf(thrown: unknown): { kind: ModelErrorKind; transient: boolean } {
   const chain = causesOf(thrown);
-  if (chain.some((error) => error instanceof NoAnswer)) return { kind: 'unreachable', passing: true };
-  if (chain.some((error) => codeOf(error) === 'UND_ERR_BODY_TIMEOUT')) return { kind: 'timedOut', passing: true };
+  if (chain.some((error) => error instanceof NoResponseError)) return { kind: 'unreachable', transient: true };
+  if (chain.some((error) => codeOf(error) === 'UND_ERR_BODY_TIMEOUT')) return { kind: 'timedOut', transient: true };
 
   const status = statusOf(thrown);
   if (status === undefined) {
-    return isTooLong(thrown, status) ? { kind: 'tooLong', passing: false } : { kind: 'failed', passing: true };
+    return isTooLong(thrown, status) ? { kind: 'tooLong', transient: false } : { kind: 'failed', transient: true };
   }
-  if (isTooLong(thrown, status)) return { kind: 'tooLong', passing: false };
-  return { kind: kindOfStatus(status, errorBodyOf(thrown).code), passing: passes(status) };
+  if (isTooLong(thrown, status)) return { kind: 'tooLong', transient: false };
+  return { kind: kindOfStatus(status, errorBodyOf(thrown).code), transient: isTransient(status) };
 }
 
 /**
- * What providers and servers of open models call a request that is longer than the model's context. There is no code that all
- * of them use, so their words count too. A refusal for too many tokens a minute (429) is none.
+ * Whether the request exceeds the model's context. Providers share no error code for this, so messages are matched too. A rate limit
+ * on tokens (429) does not count.
  */
 function isTooLong(thrown: unknown, status: number | undefined): boolean {
   if (status === 413) return true;
   if (status !== undefined && status !== 400 && status !== 422 && status !== 500) return false;
-  const { code, type, message } = { ...refusalOf(thrown), ...errorBodyOf(thrown) };
+  const { code, type, message } = { ...unparsedErrorOf(thrown), ...errorBodyOf(thrown) };
   if (tooLongCodes.has(String(code)) || tooLongCodes.has(String(type))) return true;
   return typeof message === 'string' && tooLongWords.test(message);
 }
 
-/** An error that the SDK could not read: another shape than OpenAI's, or in a 200. */
-function refusalOf(thrown: unknown): ErrorBody {
-  if (!APICallError.isInstance(thrown) || (thrown.responseBody?.length ?? 0) > maxRefusalLength) return {};
+/** The error in a response that the SDK could not parse: not in OpenAI's format, or with status 200. */
+function unparsedErrorOf(thrown: unknown): ErrorBody {
+  if (!APICallError.isInstance(thrown) || (thrown.responseBody?.length ?? 0) > maxUnparsedLength) return {};
   try {
     const body: unknown = JSON.parse(thrown.responseBody ?? '');
     const error = body && typeof body === 'object' && 'error' in body ? body.error : body;
@@ -65,7 +65,7 @@ function refusalOf(thrown: unknown): ErrorBody {
   }
 }
 
-const maxRefusalLength = 10_000;
+const maxUnparsedLength = 10_000;
 
 const tooLongCodes = new Set(['context_length_exceeded', 'exceed_context_size_error', 'string_above_max_length']);
 const tooLongWords =
@@ -79,12 +79,12 @@ function kindOfStatus(status: number, code: unknown): ModelErrorKind {
   return status >= 400 && status < 500 ? 'badRequest' : 'failed';
 }
 
-/** What an operator needs, without the request, the answer's text or the key. */
-function lineFor(thrown: unknown): string {
+/** One line for operators, without request, answer or key. */
+function logLine(thrown: unknown): string {
   const status = statusOf(thrown);
   if (status !== undefined || thrown instanceof ErrorEvent) {
     const { type, code, message } = errorBodyOf(thrown);
-    const words = QUOTING_STATUSES.has(status ?? 200) ? undefined : message;
+    const words = STATUSES_QUOTING_REQUEST.has(status ?? 200) ? undefined : message;
     const parts = [status === undefined ? 'error event' : `HTTP ${status}`, type, code, words];
     return parts
       .filter((part) => typeof part === 'string' || typeof part === 'number')
@@ -93,7 +93,7 @@ function lineFor(thrown: unknown): string {
   }
   const network = causesOf(thrown).find((error) => codeOf(error) !== undefined);
   if (network) return `${codeOf(network)} ${network.message}`;
-  // Messages of parsers quote what they could not parse: the name alone.
+  // Parser messages quote their input, so only the names are logged.
   return (
     causesOf(thrown)
       .map(({ name }) => name)
@@ -101,7 +101,7 @@ function lineFor(thrown: unknown): string {
   );
 }
 
-/** The status of an answer that was a refusal; a broken 200 is none. */
+/** The HTTP status of a refusal; undefined for a malformed 2xx response. */
 function statusOf(thrown: unknown): number | undefined {
   if (!APICallError.isInstance(thrown) || thrown.statusCode === undefined) return undefined;
   return thrown.statusCode >= 200 && thrown.statusCode < 300 ? undefined : thrown.statusCode;

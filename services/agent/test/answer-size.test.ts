@@ -1,24 +1,24 @@
 import test, { type ExecutionContext } from 'ava';
-import { type AgentUnit, agentUnit, inTenant, made } from './agent-unit.ts';
+import { type AgentUnit, agentUnit, createAgent, inTenant } from './agent-unit.ts';
 
 const owner = inTenant(1);
 const persona = 'ü'.repeat(2_000); // 4,000 bytes
-const room = { AGENT_MAX_ANSWER_BYTES: '30000' };
+const limits = { AGENT_MAX_ANSWER_BYTES: '30000' };
 
 const refused = {
   message: 'The answer is too large; ask for less at a time',
   extensions: { code: 'BAD_REQUEST', statusCode: 400, reason: 'ANSWER_TOO_LARGE' },
 };
 
-/** A unit whose answers hold seven of the six agents' personas. */
+/** Six agents, in a unit whose answer budget holds seven of their personas. */
 async function sixAgents(t: ExecutionContext): Promise<{ unit: AgentUnit; ids: number[] }> {
-  const unit = await agentUnit(t, room);
+  const unit = await agentUnit(t, limits);
   const ids: number[] = [];
-  for (let n = 0; n < 6; n += 1) ids.push((await made(unit, owner, { personaPrompt: persona })).id);
+  for (let n = 0; n < 6; n += 1) ids.push((await createAgent(unit, owner, { personaPrompt: persona })).id);
   return { unit, ids };
 }
 
-test('agents are listed where all of them fit in the answer, under however many names', async (t) => {
+test('a list that exceeds the answer budget is refused, aliases included', async (t) => {
   const { unit, ids } = await sixAgents(t);
   const { data } = await unit.graph(owner, '{ agents { id personaPrompt } }');
   t.deepEqual(
@@ -36,7 +36,7 @@ test('agents are listed where all of them fit in the answer, under however many 
   }
 });
 
-test('a list of what is short fits, however long the rest of its agents is', async (t) => {
+test('only selected fields count towards the answer budget', async (t) => {
   const { unit, ids } = await sixAgents(t);
   const query = `{ ${Array.from({ length: 10 }, (_, n) => `a${n}: agents { id name }`).join(' ')} }`;
   const { data } = await unit.graph(owner, query);
@@ -48,7 +48,7 @@ test('a list of what is short fits, however long the rest of its agents is', asy
   t.like(page.data?.['agents'], { 0: { id: ids[2] }, 1: { id: ids[3] }, length: 2 });
 });
 
-test('agents that another subgraph names draw on the same room, also one that it names often', async (t) => {
+test('entity references count towards the answer budget, repeated ones each time', async (t) => {
   const { unit, ids } = await sixAgents(t);
   const query =
     'query ($keys: [_Any!]!) { _entities(representations: $keys) { ... on AgentDto { id personaPrompt } } }';
@@ -56,13 +56,13 @@ test('agents that another subgraph names draw on the same room, also one that it
   const { data } = await unit.graph(owner, query, named(ids));
   t.like(data?.['_entities'], { 0: { id: ids[0], personaPrompt: persona }, length: 6 });
 
-  // One row in memory, and eight times its length in the answer.
+  // One row in memory, but eight copies in the response.
   const often = await unit.graph(owner, query, named(Array.from({ length: 8 }, () => ids[0] ?? 0)));
   t.falsy(often.data);
   t.like(often.errors, { 0: refused, length: 1 });
 });
 
-test('an audit log is read where it fits in the answer', async (t) => {
+test('an audit log that exceeds the answer budget is refused', async (t) => {
   const { unit, ids } = await sixAgents(t);
   const [id] = ids;
   const change = `mutation ($persona: String) { updateAgent(id: ${id}, input: { personaPrompt: $persona }) { id } }`;

@@ -2,10 +2,10 @@ import { DomainError } from '@parley/kernel/errors';
 import { ModelError } from './models/model-error.ts';
 
 /**
- * What the mesh is told of a failed call: `unavailable` while nothing was given, so that it may be made again, else `internal`.
- * What is not the model's failure (a bug, a cancelled call) stays as it is. The models have logged the cause.
+ * Maps a `ModelError` to the error of `RunTurn`: `unavailable` before the first text, so that the call may be retried, else
+ * `internal`. Other errors (a bug, a cancelled call) are returned unchanged. The model has already logged the cause.
  */
-export function modelFailure(error: unknown): unknown {
+export function turnError(error: unknown): unknown {
   if (!(error instanceof ModelError)) return error;
   const timedOut = error.kind === 'timedOut';
   if (error.beforeFirstChunk) {

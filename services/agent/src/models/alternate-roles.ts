@@ -1,12 +1,11 @@
 import type { ModelMessage, ModelRequest } from './model.ts';
 
 /**
- * A request that every chat template takes: its messages begin with the person's and alternate from there. Most templates of
- * open models refuse any other order, and an empty message. So replies that were cut before their first word are left out,
- * messages of one side in a row (a turn without a reply lies between them) become one, and what the agent said first, its
- * greeting, goes into the instructions. Applied twice it changes nothing more.
+ * Makes a request acceptable to every chat template: user and assistant alternate, the user first. Most templates of open models
+ * refuse any other order, and empty messages. So empty replies are dropped, consecutive messages of one role are joined, and a
+ * greeting by the agent moves into the system prompt. Idempotent.
  */
-export function alternating(request: ModelRequest): ModelRequest {
+export function alternateRoles(request: ModelRequest): ModelRequest {
   const messages: ModelMessage[] = [];
   for (const { role, text } of request.messages) {
     if (role === 'assistant' && text.trim() === '') continue;
