@@ -2,7 +2,7 @@ import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { chunkWriter } from './chunk-writer.ts';
 
-test('what is pushed in one tick leaves as one piece', async (t) => {
+test('chunks of one tick are written as one', async (t) => {
   const written: string[] = [];
   const chunks = chunkWriter(async (text) => void written.push(text));
   for (const text of ['a', '', 'b', 'c']) chunks.push(text);
@@ -13,7 +13,7 @@ test('what is pushed in one tick leaves as one piece', async (t) => {
   t.is(chunks.text, 'abcd');
 });
 
-test('what comes while a piece is written waits for it and leaves together', async (t) => {
+test('chunks pushed during a write are written together after it', async (t) => {
   const gate = createGate();
   const written: string[] = [];
   const chunks = chunkWriter(async (text) => {
@@ -30,9 +30,9 @@ test('what comes while a piece is written waits for it and leaves together', asy
   t.deepEqual(written, ['a', 'bc']);
 });
 
-test('to gather a reply of many pieces, and look at it with each, takes as long as its pieces and no more', async (t) => {
+test('buffering a reply and reading its text takes time linear in its chunks', async (t) => {
   const pieces = Array.from({ length: 16_000 }, (_, index) => `${index} `);
-  /** The shortest of three, which no other process has held up. */
+  /** The fastest of three runs, least disturbed by other processes. */
   async function shortest(work: () => number | Promise<number>) {
     const times = [];
     for (let run = 0; run < 3; run++) {

@@ -1,36 +1,33 @@
-/** Gathers the pieces of a reply and hands them on, what came in one tick together. */
+/** Buffers the chunks of a reply and writes those of one tick of the event loop as one. */
 export interface ChunkWriter {
   push(text: string): void;
-  /** Resolves when everything pushed has been handed on. */
+  /** Resolves when everything pushed has been written. */
   flush(): Promise<void>;
-  /** All that was pushed. */
+  /** Everything pushed so far. */
   readonly text: string;
 }
 
-/**
- * `write` gets one piece after another, each when the one before is through: pieces that arrive meanwhile are joined. It must
- * not reject.
- */
+/** Writes one chunk at a time; what is pushed during a write is joined into the next. @param write must not reject */
 export function chunkWriter(write: (text: string) => Promise<void>): ChunkWriter {
   let text = '';
-  let waiting = '';
+  let buffered = '';
   let writing: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve)); // the rest of this tick's pieces
-    while (waiting !== '') {
-      const piece = waiting;
-      waiting = '';
-      await write(piece);
+    await new Promise((resolve) => setImmediate(resolve)); // the other chunks of this tick
+    while (buffered !== '') {
+      const chunk = buffered;
+      buffered = '';
+      await write(chunk);
     }
     writing = undefined;
   }
 
   return {
-    push(piece) {
-      if (piece === '') return;
-      text += piece;
-      waiting += piece;
+    push(chunk) {
+      if (chunk === '') return;
+      text += chunk;
+      buffered += chunk;
       writing ??= drain();
     },
     async flush() {

@@ -3,87 +3,82 @@ import { isDomainError } from '@parley/kernel/errors';
 import { itemOf } from '@parley/live/subscriptions/live-events';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
-import { concludeSession } from './conclude-session.ts';
-import { cutTurn } from './finish-turn.ts';
+import { commitSessionEnd } from './commit-session-end.ts';
+import { interruptTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
-import { readShown, sessionEventType, sessionLog, streamOf } from './session-log.ts';
+import { lockQueueOf } from './session-lock-queue.ts';
+import { readStreamedText, sessionEventType, sessionLog, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
-import { turnOf } from './session-turn.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** How long the holder of the running turn has to cut it, before it is cut from here. */
-const patienceMs = 5_000;
-/** How often the database is asked where the event log cannot tell. */
+/** How long the process that runs the turn has to end it, before this one does. */
+const interruptTimeoutMs = 5_000;
+/** How often the database is polled while the event log is unavailable. */
 const pollMs = 100;
 
-export interface Closing {
+export interface CloseSession {
   tenantId: number;
   sessionId: number;
   status: EndStatus;
-  /** Whether to close it after all, asked with the session's row locked. */
-  unless?: (db: TenantDb) => Promise<boolean>;
-  /** Aborted when nobody waits for it any more: where it still waits for its turn then, it is not closed. */
+  /** Called with the session's row locked; if it returns true, the session stays open. */
+  keepOpenIf?: (db: TenantDb) => Promise<boolean>;
+  /** The caller's. Aborted while the call is queued for the session's row, nothing is closed. */
   gone?: AbortSignal | undefined;
 }
 
 /**
- * Ends a session and answers it as it is then; one that has ended is answered as it is.
+ * Ends a session and returns it; one that has already ended is returned as it is. @throws DomainError `notFound`
  *
- * Where no turn has begun, one transaction does it all. Where one has, it may run on another replica or wait for its next
- * attempt, and only its holder knows what was said so far, which the transcript is to have. So the session is marked as ending,
- * which closes it to messages, and the turn is cancelled; the transaction in which its holder stores the reply, cut or whole,
- * sees the mark and ends the session in the same breath. A holder that died or left has a successor, which does the same. Whoever
- * called waits for that here, and if nothing comes of it, cuts the turn itself with what the event log has of it; the holder
- * then finds its turn ended.
+ * If no turn has begun, one transaction does it. Otherwise only the process that runs the turn knows the whole reply so far,
+ * which the transcript must have. So the session is marked as ending, which refuses messages, and the turn is cancelled; the
+ * transaction that stores its reply also ends the session. If that process dies, the next holder of the lease does the same. This
+ * call waits for it; after `interruptTimeoutMs` it ends the turn with the text in the event log.
  */
 export async function closeSession(
   ports: Ports,
-  { tenantId, sessionId, status, unless, gone }: Closing,
+  { tenantId, sessionId, status, keepOpenIf, gone }: CloseSession,
 ): Promise<Session> {
   const close = async (db: TenantDb) => {
     const found = await sessionStore(db).lock(sessionId);
-    if (found.status !== 'ACTIVE' || (await unless?.(db))) return { session: found, waits: false };
-    if (found.endingAs) return { session: found, waits: true };
+    if (found.status !== 'ACTIVE' || (await keepOpenIf?.(db))) return { session: found, isEnding: false };
+    if (found.endingAs) return { session: found, isEnding: true };
     await jobs(db).removeQueued(turnKind, String(sessionId), { notBegun: true });
     if (!(await jobs(db).cancel({ kind: turnKind, key: String(sessionId) }))) {
-      return { session: await concludeSession(ports, db, found, status), waits: false };
+      return { session: await commitSessionEnd(ports, db, found, status), isEnding: false };
     }
     await sessionStore(db).markEnding(sessionId, status);
-    return { session: found, waits: true };
+    return { session: found, isEnding: true };
   };
-  const turn = turnOf({ tenantId, sessionId });
-  const { session, waits } = await ports.database.transact(tenantId, close, { turn, gone });
-  if (!waits) return session;
-  return (await ended(ports, session)) ?? (await forceEnd(ports, session, status));
+  const turn = lockQueueOf({ tenantId, sessionId });
+  const { session, isEnding } = await ports.database.transact(tenantId, close, { turn, gone });
+  if (!isEnding) return session;
+  return (await waitForEnd(ports, session)) ?? (await forceEnd(ports, session, status));
 }
 
-/** The session once it has ended, or undefined when it has not in time. */
-async function ended(ports: Ports, { tenantId, id }: Session): Promise<Session | undefined> {
+/** Undefined if the session has not ended in time. */
+async function waitForEnd(ports: Ports, { tenantId, id }: Session): Promise<Session | undefined> {
   const find = async () => {
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(id));
     return session.status === 'ACTIVE' ? undefined : session;
   };
-  const over = AbortSignal.timeout(patienceMs);
+  const timeout = AbortSignal.timeout(interruptTimeoutMs);
   try {
-    const tail = await ports.eventLog.tail(streamOf({ tenantId, id }), { after: 'now' }, over);
-    const already = await find();
-    if (already) return already;
+    const tail = await ports.eventLog.tail(streamOf({ tenantId, id }), { after: 'now' }, timeout);
+    const endedBefore = await find();
+    if (endedBefore) return endedBefore;
     for await (const entries of tail) {
       const items = entries.map((entry) => itemOf(sessionEventType, entry));
       if (items.some((item) => item?.kind === 'event' && item.event.kind?.$case === 'sessionStatusChanged')) break;
     }
   } catch (error) {
     if (!isDomainError(error, 'unavailable')) throw error;
-    ports.log.warn(
-      { err: error, sessionId: id },
-      'the log does not tell of the end of a session; the database is asked instead',
-    );
+    ports.log.warn({ err: error, sessionId: id }, 'event log unavailable; polling for the end of the session');
   }
   for (;;) {
     const session = await find();
-    if (session || over.aborted) return session;
+    if (session || timeout.aborted) return session;
     await delay(pollMs);
   }
 }
@@ -95,17 +90,22 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
     const [first] = await turnStore(db).listOpen(id);
     return first && { ...first, sessionId: id, lastEventId };
   });
-  // Before the transaction that holds the session: the log may be slow, or away.
-  const shown = begun ? await readShown(ports, log, begun) : '';
+  // Not in the transaction that locks the session: the event log may be slow or unavailable.
+  const streamed = begun ? await readStreamedText(ports, log, begun) : '';
   const end = async (db: TenantDb) => {
     const session = await sessionStore(db).lock(id);
     if (session.status !== 'ACTIVE') return session;
-    ports.log.warn({ sessionId: id }, 'a turn did not stop for the end of its session; it is cut from outside');
+    ports.log.warn({ sessionId: id }, 'running turn did not end in time; ending it with its session');
     const [turn] = await turnStore(db).listOpen(id);
-    if (!turn) return concludeSession(ports, db, session, status);
-    // Still the turn that was read: with its end the session would have ended.
-    await cutTurn(ports, db, { session: { ...session, endingAs: session.endingAs ?? status }, turn, log, shown });
+    if (!turn) return commitSessionEnd(ports, db, session, status);
+    // Still the turn that was read above: its end would have ended the session.
+    await interruptTurn(ports, db, {
+      session: { ...session, endingAs: session.endingAs ?? status },
+      turn,
+      log,
+      streamed,
+    });
     return sessionStore(db).get(id);
   };
-  return ports.database.transact(tenantId, end, { turn: turnOf({ tenantId, sessionId: id }) });
+  return ports.database.transact(tenantId, end, { turn: lockQueueOf({ tenantId, sessionId: id }) });
 }

@@ -7,7 +7,7 @@ import { portSettings, turnsAtOnceSetting } from '@parley/kernel/shared-settings
 const hourMs = 60 * 60_000;
 
 export const sessionSettings = {
-  /** What the use cases need to know. */
+  /** Read by the use cases. */
   settings: {
     historyTokens: setting(
       'SESSION_HISTORY_TOKENS',
@@ -62,7 +62,7 @@ export const sessionSettings = {
 export type SessionConfig = ValuesOf<typeof sessionSettings>;
 export type SessionSettings = SessionConfig['settings'];
 
-/** @throws SettingsError naming all that is wrong. */
+/** @throws SettingsError naming every problem */
 export function readSessionConfig(env: Environment): SessionConfig {
   return readSettings(env, sessionSettings);
 }

@@ -3,7 +3,7 @@ import { declareService } from '@parley/service/declaration';
 import { readSessionConfig, sessionSettings } from './config.ts';
 import { sessionSchema } from './session-schema.ts';
 
-/** What session is to those who run it. */
+/** What is needed to run the unit: settings, schema, dependencies and topics. */
 export const sessionDeclaration = declareService({
   name: 'session',
   serves: ['rpc', 'graph'],

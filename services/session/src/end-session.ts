@@ -5,7 +5,7 @@ import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { parseId } from './session-id.ts';
 
-/** Ends a conversation, cutting what runs and failing what waits, and has it evaluated. Ending it again changes nothing. */
+/** Ends a session and has it evaluated; if it has ended, returns it unchanged. @throws DomainError `notFound` */
 export async function endSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<Session> {
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);

@@ -8,7 +8,7 @@ import type { TurnFailureCode } from './turn-failure.ts';
 
 const messageColumns = columnsOf(messages, 'message');
 
-/** The events that last, as they are given to readers. */
+/** The events stored in the database, as subscribers get them. */
 export function eventStore({ knex, tenantId }: TenantDb) {
   async function select(condition: string, values: Record<string, number>): Promise<SessionEvent[]> {
     const { rows }: { rows: EventRow[] } = await knex.raw(
@@ -25,7 +25,7 @@ export function eventStore({ knex, tenantId }: TenantDb) {
   }
 
   return {
-    /** At most `limit` after one id and up to another, in order. */
+    /** At most `limit` events with ids above `after` and up to `upTo`, in order. */
     async list(sessionId: number, { after, upTo, limit }: { after: EventId; upTo: EventId; limit: number }) {
       const from = eventIdParts(after);
       const to = eventIdParts(upTo);
@@ -36,13 +36,12 @@ export function eventStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** The event that ended a turn. */
     async findOfTurn(turnId: number): Promise<SessionEvent | undefined> {
       const [event] = await select('event.turn_id = :turnId', { turnId });
       return event;
     },
 
-    /** An event that belongs to no turn: a greeting or a change of status. Answers when it happened. */
+    /** Stores an event without a turn: a greeting or a change of status. Returns its time. */
     async insert(
       sessionId: number,
       eventId: EventId,
@@ -58,7 +57,6 @@ export function eventStore({ knex, tenantId }: TenantDb) {
   };
 }
 
-/** An event, what it says of its turn, and its message. */
 type EventRow = (Message | { id: null }) & {
   eventId: EventId;
   occurredAt: Date;
@@ -74,10 +72,10 @@ type EventRow = (Message | { id: null }) & {
 function eventFromRow(row: EventRow): SessionEvent {
   const { eventId, occurredAt, eventSessionId, status, answeredIndex, clientTurnId, ...rest } = row;
   const { interrupted, failureCode, failureMessage, ...message } = rest;
-  const about = { eventId, sessionId: eventSessionId, occurredAt };
+  const header = { eventId, sessionId: eventSessionId, occurredAt };
   const turn = { turnIndex: answeredIndex ?? 0, clientTurnId };
-  if (message.id !== null) return replyEvent(about, turn, message, interrupted === true);
-  if (failureCode) return failedEvent(about, turn, { code: failureCode, message: failureMessage ?? '' });
-  if (status) return statusEvent(about, status);
+  if (message.id !== null) return replyEvent(header, turn, message, interrupted === true);
+  if (failureCode) return failedEvent(header, turn, { code: failureCode, message: failureMessage ?? '' });
+  if (status) return statusEvent(header, status);
   throw new Error(`event ${eventId} of session ${eventSessionId} says nothing`);
 }

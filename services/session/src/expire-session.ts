@@ -2,7 +2,7 @@ import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { closeSession } from './close-session.ts';
-import { expiryKind } from './conclude-session.ts';
+import { expiryKind } from './commit-session-end.ts';
 import type { SessionConfig } from './config.ts';
 import type { Ports } from './ports.ts';
 import { sessionStore } from './session-store.ts';
@@ -11,10 +11,10 @@ export interface ExpiryJob {
   sessionId: number;
 }
 
-/** The queue counts a delay in an integer of milliseconds; who lives longer is looked at in between. */
-export const longestDelayMs = 20 * 24 * 60 * 60_000;
+/** A job's delay is an integer of milliseconds in 32 bits, so longer waits are split. */
+export const maxDelayMs = 20 * 24 * 60 * 60_000;
 
-/** Ends sessions that have been idle for too long. */
+/** Ends sessions that are idle for too long or too old. */
 export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDeclaration {
   return job<ExpiryJob>({
     kind: expiryKind,
@@ -22,7 +22,7 @@ export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDecl
     perTenantLimit: {
       unlimitedBecause: 'each is a short transaction, nobody waits for it, and it comes a day after the last event',
     },
-    // Whatever was in the way may be gone tomorrow; an idle session must not live for ever for it.
+    // Failures may be temporary, and no idle session may stay open for ever.
     maxAttempts: 1_000_000,
     stopGraceMs,
     handler: (run) => expireSession(ports, run),
@@ -30,8 +30,8 @@ export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDecl
 }
 
 /**
- * Every session has one such job from its start on, due when it would be idle for too long. Then it is either over, or the
- * job looks again when it would be now. So nothing searches for idle sessions, and it is done once, whatever the replicas.
+ * Each session has one such job, due when it would expire; if there were events since, the job is appended again. So nothing
+ * scans for idle sessions, and replicas do not do it twice.
  */
 export async function expireSession(
   ports: Ports,
@@ -41,7 +41,7 @@ export async function expireSession(
   const again = await ports.database.transact(tenantId, async (db) => {
     const leftMs = await sessionStore(db).timeLeftMs(sessionId, ports.settings);
     if (leftMs === undefined || leftMs <= 0) return false;
-    const delayMs = Math.min(Math.ceil(leftMs) + 1, longestDelayMs);
+    const delayMs = Math.min(Math.ceil(leftMs) + 1, maxDelayMs);
     await jobs(db).append<ExpiryJob>({ kind: expiryKind, key: String(sessionId), data, delayMs });
     await lease.complete(db);
     return true;
@@ -51,6 +51,6 @@ export async function expireSession(
     tenantId,
     sessionId,
     status: 'EXPIRED',
-    unless: async (db) => ((await sessionStore(db).timeLeftMs(sessionId, ports.settings)) ?? 0) > 0,
+    keepOpenIf: async (db) => ((await sessionStore(db).timeLeftMs(sessionId, ports.settings)) ?? 0) > 0,
   });
 }

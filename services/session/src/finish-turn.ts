@@ -5,29 +5,28 @@ import type { TenantDb } from '@parley/postgres/database/types';
 import { JobHandover, LeaseLost } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
-import { concludeSession } from './conclude-session.ts';
-import { type CutText, cutReply } from './cut-reply.ts';
+import { commitSessionEnd } from './commit-session-end.ts';
 import { eventStore } from './event-store.ts';
+import { interruptedReply, type PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { failedEvent, replyEvent } from './session-event.ts';
-import { readShown, type SessionLog, sessionLog } from './session-log.ts';
+import { readStreamedText, type SessionLog, sessionLog } from './session-log.ts';
 import { type TurnFailure, turnFailure } from './turn-failure.ts';
 import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
 
-/** How an attempt went. A failure comes with what had been said, in case the turn turns out to have been cut. */
+/** The result of an attempt. A failure includes the partial reply, in case the turn was interrupted meanwhile. */
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply }
-  | { kind: 'cut'; said: CutText }
-  | { kind: 'failure'; failure: TurnFailure; said: CutText };
+  | { kind: 'interrupted'; partial: PartialReply }
+  | { kind: 'failure'; failure: TurnFailure; partial: PartialReply };
 
 const databasePauseMs = 250;
 
 /**
- * Ends a turn: its message or its failure, its event, the session's figures and the job in one transaction, and with them the
- * session itself where somebody waits for that. While the database is away it is tried again for as long as the lease holds.
- * `log` is the attempt's: it knows the ids of the pieces that were shown, which the end has to follow.
+ * Ends a turn in one transaction: message or failure, event, session totals and job, and the session if it is marked as ending.
+ * Retries while the database is unavailable and the lease holds. @param log the attempt's: the end's id must be above its chunks'
  */
 export async function finishTurn(
   ports: Ports,
@@ -43,24 +42,31 @@ export async function finishTurn(
       const before = await ports.database.transact(run.tenantId, async (db) => {
         const found = await turnStore(db).lock(turn.id);
         if (!found?.open) return eventStore(db).findOfTurn(turn.id);
-        await endTurn(ports, db, { session: found.session, turn, log, eventId, outcome, cut: found.interrupted });
+        await endTurn(ports, db, {
+          session: found.session,
+          turn,
+          log,
+          eventId,
+          outcome,
+          interrupted: found.interrupted,
+        });
         await run.lease.complete(db);
         return undefined;
       });
-      // It was ended by an earlier try whose answer got lost, or by whoever ended the session: perhaps without showing it.
+      // Ended by an earlier try whose response was lost, or with the session; perhaps not published.
       if (before) await log.publish([before]);
       return;
     } catch (error) {
-      // After so long the lease has run out, since it could not be renewed either: somebody else begins anew.
+      // By then the lease has expired too, and another process makes the next attempt.
       const mayRetry = isDomainError(error, 'unavailable') && performance.now() - beganMs < ports.settings.leaseMs;
-      if (!mayRetry || isGivenUp(run.signal)) throw error;
+      if (!mayRetry || isNoLongerHolder(run.signal)) throw error;
       await delay(databasePauseMs, undefined, { ref: false });
     }
   }
 }
 
-/** What was shown of a turn that nobody is at any more. Reads the event log, so not within a transaction. */
-export async function shownOfTurn(
+/** The text streamed by a turn that no process runs. Not for use in a transaction: it reads the event log. */
+export async function streamedTextOfTurn(
   ports: Ports,
   { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
 ): Promise<string> {
@@ -72,18 +78,18 @@ export async function shownOfTurn(
     return open && { ...open, sessionId, lastEventId };
   });
   if (!turn) return '';
-  return readShown(ports, sessionLog(ports.eventLog, { tenantId, id: turn.sessionId }, ports.log), turn);
+  return readStreamedText(ports, sessionLog(ports.eventLog, { tenantId, id: turn.sessionId }, ports.log), turn);
 }
 
 /**
- * Records that a turn has failed for good without anybody who could finish it, or that it was cut with what was shown of it.
- * Runs where its job is removed.
+ * Ends a turn whose job has no attempts left: interrupted if requested, else failed. Runs in the transaction that removes the
+ * job.
  */
-export async function giveUpTurn(
+export async function endExhaustedTurn(
   ports: Ports,
   db: TenantDb,
   { data, tenantId }: TenantJob<TurnJob>,
-  { error, shown }: { error: unknown; shown: string },
+  { error, streamed }: { error: unknown; streamed: string },
 ): Promise<void> {
   const found = await turnStore(db).lock(data.turnId);
   if (!found?.open) return;
@@ -93,59 +99,63 @@ export async function giveUpTurn(
   const log = sessionLog(ports.eventLog, { tenantId, id: session.id }, ports.log);
   const failure = turnFailure(error instanceof LeaseLost ? 'TURN_LOST' : 'INTERNAL');
   if (session.endingAs || found.interrupted) {
-    await cutTurn(ports, db, { session, turn, log, shown });
+    await interruptTurn(ports, db, { session, turn, log, streamed });
   } else {
     const events = [await failTurn(db, { session, turn, log, failure, eventId: undefined })];
     db.afterCommit(() => void log.publish(events));
   }
 }
 
-/** Cuts a turn that nobody is at, with what was shown of it. Within a transaction that has locked the session. */
-export async function cutTurn(
+/** Ends a turn as interrupted, with the text streamed so far. The transaction has locked the session. */
+export async function interruptTurn(
   ports: Ports,
   db: TenantDb,
-  { shown, ...about }: Pick<Ending, 'session' | 'turn' | 'log'> & { shown: string },
+  { streamed, ...about }: Pick<TurnEnd, 'session' | 'turn' | 'log'> & { streamed: string },
 ) {
-  const said = { text: shown, contextTokens: undefined };
-  await endTurn(ports, db, { ...about, eventId: undefined, outcome: { kind: 'cut', said }, cut: true });
+  const partial = { text: streamed, contextTokens: undefined };
+  await endTurn(ports, db, {
+    ...about,
+    eventId: undefined,
+    outcome: { kind: 'interrupted', partial },
+    interrupted: true,
+  });
 }
 
-interface Ending {
+interface TurnEnd {
   session: Session;
   turn: OpenTurn;
   log: SessionLog;
-  /** Reserved beforehand. */
+  /** Reserved before the transaction; if undefined, one is reserved in it. */
   eventId: EventId | undefined;
   outcome: TurnOutcome;
-  /** Somebody has asked to cut it. */
-  cut: boolean;
+  interrupted: boolean;
 }
 
-/** Within a transaction that has locked the session. */
-async function endTurn(ports: Ports, db: TenantDb, ending: Ending): Promise<void> {
-  const { session, turn, log, outcome } = ending;
-  const cut = ending.cut || session.endingAs !== null;
+/** The transaction has locked the session. */
+async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<void> {
+  const { session, turn, log, outcome } = turnEnd;
+  const interrupted = turnEnd.interrupted || session.endingAs !== null;
   const events: SessionEvent[] = [];
-  if (outcome.kind === 'failure' && !cut) {
-    events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: ending.eventId }));
+  if (outcome.kind === 'failure' && !interrupted) {
+    events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: turnEnd.eventId }));
   } else {
     const reply =
       outcome.kind === 'reply'
-        ? { ...outcome.reply, interrupted: cut }
-        : await cutReply(ports, db, { session, turn, said: outcome.said });
-    const eventId = await usableId(log, session, ending.eventId);
+        ? { ...outcome.reply, interrupted }
+        : await interruptedReply(ports, db, { session, turn, partial: outcome.partial });
+    const eventId = await usableId(log, session, turnEnd.eventId);
     const message = await turnStore(db).storeReply(session.id, turn, reply, eventId);
-    const about = { eventId, sessionId: session.id, occurredAt: message.createdAt };
-    events.push(replyEvent(about, turn, message, reply.interrupted));
+    const header = { eventId, sessionId: session.id, occurredAt: message.createdAt };
+    events.push(replyEvent(header, turn, message, reply.interrupted));
   }
   db.afterCommit(() => void log.publish(events));
   if (session.endingAs) {
     const lastEventId = events[0]?.eventId ?? session.lastEventId;
-    await concludeSession(ports, db, { ...session, lastEventId }, session.endingAs);
+    await commitSessionEnd(ports, db, { ...session, lastEventId }, session.endingAs);
   }
 }
 
-interface Failing {
+interface TurnFailing {
   session: Session;
   turn: OpenTurn;
   log: SessionLog;
@@ -155,14 +165,14 @@ interface Failing {
 
 async function failTurn(
   db: TenantDb,
-  { session, turn, log, failure, eventId: reserved }: Failing,
+  { session, turn, log, failure, eventId: reserved }: TurnFailing,
 ): Promise<SessionEvent> {
   const eventId = await usableId(log, session, reserved);
   const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);
   return failedEvent({ eventId, sessionId: session.id, occurredAt }, turn, failure);
 }
 
-/** An id that was reserved before the session's row was locked may have been overtaken. */
+/** An id reserved before the session's row was locked may be below that of an event stored meanwhile. */
 async function usableId(log: SessionLog, session: Session, reserved: EventId | undefined): Promise<EventId> {
   if (reserved !== undefined && compareEventIds(reserved, session.lastEventId) > 0) return reserved;
   const [eventId] = await log.reserve(1, session.lastEventId);
@@ -170,6 +180,6 @@ async function usableId(log: SessionLog, session: Session, reserved: EventId | u
   return eventId;
 }
 
-function isGivenUp({ reason }: AbortSignal): boolean {
+function isNoLongerHolder({ reason }: AbortSignal): boolean {
   return reason instanceof LeaseLost || reason instanceof JobHandover;
 }

@@ -5,14 +5,14 @@ import { jobs } from '@parley/postgres/jobs/jobs';
 import type { Ports } from './ports.ts';
 import { assertActive } from './session.ts';
 import { callerOfSession, parseId } from './session-id.ts';
+import { lockQueueOf } from './session-lock-queue.ts';
 import { sessionStore } from './session-store.ts';
-import { turnOf } from './session-turn.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
 /**
- * Cuts the running reply, on whichever replica it runs, and answers whether this call has: a reply is cut once, however often
- * it is asked for until that has taken effect. What was said of it is kept: its holder stores it as the MODEL message.
+ * Interrupts the running reply, on whichever replica it runs; that replica stores the text so far as the MODEL message. Returns
+ * true for the first interrupt of a reply only. @throws DomainError `notFound`, `forbidden`, `invalid`
  */
 export async function interruptSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<boolean> {
   const { tenantId } = callerOfSession(caller, id);
@@ -23,8 +23,8 @@ export async function interruptSession(ports: Ports, caller: Caller, id: string,
     assertActive(await sessionStore(db).lock(sessionId));
     await sessionStore(db).countInterrupt(sessionId);
     const begun = await jobs(db).cancel({ kind: turnKind, key: String(sessionId) });
-    // The holder may be through with its reply when the cancellation reaches it: this it sees when it stores it.
-    return begun && (await turnStore(db).interruptFirst(sessionId));
+    // The reply may be complete when the cancellation arrives: its transaction reads this mark.
+    return begun && (await turnStore(db).markFirstInterrupted(sessionId));
   };
-  return ports.database.transact(tenantId, interrupt, { turn: turnOf({ tenantId, sessionId }), gone });
+  return ports.database.transact(tenantId, interrupt, { turn: lockQueueOf({ tenantId, sessionId }), gone });
 }

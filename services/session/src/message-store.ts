@@ -3,14 +3,14 @@ import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Message, messages } from './session.ts';
 
-/** No part of a transcript has more: what is read to find where a part ends is bounded too. */
-const messagesAtOnce = 2_000;
+/** Bounds the rows read to find the end of a part. */
+const maxMessagesPerPart = 2_000;
 
-/** What a transcript shows of a message. */
-export type SaidLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
+/** A message as transcripts show it. */
+export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
 
 interface MessagePage {
-  /** At most so many of each session; default all. */
+  /** At most so many per session; default all. */
   first?: number | undefined;
   /** Only those after the message with this id. */
   after?: number | undefined;
@@ -19,10 +19,7 @@ interface MessagePage {
 export function messageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /**
-     * The messages of each of these sessions, oldest first: one query for all. Texts and structured content that are not asked
-     * for are empty. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is no room for them.
-     */
+    /** Oldest first, by one query; texts and structured content only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async listOf(sessionIds: number[], { first, after }: MessagePage): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
@@ -38,11 +35,8 @@ export function messageStore(db: TenantDb) {
       return found;
     },
 
-    /**
-     * What was said after a place in a session, oldest first: as much as takes about so many bytes, at least one message where
-     * there is one. A part of one index range, however long the session is.
-     */
-    async listAfter(sessionId: number, turnIndex: number, bytes: number): Promise<SaidLine[]> {
+    /** Messages after a place in a session, oldest first: about `bytes` of them, at least one. Reads one index range. */
+    async listAfter(sessionId: number, turnIndex: number, bytes: number): Promise<TranscriptLine[]> {
       const { rows } = await knex.raw(
         `SELECT role, text, turn_index, created_at FROM (
            SELECT role, text, turn_index, created_at,
@@ -54,12 +48,12 @@ export function messageStore(db: TenantDb) {
                 ORDER BY turn_index LIMIT :most
              ) AS following
          ) AS page WHERE coalesce(bytes_before, 0) < :bytes ORDER BY turn_index`,
-        { tenantId, sessionId, turnIndex, bytes, lineBytes: 100, most: messagesAtOnce },
+        { tenantId, sessionId, turnIndex, bytes, lineBytes: 100, most: maxMessagesPerPart },
       );
       return rows;
     },
 
-    /** The estimated size of a session's exchanges up to and with this one, in tokens. */
+    /** Estimated tokens of the session's exchanges up to and including this one. */
     async sumTokens(sessionId: number, exchangeIndex: number): Promise<number> {
       const { rows } = await knex.raw(
         `SELECT cast(coalesce(sum(token_estimate), 0) AS integer) AS tokens FROM messages
@@ -69,7 +63,7 @@ export function messageStore(db: TenantDb) {
       return rows[0].tokens;
     },
 
-    /** What an agent without a call says first, as message 0 of a new session. */
+    /** Stores an agent's greeting as message 0 of a new session. */
     async insertGreeting(sessionId: number, text: string, tokenEstimate: number): Promise<Message> {
       const { rows } = await knex.raw(
         `WITH session AS (

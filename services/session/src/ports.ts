@@ -6,18 +6,16 @@ import type { EvaluationServiceDefinition } from '@parley/protos/parley/evaluati
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 
-/** Everything that the use cases reach the world by. */
+/** The dependencies of the use cases. */
 export interface Ports {
   database: Database;
   eventLog: EventLog;
-  /** The agent service. */
   agent: Pick<RpcClient<AgentServiceDefinition>, 'getAgent' | 'runTurn'>;
-  /** The evaluation service. */
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
   settings: SessionSettings;
   log: Logger;
-  /** Tells the gateways, which may hold tokens of the session, that it has ended. Never rejects. */
+  /** Announces the end to the gateways, which may have cached the session's tokens. Never rejects. */
   announceEnd(sessionId: number): Promise<void>;
-  /** Told how long each first chunk took from the start of its turn. */
+  /** Records the time from the start of a turn to its first chunk. */
   observeFirstChunk(seconds: number): void;
 }

@@ -4,7 +4,7 @@ import { optionalNumber, page, pageArguments, parseInput } from '@parley/kernel/
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import { z } from 'zod';
 import type { QuerySessionsArgs, SessionDtoMessagesArgs } from './generated/schema.ts';
-import { messageStore, type SaidLine } from './message-store.ts';
+import { messageStore, type TranscriptLine } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Message, Session } from './session.ts';
 import { parseId } from './session-id.ts';
@@ -17,7 +17,7 @@ export interface Transcript {
   messages: Message[];
 }
 
-/** Undefined when it is not there or not the caller's. */
+/** Undefined if it is absent or another tenant's. */
 export async function findSession(ports: Ports, caller: Caller, id: string | number): Promise<Session | undefined> {
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);
@@ -25,13 +25,13 @@ export async function findSession(ports: Ports, caller: Caller, id: string | num
   return ports.database.transact(tenantId, (db) => sessionStore(db).find(sessionId));
 }
 
-/** Newest first. @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them. */
+/** Newest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listSessions(ports: Ports, caller: Caller, query: QuerySessionsArgs): Promise<Session[]> {
   const { tenantId } = inTenant(caller);
   const filter = parseInput(sessionsPage, query, '');
   const { agentId, after } = filter;
   if (agentId !== undefined && parseId(agentId) === undefined) return [];
-  if (after !== undefined && parseId(after) === undefined) return []; // nothing is older than what comes before all ids
+  if (after !== undefined && parseId(after) === undefined) return []; // no id is below 1
   return ports.database.transact(tenantId, (db) => sessionStore(db).list(filter));
 }
 
@@ -40,10 +40,7 @@ export async function countSessions(ports: Ports, caller: Caller): Promise<numbe
   return ports.database.transact(tenantId, (db) => sessionStore(db).count());
 }
 
-/**
- * The messages of several sessions, in the order of their ids given, oldest first.
- * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when the answer has no room for them.
- */
+/** The messages of each session, oldest first. @throws DomainError `invalid`, also with `ANSWER_TOO_LARGE` */
 export async function listMessages(
   ports: Ports,
   caller: Caller,
@@ -56,24 +53,24 @@ export async function listMessages(
   return sessionIds.map((id) => found.get(id) ?? []);
 }
 
-/** What one part of a streamed transcript takes, about, in bytes. */
+/** The approximate size of one part of a streamed transcript. */
 const transcriptPartBytes = 1_000_000;
 
 /**
- * What was said in a session, oldest first, part by part: each is read when the one before has been taken, in a transaction of its
- * own. Of a session that has ended nothing changes in between. @throws DomainError `notFound`
+ * A session's messages, oldest first, in parts, each read in a transaction of its own when the one before was taken. An ended
+ * session does not change meanwhile. @throws DomainError `notFound`
  */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,
   caller: Caller,
   id: number,
   partBytes = transcriptPartBytes,
-): AsyncGenerator<SaidLine[]> {
+): AsyncGenerator<TranscriptLine[]> {
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);
   if (sessionId === undefined) throw notFound('Session', id);
   await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
-  for (let last: SaidLine | undefined; ; ) {
+  for (let last: TranscriptLine | undefined; ; ) {
     const after = last?.turnIndex ?? -1;
     const lines = await ports.database.transact(tenantId, (db) =>
       messageStore(db).listAfter(sessionId, after, partBytes),
@@ -84,10 +81,10 @@ export async function* streamTranscript(
   }
 }
 
-/** A transcript's messages as JSON, in bytes: a little less than what one call between services may carry. */
+/** As JSON; a little below the limit of one gRPC response. */
 const maxTranscriptBytes = 60_000_000;
 
-/** A session with all that was said in it. @throws DomainError `notFound`; `invalid` when that is too much for one call. */
+/** A session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
 export async function getTranscript(ports: Ports, caller: Caller, id: number): Promise<Transcript> {
   const { tenantId } = inTenant(caller);
   const sessionId = parseId(id);

@@ -5,16 +5,16 @@ import type { SessionStatus } from './session.ts';
 import { parseId } from './session-id.ts';
 import { sessionStore } from './session-store.ts';
 
-const mostAtOnce = 1_000;
+const maxIds = 1_000;
 
-/** How these sessions of the caller's tenant stand; those that are not there are left out. */
+/** The statuses of these sessions; those absent or of other tenants are left out. @throws DomainError `invalid` above `maxIds` */
 export async function resolveSessions(
   { database }: Ports,
   caller: Caller,
   given: readonly number[],
 ): Promise<{ id: number; status: SessionStatus }[]> {
   const { tenantId } = inTenant(caller);
-  if (given.length > mostAtOnce) throw badRequest(`Ask for at most ${mostAtOnce} sessions at once`);
+  if (given.length > maxIds) throw badRequest(`Ask for at most ${maxIds} sessions at once`);
   const ids = given.filter((id) => parseId(id) !== undefined);
   return ids.length === 0 ? [] : database.transact(tenantId, (db) => sessionStore(db).listStatuses(ids));
 }

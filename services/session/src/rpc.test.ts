@@ -9,7 +9,7 @@ const none = {} as Ports;
 const signal = () => new AbortController().signal;
 const event: SessionEvent = { eventId: '1-1', sessionId: 7, occurredAt: undefined, kind: undefined };
 
-/** Streams of a replay that is far from its end and, between two reads of the database, looks at no signal. */
+/** A long replay, which checks no signal between two reads of the database. */
 function replaying() {
   const replay = { shown: 0, isOver: false };
   async function* watch() {
@@ -24,7 +24,7 @@ function replaying() {
 
 const callOf = (draining: AbortSignal) => ({ signal: signal(), draining }) as MeshCall;
 
-test('whoever leaves in the middle of a replay is shown nothing more of it', async (t) => {
+test('a replay ends when its client leaves', async (t) => {
   const { replay, rpc } = replaying();
   const leaving = Promise.withResolvers<void>();
   async function* requests(): AsyncGenerator<FollowSessionRequest> {
@@ -37,7 +37,7 @@ test('whoever leaves in the middle of a replay is shown nothing more of it', asy
   t.true(replay.isOver && replay.shown < 10_000);
 });
 
-test('a replica that stops goes on with no replay', async (t) => {
+test('a replay ends when its replica stops', async (t) => {
   const { replay, rpc } = replaying();
   const draining = new AbortController();
   for await (const _ of rpc.watchSession({ sessionId: 7, after: '0' }, callOf(draining.signal))) {
@@ -46,7 +46,7 @@ test('a replica that stops goes on with no replay', async (t) => {
   t.deepEqual(replay, { shown: 4, isOver: true });
 });
 
-test('a stream says by its header that it follows, before it has anything to show', async (t) => {
+test('a stream sends its header when it is live, before the first event', async (t) => {
   const watch: typeof watchSession = async function* (_ports, _caller, { follows }) {
     follows?.();
     t.is(sent, 1);

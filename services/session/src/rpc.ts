@@ -4,10 +4,10 @@ import type { MeshContext } from '@parley/rpc/server';
 import type { Ports } from './ports.ts';
 import { getTranscript, streamTranscript } from './read-sessions.ts';
 import { resolveSessions } from './resolve-sessions.ts';
-import { messageOf } from './session-event.ts';
+import { protoMessage } from './session-event.ts';
 import { watchSession } from './watch-session.ts';
 
-/** What the mesh asks of session. @param watch the use case, for tests. */
+/** Session's gRPC service. @param watch for tests */
 export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceImplementation<MeshContext> {
   return {
     async *watchSession({ sessionId, after }, call) {
@@ -41,13 +41,13 @@ export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceIm
         sessionId: session.id,
         agentId: session.agentId,
         status: session.status,
-        messages: messages.map(messageOf),
+        messages: messages.map(protoMessage),
       };
     },
   };
 }
 
-/** Events until nobody wants them any more, also in the middle of a long replay. */
+/** A long replay checks no signal between two reads of the database, so this does. */
 async function* responses(events: AsyncIterable<SessionEvent>, until: AbortSignal) {
   for await (const event of events) {
     if (until.aborted) return;

@@ -9,18 +9,17 @@ import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
 import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
 import type { SessionConfig } from './config.ts';
-import { finishTurn, giveUpTurn, shownOfTurn, type TurnOutcome } from './finish-turn.ts';
+import { endExhaustedTurn, finishTurn, streamedTextOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
-import { readShown, type SessionLog, sessionLog } from './session-log.ts';
+import { readStreamedText, type SessionLog, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
 
-/** How often an agent service that cannot be reached at all is called before a turn fails. */
 const connectAttempts = 5;
 const connectPauseMs = 200;
 
-/** Turns: one job each, in order within a session. */
+/** One job per turn, in order within a session. */
 export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
   return job<TurnJob, Prepared, string>({
     kind: turnKind,
@@ -31,12 +30,12 @@ export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
     stopGraceMs: config.stopGraceMs,
     prepare: (db, waiting) => prepareTurn(ports, db, waiting),
     handler: (run) => runTurn(ports, run),
-    askExhausted: (lost) => shownOfTurn(ports, lost),
-    onExhausted: (db, lost, error, shown) => giveUpTurn(ports, db, lost, { error, shown }),
+    askExhausted: (lost) => streamedTextOfTurn(ports, lost),
+    onExhausted: (db, lost, error, streamed) => endExhaustedTurn(ports, db, lost, { error, streamed }),
   });
 }
 
-/** Reads what a turn needs in the transaction that claims it, so that no other stands before the first chunk. */
+/** Runs in the transaction that claims the turn, which saves another one before the first chunk. */
 export async function prepareTurn(
   ports: Ports,
   db: TenantDb,
@@ -45,7 +44,7 @@ export async function prepareTurn(
   return (await turnStore(db).prepare(data.turnId, attempt, ports.settings.historyTokens)) ?? null;
 }
 
-/** Has a message answered: streams the reply into the session's log, then stores it and ends the turn. */
+/** Answers a message: streams the agent's reply into the event log, then stores it and ends the turn. */
 export function runTurn(ports: Ports, run: TurnRun): Promise<void> {
   return withRequestId(run.data.requestId, async () => {
     const turn =
@@ -54,99 +53,106 @@ export function runTurn(ports: Ports, run: TurnRun): Promise<void> {
         : run.prepared;
     if (turn === null) return;
     const log = sessionLog(ports.eventLog, { tenantId: run.tenantId, id: turn.sessionId }, ports.log);
-    const outcome = await answer(ports, run, turn, log);
+    const outcome = await generateReply(ports, run, turn, log);
     if (outcome) await finishTurn(ports, run, turn, outcome, log);
   });
 }
 
-/** The outcome, or undefined when the turn goes on elsewhere. */
-async function answer(
+/** Undefined if another process continues the turn. */
+async function generateReply(
   ports: Ports,
   run: TurnRun,
   turn: PreparedTurn,
   log: SessionLog,
 ): Promise<TurnOutcome | undefined> {
   let contextTokens: number | undefined;
-  const cut = (text: string): TurnOutcome => ({ kind: 'cut', said: { text, contextTokens } });
-  // An attempt that has shown nothing voids nothing: what the one before has shown is what was said.
-  const shownBefore = () => (run.attempt === 1 ? '' : readShown(ports, log, turn));
-  if (run.signal.reason instanceof JobCancelled) return cut(await shownBefore());
+  const interrupted = (text: string): TurnOutcome => ({ kind: 'interrupted', partial: { text, contextTokens } });
+  // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
+  const streamedBefore = () => (run.attempt === 1 ? '' : readStreamedText(ports, log, turn));
+  if (run.signal.reason instanceof JobCancelled) return interrupted(await streamedBefore());
 
   const beganMs = performance.now();
-  let shown = true;
+  let isLogAvailable = true;
   const chunks = chunkWriter(async (text) => {
-    if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return; // another attempt is under way
+    if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return; // another process runs the turn
     try {
       await log.appendChunk({ ...turn, attempt: run.attempt }, text, turn.lastEventId);
     } catch (error) {
-      if (shown) ports.log.warn({ err: error, sessionId: turn.sessionId }, 'a reply cannot be shown live');
-      shown = false;
+      if (isLogAvailable) {
+        ports.log.warn({ err: error, sessionId: turn.sessionId }, 'event log append failed; reply not streamed');
+      }
+      isLogAvailable = false;
     }
   });
   const timeLimit = new AbortController();
-  const limitTime = () => setTimeout(() => timeLimit.abort(), ports.settings.turnTimeoutMs);
-  let timer = limitTime();
+  const startTimer = () => setTimeout(() => timeLimit.abort(), ports.settings.turnTimeoutMs);
+  let timer = startTimer();
   const signal = AbortSignal.any([run.signal, timeLimit.signal]);
   const onText = (text: string) => {
     if (chunks.text === '') ports.observeFirstChunk((performance.now() - beganMs) / 1000);
     chunks.push(text);
   };
-  const onContext = (tokens: number) => {
+  const onContextTokens = (tokens: number) => {
     contextTokens = tokens;
-    // The model is asked now: what the turn has waited for that is not the model's time.
+    // The reply's time limit starts here: waiting for the model does not count.
     clearTimeout(timer);
-    timer = limitTime();
+    timer = startTimer();
   };
-  const onAskedInVain = () => {
-    if (contextTokens === undefined) return; // it has not been asked: all of its waiting counts
+  const onRetry = () => {
+    if (contextTokens === undefined) return; // no model was asked, so all the waiting counts
     contextTokens = undefined;
     clearTimeout(timer);
-    timer = limitTime();
+    timer = startTimer();
   };
 
   try {
-    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContext, onAskedInVain });
+    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContextTokens, onRetry });
     await chunks.flush();
     return { kind: 'reply', reply: finishedReply(finished, chunks.text) };
   } catch (error) {
     await chunks.flush();
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return undefined;
-    const said = chunks.text || (await shownBefore());
-    if (run.signal.aborted) return cut(said);
+    const text = chunks.text || (await streamedBefore());
+    if (run.signal.aborted) return interrupted(text);
     const failure = timeLimit.signal.aborted
       ? turnFailure(contextTokens === undefined && chunks.text === '' ? 'MODEL_UNAVAILABLE' : 'TURN_TIMEOUT')
       : failureOf(error, chunks.text !== '');
     ports.log.warn(
       { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
-      'a turn failed',
+      'turn failed',
     );
-    return { kind: 'failure', failure, said: { text: said, contextTokens } };
+    return { kind: 'failure', failure, partial: { text, contextTokens } };
   } finally {
     clearTimeout(timer);
   }
 }
 
-interface Listening {
+interface TurnCallbacks {
   signal: AbortSignal;
   chunks: ChunkWriter;
   onText(text: string): void;
-  /** The size of the context that the model is asked with. */
-  onContext(tokens: number): void;
-  /** Nothing has come of a call, and the next one begins: perhaps by waiting for the model. */
-  onAskedInVain(): void;
+  /** The model is asked now, with so many tokens of context. */
+  onContextTokens(tokens: number): void;
+  /** A call failed without text; the next one may wait for the model again. */
+  onRetry(): void;
 }
 
-/** An agent service that is just restarting is called again, as long as nothing has come of the call. */
-async function callAgent(ports: Ports, run: TurnRun, turn: PreparedTurn, listening: Listening): Promise<TurnFinished> {
+/** Retries while the agent service is unreachable, as in a restart, and no text has arrived. */
+async function callAgent(
+  ports: Ports,
+  run: TurnRun,
+  turn: PreparedTurn,
+  callbacks: TurnCallbacks,
+): Promise<TurnFinished> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}`, listening);
+      return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}`, callbacks);
     } catch (error) {
       const unreached =
-        isDomainError(error, 'unavailable') && error.reason === undefined && listening.chunks.text === '';
+        isDomainError(error, 'unavailable') && error.reason === undefined && callbacks.chunks.text === '';
       if (!unreached || attempt === connectAttempts) throw error;
-      listening.onAskedInVain();
-      await delay(connectPauseMs * 2 ** (attempt - 1), undefined, { signal: listening.signal });
+      callbacks.onRetry();
+      await delay(connectPauseMs * 2 ** (attempt - 1), undefined, { signal: callbacks.signal });
     }
   }
 }
@@ -156,7 +162,7 @@ async function callAgentOnce(
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,
-  { signal, onText, onContext }: Listening,
+  { signal, onText, onContextTokens }: TurnCallbacks,
 ): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
@@ -169,8 +175,8 @@ async function callAgentOnce(
   );
   for await (const { event } of stream) {
     if (event?.$case === 'text')
-      onText(event.value.replaceAll('\0', '')); // the one character that the database refuses
-    else if (event?.$case === 'contextTokens') onContext(event.value);
+      onText(event.value.replaceAll('\0', '')); // NUL, which PostgreSQL cannot store
+    else if (event?.$case === 'contextTokens') onContextTokens(event.value);
     else if (event?.$case === 'finished') finished = event.value;
   }
   if (!finished) throw new DomainError('internal', 'A reply ended without its figures', { reason: 'MODEL_FAILED' });

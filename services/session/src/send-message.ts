@@ -8,8 +8,8 @@ import type { SendMessageInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { assertActive, type Session } from './session.ts';
 import { parseId } from './session-id.ts';
+import { lockQueueOf } from './session-lock-queue.ts';
 import { sessionStore } from './session-store.ts';
-import { turnOf } from './session-turn.ts';
 import { type TurnJob, turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
@@ -21,9 +21,9 @@ const newMessage = z.object({
 });
 
 /**
- * Takes a message and answers at once; the reply arrives on `sessionEvents`. One transaction stores the message and its turn,
- * and where nothing of the session runs and the tenant is below its limit also claims the turn and reads its history, so that
- * the reply begins right after the commit.
+ * Stores a message and returns at once; the reply arrives on `sessionEvents`. If the session has no open turn and the tenant is
+ * below its limit, the same transaction claims the turn and reads its history, so that the reply starts right after the commit.
+ * @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests`
  */
 export async function sendMessage(
   ports: Ports,
@@ -63,5 +63,5 @@ export async function sendMessage(
     }
     return accepted.session;
   };
-  return ports.database.transact(tenantId, accept, { turn: turnOf({ tenantId, sessionId }), gone });
+  return ports.database.transact(tenantId, accept, { turn: lockQueueOf({ tenantId, sessionId }), gone });
 }

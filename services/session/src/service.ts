@@ -3,6 +3,7 @@ import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { service } from '@parley/service/service';
 import { announceEnd } from './announce-end.ts';
+import { countWaitingTurns } from './count-waiting-turns.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { tenantEnd } from './end-tenant.ts';
 import { expiryJob } from './expire-session.ts';
@@ -12,9 +13,8 @@ import type { Ports } from './ports.ts';
 import { sessionRpc } from './rpc.ts';
 import { turnJob } from './run-turn.ts';
 import { sessionSubscriptions } from './subscriptions.ts';
-import { countWaitingTurns } from './waiting-turns.ts';
 
-/** Conversations: who says what to whom, in which order, and who is told. */
+/** Sessions, their messages, turns and events. */
 export const session = service(sessionDeclaration, {
   calls: { agent: AgentServiceDefinition, evaluation: EvaluationServiceDefinition },
   dependencies({ config, database, calls, eventLog, keyValue, log, metrics }): Ports {
@@ -23,7 +23,7 @@ export const session = service(sessionDeclaration, {
       'From the start of a turn to the first piece of its reply',
     );
     metrics.gauge('parley_session_turns_waiting', 'Turns that wait, of all sessions', () =>
-      // A scrape must not fail with the database: the readiness says that.
+      // A scrape must not fail with the database; readiness reports that.
       countWaitingTurns(database).catch(() => Number.NaN),
     );
     return {

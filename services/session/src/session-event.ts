@@ -1,47 +1,45 @@
 import type { EventId } from '@parley/live/event-log/event-id';
-import type { Message as MessageMessage, SessionEvent } from '@parley/protos/parley/session/v1/session';
+import type { Message as MessageProto, SessionEvent } from '@parley/protos/parley/session/v1/session';
 import type { Message, SessionStatus } from './session.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
-/** What every event says. */
-export interface AboutEvent {
-  /** Empty for a chunk on its way into the log, whose entry gives the id. */
+export interface EventHeader {
+  /** Empty for a chunk before it is in the event log, which assigns the id. */
   eventId: EventId | '';
   sessionId: number;
   occurredAt: Date;
 }
 
-/** Which turn an event belongs to. */
-export interface TurnOfEvent {
+export interface EventTurn {
   turnIndex: number;
   clientTurnId: string | null;
 }
 
-function ofTurn({ turnIndex, clientTurnId }: TurnOfEvent) {
+function turnFields({ turnIndex, clientTurnId }: EventTurn) {
   return { turnIndex, clientTurnId: clientTurnId ?? undefined };
 }
 
-export function chunkEvent(about: AboutEvent, turn: TurnOfEvent, attempt: number, text: string): SessionEvent {
-  return { ...about, kind: { $case: 'aiResponseChunk', value: { ...ofTurn(turn), attempt, text } } };
+export function chunkEvent(header: EventHeader, turn: EventTurn, attempt: number, text: string): SessionEvent {
+  return { ...header, kind: { $case: 'aiResponseChunk', value: { ...turnFields(turn), attempt, text } } };
 }
 
-export function replyEvent(about: AboutEvent, turn: TurnOfEvent, message: Message, interrupted: boolean): SessionEvent {
+export function replyEvent(header: EventHeader, turn: EventTurn, message: Message, interrupted: boolean): SessionEvent {
   return {
-    ...about,
-    kind: { $case: 'aiResponse', value: { ...ofTurn(turn), interrupted, message: messageOf(message) } },
+    ...header,
+    kind: { $case: 'aiResponse', value: { ...turnFields(turn), interrupted, message: protoMessage(message) } },
   };
 }
 
-export function failedEvent(about: AboutEvent, turn: TurnOfEvent, { code, message }: TurnFailure): SessionEvent {
-  return { ...about, kind: { $case: 'turnFailed', value: { ...ofTurn(turn), code, message } } };
+export function failedEvent(header: EventHeader, turn: EventTurn, { code, message }: TurnFailure): SessionEvent {
+  return { ...header, kind: { $case: 'turnFailed', value: { ...turnFields(turn), code, message } } };
 }
 
-export function statusEvent(about: AboutEvent, status: SessionStatus): SessionEvent {
-  return { ...about, kind: { $case: 'sessionStatusChanged', value: { status } } };
+export function statusEvent(header: EventHeader, status: SessionStatus): SessionEvent {
+  return { ...header, kind: { $case: 'sessionStatusChanged', value: { status } } };
 }
 
-/** A stored message as it travels. */
-export function messageOf({ costUsd, structuredContent, ...message }: Message): MessageMessage {
+/** A stored message as gRPC sends it. */
+export function protoMessage({ costUsd, structuredContent, ...message }: Message): MessageProto {
   return {
     ...message,
     costUsdE8: BigInt(Math.round(costUsd * 1e8)),

@@ -30,7 +30,7 @@ async function shown(items: Item[]): Promise<string[]> {
   return ids;
 }
 
-test('pieces of an attempt that was given up, or of a turn that has ended, are not shown', async (t) => {
+test('chunks of an abandoned attempt or an ended turn are filtered out', async (t) => {
   const items = [
     chunk('1-0', 0, 1),
     chunk('2-0', 0, 2),
@@ -44,7 +44,7 @@ test('pieces of an attempt that was given up, or of a turn that has ended, are n
   t.deepEqual(await shown(items), ['1-0', '2-0', '4-0', '6-0']);
 });
 
-test('an entry says what was written; an event without an id has that of its entry', (t) => {
+test('a log entry decodes to what was encoded, and an event without an id gets that of its entry', (t) => {
   const [first, second] = [chunk('1-0'), reserved('2-0', 3, 4)];
   if (first.kind !== 'event') return t.fail();
   const written = sessionEventType.encode({ kind: 'event', event: { ...first.event, eventId: '' } });

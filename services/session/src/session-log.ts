@@ -6,9 +6,8 @@ import type { LiveEventType, ObsoleteFilter } from '@parley/live/subscriptions/l
 import { type LiveStream, liveStream } from '@parley/live/subscriptions/live-stream';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
-import { chunkEvent, type TurnOfEvent } from './session-event.ts';
+import { chunkEvent, type EventTurn } from './session-event.ts';
 
-/** How often the log is asked what was shown of a cut reply. */
 const readAttempts = 5;
 const readPauseMs = 200;
 
@@ -17,12 +16,12 @@ export interface TurnAttempt {
   attempt: number;
 }
 
-/** The stream of the event log that carries a session's events. */
+/** The event log's stream of a session. */
 export function streamOf(session: { tenantId: number; id: number }): string {
   return `parley:${session.tenantId}:session:${session.id}:events`;
 }
 
-/** The events of a session, as its replicas write them for one another. An event may be reserved for the turn that it ends. */
+/** The format in which replicas write events for each other. A reserved id may name the turn that it will end. */
 export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
   encode(item) {
     const kind: NonNullable<SessionLogEntry['kind']> =
@@ -43,37 +42,37 @@ export const sessionEventType: LiveEventType<SessionEvent, TurnAttempt> = {
   obsolete: obsoleteChunks,
 };
 
-/** Turns run one after another and attempts too, so chunks of an earlier one come from a holder that has lost its lease. */
+/** Turns and attempts run one after another, so chunks of an earlier one come from a process that has lost its lease. */
 function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
-  let furthest: TurnAttempt = { turnIndex: -1, attempt: 0 };
+  let latest: TurnAttempt = { turnIndex: -1, attempt: 0 };
 
-  function isPast({ turnIndex, attempt }: TurnAttempt): boolean {
-    return turnIndex < furthest.turnIndex || (turnIndex === furthest.turnIndex && attempt < furthest.attempt);
+  function isOutdated({ turnIndex, attempt }: TurnAttempt): boolean {
+    return turnIndex < latest.turnIndex || (turnIndex === latest.turnIndex && attempt < latest.attempt);
   }
 
   return {
-    isObsolete: ({ kind }) => kind?.$case === 'aiResponseChunk' && isPast(kind.value),
+    isObsolete: ({ kind }) => kind?.$case === 'aiResponseChunk' && isOutdated(kind.value),
     onShown({ kind }) {
-      if (kind?.$case === 'aiResponseChunk') furthest = kind.value;
+      if (kind?.$case === 'aiResponseChunk') latest = kind.value;
       if (kind?.$case === 'aiResponse' || kind?.$case === 'turnFailed') {
-        furthest = { turnIndex: kind.value.turnIndex, attempt: Number.POSITIVE_INFINITY };
+        latest = { turnIndex: kind.value.turnIndex, attempt: Number.POSITIVE_INFINITY };
       }
     },
     onReserved(turn) {
-      if (!isPast(turn)) furthest = turn;
+      if (!isOutdated(turn)) latest = turn;
     },
   };
 }
 
-/** Writes one session's events. Chunks live in the log alone; the events that last are also in the database (`event-store.ts`). */
+/** One session's events in the log. Chunks are only there; all others are in the database too (`event-store.ts`). */
 export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger): SessionLog {
   const stream = liveStream(sessionEventType, log, streamOf(session), logger);
   return {
     ...stream,
 
     appendChunk({ turnIndex, clientTurnId, attempt }, text, floor) {
-      const about = { eventId: '', sessionId: session.id, occurredAt: new Date() };
-      return stream.append(chunkEvent(about, { turnIndex, clientTurnId }, attempt, text), floor);
+      const header = { eventId: '', sessionId: session.id, occurredAt: new Date() };
+      return stream.append(chunkEvent(header, { turnIndex, clientTurnId }, attempt, text), floor);
     },
 
     async streamedText(turnIndex, after) {
@@ -92,17 +91,17 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
 }
 
 export interface SessionLog extends Pick<LiveStream<SessionEvent, TurnAttempt>, 'reserve' | 'publish'> {
-  /** Appends a piece of a reply. Rejects while the log is away. */
-  appendChunk(turn: TurnOfEvent & TurnAttempt, text: string, floor: EventId): Promise<void>;
-  /** What was streamed of a turn by its last attempt that streamed anything, as far as the log has it. */
+  /** Rejects while the log is unavailable. */
+  appendChunk(turn: EventTurn & TurnAttempt, text: string, floor: EventId): Promise<void>;
+  /** The text of the turn's latest attempt that has chunks in the log. */
   streamedText(turnIndex: number, after: EventId): Promise<string>;
 }
 
 /**
- * What was shown of a reply that is cut. What took the process of the turn may have taken the log for a moment: it is asked again.
- * Nothing where the log stays away. It takes seconds then: not to be awaited within a transaction.
+ * The streamed text of an interrupted reply; empty if the log stays unavailable. Retries for seconds: not for use in a
+ * transaction.
  */
-export async function readShown(
+export async function readStreamedText(
   ports: { log: Logger },
   log: SessionLog,
   { turnIndex, sessionId, lastEventId }: { turnIndex: number; sessionId: number; lastEventId: EventId },
@@ -112,7 +111,7 @@ export async function readShown(
       return await log.streamedText(turnIndex, lastEventId);
     } catch (error) {
       if (attempt === readAttempts) {
-        ports.log.warn({ err: error, sessionId, turnIndex }, 'what was shown of a cut reply cannot be read');
+        ports.log.warn({ err: error, sessionId, turnIndex }, 'event log read failed; streamed text lost');
         return '';
       }
       await delay(readPauseMs * attempt, undefined, { ref: false });

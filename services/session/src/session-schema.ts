@@ -3,7 +3,6 @@ import { conversations } from './migrations/001-conversations.ts';
 import { deletedTenants } from './migrations/002-deleted-tenants.ts';
 import { tenantTombstones } from './migrations/003-tenant-tombstones.ts';
 
-/** The tables of session. Nobody but session reads them. */
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
   tables: { sessions: 'tenant', messages: 'tenant', turns: 'tenant', events: 'tenant', deleted_tenants: 'tenant' },

@@ -17,7 +17,7 @@ export interface SessionFilter {
   agentId?: number | undefined;
   /** At most so many; default all. */
   first?: number | undefined;
-  /** Only those older than this id. */
+  /** Only ids below this one. */
   after?: number | undefined;
 }
 
@@ -42,17 +42,14 @@ export function sessionStore(db: TenantDb) {
       return session;
     },
 
-    /** The session, which nobody else changes until this transaction ends. @throws DomainError `notFound`. */
+    /** Locks the row until the transaction ends. @throws DomainError `notFound` */
     async lock(id: number): Promise<Session> {
       const session = await find(id, 'FOR UPDATE');
       if (!session) throw notFound('Session', id);
       return session;
     },
 
-    /**
-     * Newest first. Metadata and external ids that are not asked for are empty.
-     * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is no room for them.
-     */
+    /** Newest first; metadata and external ids only if selected. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
     async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))
@@ -63,19 +60,18 @@ export function sessionStore(db: TenantDb) {
       return listWithin<Session>(db, query);
     },
 
-    /** How these sessions stand; those that are not there are left out. */
+    /** Absent sessions are left out. */
     async listStatuses(ids: readonly number[]): Promise<{ id: number; status: SessionStatus }[]> {
       return mine()
         .whereIn('id', [...ids])
         .select('id', 'status');
     },
 
-    /** From now on the end of none that is ACTIVE is judged. Answers whether there is one. */
-    async leaveUnjudged(): Promise<boolean> {
+    /** Excludes the sessions that are ACTIVE from evaluation. Returns whether there are any. */
+    async skipEvaluation(): Promise<boolean> {
       return (await mine().where({ status: 'ACTIVE' }).update({ judged: false })) > 0;
     },
 
-    /** The ACTIVE ones with an id above `after`, oldest first. */
     async listActive({ after, limit }: { after: number; limit: number }): Promise<number[]> {
       const rows = await mine()
         .where({ status: 'ACTIVE' })
@@ -91,7 +87,7 @@ export function sessionStore(db: TenantDb) {
       return row?.count ?? 0;
     },
 
-    /** An ACTIVE one, begun now; undefined when the tenant has been deleted, which whoever calls this holds. */
+    /** Inserts an ACTIVE session; undefined if the tenant is deleted. The caller holds the shared lock of `tenantTombstones`. */
     async insert({ agentId, clientExternalId, metadata }: NewSession): Promise<Session | undefined> {
       const { rows } = await knex.raw(
         `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata, started_at, last_event_at)
@@ -104,7 +100,7 @@ export function sessionStore(db: TenantDb) {
       return rows[0];
     },
 
-    /** Counts an interrupt, which is an event of the session's life. */
+    /** Counts as activity: the session's idle time starts again. */
     async countInterrupt(id: number): Promise<void> {
       await knex.raw(
         `UPDATE sessions SET interrupt_count = interrupt_count + 1, last_event_at = parley_now(), updated_at = parley_now()
@@ -113,7 +109,7 @@ export function sessionStore(db: TenantDb) {
       );
     },
 
-    /** From now on the session takes nothing more; whoever ends its running turn ends it. */
+    /** The session takes no more messages; the transaction that ends its running turn ends it. */
     async markEnding(id: number, status: EndStatus): Promise<void> {
       await knex.raw('UPDATE sessions SET ending_as = :status WHERE tenant_id = :tenantId AND id = :id', {
         tenantId,
@@ -132,10 +128,7 @@ export function sessionStore(db: TenantDb) {
       return rows[0];
     },
 
-    /**
-     * How long, in ms, the session may still live: until it has been idle for `idleMs` or is `maxAgeMs` old. Not positive: it
-     * has expired. Undefined when it is not ACTIVE.
-     */
+    /** Ms until it has been idle for `idleMs` or is `maxAgeMs` old; not positive after that. Undefined if it is not ACTIVE. */
     async timeLeftMs(
       id: number,
       { idleMs, maxAgeMs }: { idleMs: number; maxAgeMs: number },
@@ -151,8 +144,8 @@ export function sessionStore(db: TenantDb) {
       return rows[0]?.left;
     },
 
-    /** Raises the mark below which no later event's id may lie. */
-    async noteEvent(id: number, eventId: string): Promise<void> {
+    /** Later events of the session must have higher ids. */
+    async recordLastEvent(id: number, eventId: string): Promise<void> {
       const { ms, n } = eventIdParts(eventId);
       await knex.raw(
         `UPDATE sessions SET last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()

@@ -5,7 +5,6 @@ import type { MessageRole, SessionStatus } from './generated/schema.ts';
 
 export type { MessageRole, SessionStatus } from './generated/schema.ts';
 
-/** How a session can end. */
 export type EndStatus = Extract<SessionStatus, 'ENDED' | 'EXPIRED'>;
 
 /** A session's `lastEventId`. @param session its table or alias in the statement */
@@ -13,22 +12,21 @@ export function lastEventIdSql(session: string): string {
   return `${session}.last_event_ms || '-' || ${session}.last_event_n`;
 }
 
-/** One conversation. */
 export const sessions = table('sessions', {
   id: column<number>(),
   tenantId: column<number>(),
   agentId: column<number>(),
   status: column<SessionStatus>(),
-  /** Set while a running turn is being cut for the session's end: what it is about to become. */
+  /** The next status, while the session waits for its running turn to end. */
   endingAs: column<EndStatus | null>(),
-  /** Whether its end is announced and so evaluated; false once its tenant has been deleted. */
+  /** Whether its end is published for evaluation; false once the tenant is deleted. */
   judged: column<boolean>(),
   clientExternalId: column<string>({ long: "''" }),
   /** Any JSON value, as the caller gave it. */
   metadata: column<unknown>({ json: true, long: 'NULL' }),
   interruptCount: column<number>(),
   totalTokensInContext: column<number>(),
-  /** The id of the newest event that the database holds; `0-0` when there is none. */
+  /** The id of the newest event in the database; `0-0` if there is none. */
   lastEventId: column<EventId>({ sql: lastEventIdSql }),
   startedAt: column<Date | null>(),
   endedAt: column<Date | null>(),
@@ -39,7 +37,6 @@ export const sessions = table('sessions', {
 
 export type Session = RowOf<typeof sessions>;
 
-/** One thing said. */
 export const messages = table('messages', {
   id: column<number>(),
   sessionId: column<number>(),

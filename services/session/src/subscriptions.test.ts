@@ -1,23 +1,23 @@
 import { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import test from 'ava';
-import { payloadOf } from './subscriptions.ts';
+import { eventPayload } from './subscriptions.ts';
 
-/** Field 1000, as a message of a few bytes: to a reader that does not know it a field and a case of a oneof look the same. */
+/** Field 1000, a short message: readers cannot tell an unknown field from an unknown case of a oneof. */
 const unknownField = Uint8Array.of(0xc2, 0x3e, 3, 0x08, 0x96, 0x01);
 
 const occurredAt = new Date('2026-01-02T03:04:05.678Z');
 const about = { eventId: '1700000000000-1', sessionId: 7, occurredAt };
-const written = (event: SessionEvent) => JSON.parse(JSON.stringify(payloadOf(event)));
+const written = (event: SessionEvent) => JSON.parse(JSON.stringify(eventPayload(event)));
 
 function received(event: SessionEvent): SessionEvent {
   return SessionEvent.decode(Buffer.concat([SessionEvent.encode(event).finish(), unknownField]));
 }
 
-test('an event of a kind that only a newer replica knows is passed over', (t) => {
-  t.is(payloadOf(received({ ...about, kind: undefined })), undefined);
+test('an event of an unknown kind has no payload', (t) => {
+  t.is(eventPayload(received({ ...about, kind: undefined })), undefined);
 });
 
-test('an event that a newer replica says more of is shown as it is known', (t) => {
+test('unknown fields of an event are ignored', (t) => {
   t.deepEqual(written(received({ ...about, kind: { $case: 'sessionStatusChanged', value: { status: 'ENDED' } } })), {
     __typename: 'SessionStatusEvent',
     eventId: about.eventId,
@@ -27,7 +27,7 @@ test('an event that a newer replica says more of is shown as it is known', (t) =
   });
 });
 
-test('a reply has its message as the schema has it', (t) => {
+test("a reply's message has the fields of the GraphQL type", (t) => {
   const structuredContent = { kind: 'card', buttons: [{ label: 'a', value: 'b' }] };
   const row = { id: 12, sessionId: 7, role: 'MODEL', text: 'Hello 🦜', turnIndex: 1, tokensIn: 10, tokensOut: 2 };
   const message = {

@@ -3,28 +3,28 @@ import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/ses
 import type { Ports } from './ports.ts';
 import { watchSession } from './watch-session.ts';
 
-/** Session's fields of Subscription. */
+/** Session's fields of `Subscription`. */
 export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionField> {
   return {
     async *sessionEvents({ sessionId, after }, { caller, follows, signal }) {
       const request = { sessionId: String(sessionId), after: typeof after === 'string' ? after : undefined, follows };
       for await (const event of watchSession(ports, caller, request, signal)) {
-        const finished = finishEvent(event, payloadOf);
+        const finished = finishEvent(event, eventPayload);
         if (finished) yield finished;
       }
     },
   };
 }
 
-/** An event in the shape of the GraphQL type that stands for it. Undefined for a kind that only a newer version knows. */
-export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
+/** An event as its GraphQL type has it. Undefined for a kind that only a newer version knows. */
+export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
   const common = { eventId, sessionId, occurredAt };
   switch (kind?.$case) {
     case 'aiResponseChunk':
       return { __typename: 'AiResponseChunkEvent', ...common, ...kind.value };
     case 'aiResponse': {
       const { clientTurnId, turnIndex, interrupted, message } = kind.value;
-      const reply = { text: message?.text, message: message && messageOf(message) };
+      const reply = { text: message?.text, message: message && messagePayload(message) };
       return { __typename: 'AiResponseEvent', ...common, clientTurnId, turnIndex, interrupted, ...reply };
     }
     case 'turnFailed':
@@ -36,7 +36,7 @@ export function payloadOf({ eventId, sessionId, occurredAt, kind }: SessionEvent
   }
 }
 
-function messageOf({ costUsdE8, structuredContentJson, ...same }: Message): object {
+function messagePayload({ costUsdE8, structuredContentJson, ...same }: Message): object {
   const structuredContent: unknown = structuredContentJson ? JSON.parse(structuredContentJson) : null;
   return { ...same, costUsd: Number(costUsdE8) / 1e8, structuredContent };
 }

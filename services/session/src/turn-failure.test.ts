@@ -2,7 +2,7 @@ import { DomainError, unavailable } from '@parley/kernel/errors';
 import test from 'ava';
 import { failureOf } from './turn-failure.ts';
 
-test('a failed call is told by when it failed, unless the agent says more', (t) => {
+test('an unavailable agent fails a turn by whether text was streamed; other errors by their reason', (t) => {
   t.is(failureOf(unavailable('gone'), false).code, 'MODEL_UNAVAILABLE');
   t.is(failureOf(unavailable('gone'), true).code, 'MODEL_FAILED');
   const because = (reason: string) => failureOf(new DomainError('internal', 'x', { reason }), true).code;

@@ -14,7 +14,7 @@ export type TurnFailureCode =
 
 export interface TurnFailure {
   code: TurnFailureCode;
-  /** Safe to show. */
+  /** Safe to show to clients. */
   message: string;
 }
 
@@ -33,7 +33,7 @@ export function turnFailure(code: TurnFailureCode): TurnFailure {
   return { code, message: messages[code] };
 }
 
-/** What a failed call of the agent means for its turn; `begun`: a part of the reply has been shown. */
+/** The failure of a turn whose call of the agent failed. @param begun whether a part of the reply was streamed */
 export function failureOf(error: unknown, begun: boolean): TurnFailure {
   if (!isDomainError(error)) return turnFailure('INTERNAL');
   const { reason } = error;

@@ -1,7 +1,7 @@
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
 import type { PreparedTurn } from './turn-store.ts';
 
-/** A message that is to be answered: one job a turn, its key the session's id, so that a session's turns run in order. */
+/** Answers one message. The job's key is the session's id, so that its turns run in order. */
 export interface TurnJob {
   sessionId: number;
   turnId: number;
@@ -11,7 +11,7 @@ export interface TurnJob {
 
 export const turnKind = 'session.turn';
 
-/** `null`: the turn has ended already, and nothing is left to do. */
+/** `null`: the turn has already ended. */
 export type Prepared = PreparedTurn | null;
 
 export type TurnRun = JobRun<TurnJob, Prepared, TenantJob<TurnJob>>;

@@ -1,14 +1,14 @@
 import { eventIdParts } from '@parley/live/event-log/event-id';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
+import { contextTokens } from './message-tokens.ts';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
-import { contextTokens } from './tokens.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
 const sessionColumns = columnsOf(sessions, 'session');
 const messageColumns = columnsOf(messages, 'message');
 
-/** No model is sent more messages than this, however short they are. */
+/** At most so many messages are sent to a model. */
 const historyMessages = 200;
 
 export interface NewTurn {
@@ -16,32 +16,31 @@ export interface NewTurn {
   text: string;
   clientTurnId: string | null;
   testDraft: boolean;
-  /** The size of the history that is read with it, at most. */
   historyTokens: number;
 }
 
-/** A message and the turn that it opens. */
 export interface AcceptedTurn {
   session: Session;
   turnId: number;
   turnIndex: number;
-  /** What `prepare` would read. Undefined unless nothing of the session stands before it: it has to be read later then. */
+  /**
+   * What `prepare` would read; undefined if an earlier turn is open, or a message was stored while this one waited for the lock.
+   */
   prepared: PreparedTurn | undefined;
 }
 
-/** A turn without its end. */
 export interface OpenTurn {
   id: number;
   turnIndex: number;
   clientTurnId: string | null;
 }
 
-/** What whoever holds a turn needs in order to have it answered. */
+/** What a process needs to run a turn. */
 export interface PreparedTurn extends OpenTurn {
   sessionId: number;
   agentId: number;
   testDraft: boolean;
-  /** The newest event of the session that the database holds: ids of this turn's events come after it. */
+  /** The newest event in the database: ids of this turn's events must be higher. */
   lastEventId: string;
   /** Oldest first, bounded, ends with the message to answer. */
   history: { role: MessageRole; text: string }[];
@@ -54,7 +53,7 @@ export interface Reply {
   tokensOut: number;
   /** In 1e-8 USD. */
   costUsdE8: bigint;
-  /** The size of the context that was sent. */
+  /** Tokens of the context that was sent. */
   contextTokens: number;
   interrupted: boolean;
 }
@@ -62,12 +61,11 @@ export interface Reply {
 export function turnStore({ knex, tenantId }: TenantDb) {
   return {
     /**
-     * Stores a USER message, its number given under the session's row lock, and the turn that it opens; where nothing of the
-     * session stands before it, the turn is RUNNING at once (its job says whether somebody is at it) and its history is read
-     * with it. Undefined when the session is not there or takes no messages.
+     * Stores a USER message, numbered under the lock of the session's row, and its turn. Without an earlier open turn the new one
+     * is RUNNING at once (its job says whether a process runs it), and its history is read too. Undefined if the session is
+     * absent or takes no messages.
      *
-     * The statement sees messages as they were when it began, perhaps before the wait for the lock: the number that was next
-     * then tells whether one has been added since.
+     * The statement's snapshot may be older than its lock: a changed `next_turn_index` shows that messages were added in between.
      */
     async accept({
       sessionId,
@@ -132,9 +130,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
     },
 
     /**
-     * Notes that an attempt begins, and reads all that it needs: one statement, within the transaction that claims the turn.
-     * The history is the newest whole exchanges of the session that fit into `historyTokens`, read by one index range that
-     * is as long for ten thousand messages as for two hundred. Undefined when the turn has ended.
+     * Starts an attempt and reads what it needs, in one statement within the transaction that claims the turn. The history is the
+     * newest whole exchanges within `historyTokens`, read by one index range. Undefined if the turn has ended.
      */
     async prepare(turnId: number, attempt: number, historyTokens: number): Promise<PreparedTurn | undefined> {
       const { rows } = await knex.raw(
@@ -157,7 +154,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return rows[0];
     },
 
-    /** A turn and its session as they are now, both kept from changing; `open` while the turn has no end. */
+    /** Locks a turn and its session. `open`: the turn has not ended. */
     async lock(turnId: number): Promise<{ session: Session; interrupted: boolean; open: boolean } | undefined> {
       const { rows } = await knex.raw(
         `SELECT ${sessionColumns}, turn.interrupted, turn.state IN ('QUEUED', 'RUNNING') AS open
@@ -171,7 +168,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return { session, interrupted, open };
     },
 
-    /** Turns without an end, in order. The first of them is the one that runs, if one does. */
+    /** Turns that have not ended, in order. Only the first can be running. */
     async listOpen(sessionId: number): Promise<OpenTurn[]> {
       const { rows } = await knex.raw(
         `SELECT id, turn_index, client_turn_id FROM turns
@@ -181,8 +178,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return rows;
     },
 
-    /** Notes on the session's first open turn that somebody wants no more of it. False where that is noted already. */
-    async interruptFirst(sessionId: number): Promise<boolean> {
+    /** Marks the session's first open turn as interrupted. False if there is none or it was marked before. */
+    async markFirstInterrupted(sessionId: number): Promise<boolean> {
       const { rows } = await knex.raw(
         `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND NOT interrupted AND id = (
            SELECT id FROM turns WHERE session_id = :sessionId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING')
@@ -192,10 +189,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return rows.length > 0;
     },
 
-    /**
-     * Stores the MODEL message and ends the turn with it: message, turn, session and event in one statement. The session's row
-     * is locked by now (`lock`), and the turn open.
-     */
+    /** Stores the MODEL message and its event, and ends the turn, which is open and locked (`lock`). */
     async storeReply(
       sessionId: number,
       turn: Pick<OpenTurn, 'id' | 'turnIndex'>,
@@ -241,7 +235,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return message;
     },
 
-    /** Ends a turn without a reply, with its event, and answers when. */
+    /** Ends a turn without a reply and stores its event. Returns when. */
     async fail(sessionId: number, turnId: number, failure: TurnFailure, eventId: string): Promise<Date> {
       const { rows } = await knex.raw(
         `WITH turn AS (
@@ -269,9 +263,9 @@ interface AcceptedRow {
 }
 
 /**
- * The newest exchanges of a session that fit, each whole, oldest first. `total`: the size of an exchange and all newer ones.
- * Messages of one exchange are peers in the window, so both sums hold for all of it; one message more than the limit is read,
- * to see whether the oldest exchange goes on beyond it.
+ * The newest exchanges that fit whole, oldest first. `total`: the size of an exchange and all newer ones. Messages of an exchange
+ * are window peers, so both sums include all of it. One message beyond the limit is read, to see whether the oldest exchange is
+ * whole.
  */
 function historySql({ messages, limit, fitting }: { messages: string; limit: number; fitting: string }): string {
   return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,

@@ -10,15 +10,15 @@ import { sessionStore } from './session-store.ts';
 
 export interface WatchSession {
   sessionId: string | number;
-  /** The last event id that the reader has; absent for new events only. */
+  /** The last event id that the subscriber has; absent for new events only. */
   after?: string | undefined;
-  /** Called once whatever happens from then on will be shown. */
+  /** Called when the subscription is live: later events are not missed. */
   follows?: () => void;
 }
 
 /**
- * The events of a session, each once and in order, until `signal` aborts. With `after` first what came after that id: what the
- * log has kept, and of older times the lasting events from the database.
+ * A session's events, each once and in order, until `signal` aborts. With `after` first those with higher ids: from the event
+ * log, and those it no longer has from the database. @throws DomainError `notFound`, `forbidden`, `invalid`
  */
 export async function* watchSession(
   { database, eventLog, log }: Ports,

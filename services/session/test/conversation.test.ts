@@ -1,21 +1,30 @@
 import { compareEventIds } from '@parley/live/event-log/event-id';
 import test from 'ava';
 import { createGate, gatedReply } from './scripted-agent.ts';
-import { inTenant, isChunk, isEnd, isReply, joinedChunks, replyIn, sessionMesh, watch } from './session-mesh.ts';
+import {
+  inTenant,
+  isChunk,
+  isReply,
+  isTurnEnd,
+  joinedChunks,
+  replyOf,
+  sessionMesh,
+  subscribe,
+} from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
-test('a message is answered piece by piece, and the pieces joined are the stored reply', async (t) => {
+test('a reply is streamed in chunks that join to the stored message', async (t) => {
   const { app } = await sessionMesh(t);
   const session = await app.startSession(inTenant(1), { ...start, metadata: { room: 7 } });
   t.like(session, { status: 'ACTIVE', agentId: 1, clientExternalId: 'visitor', metadata: { room: 7 } });
 
-  const watching = watch(t, app, session.id, { after: '0' });
+  const subscriber = subscribe(t, app, session.id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: session.id, text: 'How are you?', clientTurnId: 'mine' });
-  const reply = replyIn(await watching.until('the reply', isReply));
+  const reply = replyOf(await subscriber.until('the reply', isReply));
 
   t.deepEqual(reply, { text: 'Re: How are you?', interrupted: false, turnIndex: 0, clientTurnId: 'mine', rowIndex: 1 });
-  t.is(joinedChunks(watching.events, 0), 'Re: How are you?');
+  t.is(joinedChunks(subscriber.events, 0), 'Re: How are you?');
   const [messages] = await app.listMessages(inTenant(1), [session.id], {});
   t.like(messages, [
     { role: 'USER', text: 'How are you?', turnIndex: 0, tokensIn: 0, tokensOut: 0, costUsd: 0 },
@@ -24,14 +33,14 @@ test('a message is answered piece by piece, and the pieces joined are the stored
   t.is((await app.findSession(inTenant(1), session.id))?.totalTokensInContext, 25);
 });
 
-test('ten messages sent at once get ten replies, one after another and in order', async (t) => {
+test('ten messages sent at once are answered one after another, in order', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after: '0' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
   await Promise.all(
     Array.from({ length: 10 }, (_, n) => app.sendMessage(inTenant(1), { sessionId: id, text: `message ${n}` })),
   );
-  await watching.until('ten replies', isReply, 10);
+  await subscriber.until('ten replies', isReply, 10);
 
   const [messages = []] = await app.listMessages(inTenant(1), [id], {});
   t.deepEqual(
@@ -39,12 +48,12 @@ test('ten messages sent at once get ten replies, one after another and in order'
     Array.from({ length: 20 }, (_, n) => n),
   );
   const questions = messages.filter(({ role }) => role === 'USER');
-  const replies = watching.events.filter(isReply).map(replyIn);
+  const replies = subscriber.events.filter(isReply).map(replyOf);
   t.deepEqual(
     replies.map(({ turnIndex, text }) => ({ turnIndex, text })),
     questions.map(({ turnIndex, text }) => ({ turnIndex, text: `Re: ${text}` })),
   );
-  // What was still queued was not shown to the model, and each reply stood behind its question.
+  // A model sees no queued messages, and each reply after its question.
   for (const [n, { request }] of agent.calls.entries()) {
     t.deepEqual(
       request.history.map(({ text }) => text),
@@ -53,26 +62,26 @@ test('ten messages sent at once get ten replies, one after another and in order'
   }
 });
 
-test('the ids of all events grow, and every turn has one end', async (t) => {
+test('event ids increase, and every turn ends once', async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), { ...start, agentId: 2 });
-  const watching = watch(t, app, id, { after: '0' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
   for (const text of ['one', 'two', 'three']) await app.sendMessage(inTenant(1), { sessionId: id, text });
-  await watching.until('a greeting and three replies', isReply, 4);
+  await subscriber.until('a greeting and three replies', isReply, 4);
 
-  const ids = watching.events.map(({ eventId }) => eventId);
+  const ids = subscriber.events.map(({ eventId }) => eventId);
   t.deepEqual(ids, ids.toSorted(compareEventIds));
   t.is(new Set(ids).size, ids.length);
-  const answered = watching.events.filter(isEnd).map((event) => replyIn(event).turnIndex);
+  const answered = subscriber.events.filter(isTurnEnd).map((event) => replyOf(event).turnIndex);
   const [messages = []] = await app.listMessages(inTenant(1), [id], {});
   t.deepEqual(answered, [0, ...messages.filter(({ role }) => role === 'USER').map(({ turnIndex }) => turnIndex)]);
 });
 
-test('an agent with a greeting opens with it, one with a workflow keeps silent', async (t) => {
+test('a session starts with the greeting of its agent, unless the agent has a workflow', async (t) => {
   const { app } = await sessionMesh(t);
   const greeted = await app.startSession(inTenant(1), { ...start, agentId: 2 });
-  const watching = watch(t, app, greeted.id, { after: '0' });
-  const greeting = replyIn(await watching.until('the greeting', isReply));
+  const subscriber = subscribe(t, app, greeted.id, { after: '0' });
+  const greeting = replyOf(await subscriber.until('the greeting', isReply));
   t.deepEqual(greeting, {
     text: 'Hello there',
     interrupted: false,
@@ -87,30 +96,30 @@ test('an agent with a greeting opens with it, one with a workflow keeps silent',
   t.deepEqual(other, []);
 });
 
-test('text that comes in one tick leaves as one piece', async (t) => {
+test('text that arrives in one tick is streamed as one chunk', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'first ', 'second ', 'third');
   const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after });
+  const subscriber = subscribe(t, app, id, { after });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'go' });
   gate.release();
-  await watching.until('the first piece', isChunk);
-  t.is(joinedChunks(watching.events, 0), 'first ');
+  await subscriber.until('the first chunk', isChunk);
+  t.is(joinedChunks(subscriber.events, 0), 'first ');
   gate.open();
-  const reply = replyIn(await watching.until('the reply', isReply));
+  const reply = replyOf(await subscriber.until('the reply', isReply));
   t.is(reply.text, 'first second third');
-  t.is(joinedChunks(watching.events, 0), 'first second third');
+  t.is(joinedChunks(subscriber.events, 0), 'first second third');
 });
 
-test('a deleted or foreign agent is not found, an inactive one is refused', async (t) => {
+test("a deleted agent or another tenant's is not found, an inactive one is refused", async (t) => {
   const { app } = await sessionMesh(t);
-  const begin = (tenantId: number, agentId: number) =>
+  const startWith = (tenantId: number, agentId: number) =>
     t.throwsAsync(app.startSession(inTenant(tenantId), { ...start, agentId }));
-  t.like(await begin(1, 4), { kind: 'notFound', message: 'Agent 4 not found' });
-  t.like(await begin(1, 99), { kind: 'notFound', message: 'Agent 99 not found' });
-  t.like(await begin(2, 1), { kind: 'notFound', message: 'Agent 1 not found' });
-  t.like(await begin(1, -1), { kind: 'notFound', message: 'Agent -1 not found' });
-  t.like(await begin(1, 3), { kind: 'invalid', message: 'Agent 3 is not active' });
+  t.like(await startWith(1, 4), { kind: 'notFound', message: 'Agent 4 not found' });
+  t.like(await startWith(1, 99), { kind: 'notFound', message: 'Agent 99 not found' });
+  t.like(await startWith(2, 1), { kind: 'notFound', message: 'Agent 1 not found' });
+  t.like(await startWith(1, -1), { kind: 'notFound', message: 'Agent -1 not found' });
+  t.like(await startWith(1, 3), { kind: 'invalid', message: 'Agent 3 is not active' });
   t.is(await app.countSessions(inTenant(1)), 0);
 });

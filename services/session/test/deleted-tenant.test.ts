@@ -11,21 +11,20 @@ import test from 'ava';
 import { sessionStore } from '../src/session-store.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';
 import {
-  failureIn,
+  failureOf,
   inTenant,
   isChunk,
   isFailure,
   isReply,
   isStatus,
-  replyIn,
+  replyOf,
   type SessionMesh,
   sessionMesh,
-  watch,
+  subscribe,
 } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
-/** What identity publishes when a tenant is deleted. */
 function tenantDeleted(tenantId: number, id: string = randomUUID()): Envelope {
   return {
     id,
@@ -39,12 +38,12 @@ function tenantDeleted(tenantId: number, id: string = randomUUID()): Envelope {
   };
 }
 
-/** Begins and ends a session of another tenant: that end is judged, after all that was to be judged before. */
-async function judgeAnother({ app, database, published }: SessionMesh): Promise<string> {
-  const begun = await database.transact(2, (db) =>
+/** Starts and ends a session of another tenant, whose event follows all earlier ones in the outbox. */
+async function endSessionOfOtherTenant({ app, database, published }: SessionMesh): Promise<string> {
+  const started = await database.transact(2, (db) =>
     sessionStore(db).insert({ agentId: 1, clientExternalId: 'x', metadata: null }),
   );
-  const key = String(begun?.id);
+  const key = String(started?.id);
   await app.endSession(inTenant(2), key);
   await eventually('its event', () => published.some((event) => event.key === key));
   return key;
@@ -52,97 +51,96 @@ async function judgeAnother({ app, database, published }: SessionMesh): Promise<
 
 const statusOf = async ({ app }: SessionMesh, id: number) => (await app.findSession(inTenant(1), id))?.status;
 
-test('the end of a tenant cuts what runs, fails what waits and ends its sessions; nobody judges them', async (t) => {
+test('deleting a tenant interrupts its running turns, fails queued ones and ends its sessions without evaluation', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, agent, published, eventBus, database } = mesh;
   const gate = createGate();
   agent.script = gatedReply(gate, 'Well, ', 'never');
   const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
-  const quiet = await Promise.all(Array.from({ length: 25 }, () => app.startSession(inTenant(1), start)));
-  const watching = watch(t, app, id, { after });
+  const idle = await Promise.all(Array.from({ length: 25 }, () => app.startSession(inTenant(1), start)));
+  const subscriber = subscribe(t, app, id, { after });
   for (const text of ['one', 'two']) await app.sendMessage(inTenant(1), { sessionId: id, text });
   gate.release();
-  await watching.until('the first piece', isChunk);
+  await subscriber.until('the first chunk', isChunk);
 
   const event = tenantDeleted(1);
   await eventBus.publish([event]);
   await eventBus.publish([event]); // delivery is at least once
-  await watching.until('the status', isStatus);
-  const kinds = watching.events.filter((each) => !isChunk(each)).map(({ kind }) => kind?.$case);
+  await subscriber.until('the status', isStatus);
+  const kinds = subscriber.events.filter((each) => !isChunk(each)).map(({ kind }) => kind?.$case);
   t.deepEqual(kinds, ['aiResponse', 'turnFailed', 'sessionStatusChanged']);
-  t.like(replyIn(watching.events.filter(isReply)[0] ?? t.fail()), { text: 'Well, ', interrupted: true });
-  t.like(watching.events.filter(isFailure).map(failureIn), [{ code: 'SESSION_ENDED', turnIndex: 1 }]);
+  t.like(replyOf(subscriber.events.filter(isReply)[0] ?? t.fail()), { text: 'Well, ', interrupted: true });
+  t.like(subscriber.events.filter(isFailure).map(failureOf), [{ code: 'SESSION_ENDED', turnIndex: 1 }]);
   await eventually('all others have ended too', async () => {
-    const statuses = await Promise.all(quiet.map((session) => statusOf(mesh, session.id)));
+    const statuses = await Promise.all(idle.map((session) => statusOf(mesh, session.id)));
     return statuses.every((status) => status === 'ENDED');
   });
 
-  const judged = await judgeAnother(mesh);
+  const otherKey = await endSessionOfOtherTenant(mesh);
   t.deepEqual(
     published.map(({ key }) => key),
-    [judged],
+    [otherKey],
   );
   const left = await database.transactShared(({ knex }) => knex('jobs').count().first());
   t.is(Number(left?.count), 0);
 });
 
-test('an end that comes between the event and the job is not judged either', async (t) => {
+test('a session ended between the event and the job is not evaluated either', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, agent, published, eventBus } = mesh;
   const gate = createGate();
   agent.script = gatedReply(gate, 'Well, ', 'never');
   const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after });
+  const subscriber = subscribe(t, app, id, { after });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
   gate.release();
-  await watching.until('the first piece', isChunk);
+  await subscriber.until('the first chunk', isChunk);
   await eventBus.publish([tenantDeleted(1)]);
   await app.endSession(inTenant(1), String(id));
-  await watching.until('the status', isStatus);
+  await subscriber.until('the status', isStatus);
 
-  const judged = await judgeAnother(mesh);
+  const otherKey = await endSessionOfOtherTenant(mesh);
   t.deepEqual(
     published.map(({ key }) => key),
-    [judged],
+    [otherKey],
   );
-  t.is(watching.events.filter(isStatus).length, 1);
+  t.is(subscriber.events.filter(isStatus).length, 1);
 });
 
-test('a session whose start comes after the end of its tenant is refused, and none of it stays', async (t) => {
+test('no session of a deleted tenant can be started, and nothing of it is stored', async (t) => {
   const { app, eventBus } = await sessionMesh(t);
   await eventBus.publish([tenantDeleted(1)]);
   t.like(await t.throwsAsync(app.startSession(inTenant(1), start)), { kind: 'forbidden', reason: 'NO_TENANT' });
   t.deepEqual(await app.listSessions(inTenant(1), {}), []);
 });
 
-test('a session whose start is under way as its tenant ends is ended with the others', async (t) => {
+test('a session started while its tenant is deleted is ended too', async (t) => {
   const mesh = await sessionMesh(t);
   const { eventBus, eventLog, database } = mesh;
-  const begun = createGate();
+  const started = createGate();
   const gate = createGate();
   const { app } = await mesh.replica({
     eventLog: {
       ...eventLog,
       async append(...entries) {
-        begun.open();
+        started.open();
         await gate.pass();
         return eventLog.append(...entries);
       },
     },
   });
   const starting = app.startSession(inTenant(1), start);
-  await begun.pass(); // its row is there, and not committed
+  await started.pass(); // its row is inserted but not committed
   const published = eventBus.publish([tenantDeleted(1)]);
-  // The embedded database runs one transaction at a time by itself: there the news waits for the start without any lock.
-  if (process.env['TEST_DATABASE_URL']) await Promise.race([published, untilLocked(database)]);
+  // The embedded database runs one transaction at a time, so there the event waits for the start without the lock.
+  if (process.env['TEST_DATABASE_URL']) await Promise.race([published, untilLockWaits(database)]);
   gate.open();
   const [{ id }] = await Promise.all([starting, published]);
   await t.notThrowsAsync(eventually('the end', async () => (await statusOf(mesh, id)) === 'ENDED'));
 });
 
-/** Waits until a transaction on this schema waits for an advisory lock. */
-function untilLocked(database: Database): Promise<boolean> {
-  return eventually('somebody waits', () =>
+function untilLockWaits(database: Database): Promise<boolean> {
+  return eventually('a transaction waits for the lock', () =>
     database.transactShared(async ({ knex }) => {
       const { rows } = await knex.raw(
         `SELECT count(*) > 0 AS waits FROM pg_locks
@@ -154,7 +152,7 @@ function untilLocked(database: Database): Promise<boolean> {
   );
 }
 
-test("another tenant's sessions go on", async (t) => {
+test('sessions of other tenants stay active', async (t) => {
   const mesh = await sessionMesh(t);
   const { app, eventBus } = mesh;
   const { id } = await app.startSession(inTenant(1), start);
@@ -162,18 +160,18 @@ test("another tenant's sessions go on", async (t) => {
   t.is(await statusOf(mesh, id), 'ACTIVE');
 });
 
-test('gateways are told of the end of a session after whoever watches has been', async (t) => {
+test('the end of a session is announced to gateways', async (t) => {
   const { app, keyValue } = await sessionMesh(t);
   const { id, lastEventId: after } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after });
-  await eventually('the watcher is there', async () => {
+  const subscriber = subscribe(t, app, id, { after });
+  await eventually('the interrupt is stored', async () => {
     await app.interruptSession(inTenant(1), String(id));
     return true;
   });
-  const told: CredentialsChanged['whose'][] = [];
-  await onAnnouncement(keyValue, credentialsChanged, (changed) => told.push(changed?.whose), createLogger('test'));
+  const announced: CredentialsChanged['whose'][] = [];
+  await onAnnouncement(keyValue, credentialsChanged, (changed) => announced.push(changed?.whose), createLogger('test'));
   await app.endSession(inTenant(1), String(id));
-  await watching.until('the status', isStatus);
-  await eventually('the gateways', () => told.length > 0);
-  t.deepEqual(told, [{ $case: 'sessionId', value: id }]);
+  await subscriber.until('the status', isStatus);
+  await eventually('the announcement', () => announced.length > 0);
+  t.deepEqual(announced, [{ $case: 'sessionId', value: id }]);
 });

@@ -5,13 +5,16 @@ import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
-import { inTenant, inTurn, isReply, sessionMesh, watch } from './session-mesh.ts';
+import { inTenant, isReply, oneAtATime, sessionMesh, subscribe } from './session-mesh.ts';
 
-/** Whether transactions may wait for each other's rows: they cannot in an embedded database. */
+/** There the other transaction has not started. */
 const isServer = Boolean(process.env['TEST_DATABASE_URL']);
 
-/** A session of so many exchanges, and one more message that is to be answered. */
-async function longSession(database: Database, exchanges: number): Promise<{ sessionId: number; turnId: number }> {
+/** A session of so many exchanges, and one more message to answer. */
+async function insertLongSession(
+  database: Database,
+  exchanges: number,
+): Promise<{ sessionId: number; turnId: number }> {
   return database.transact(1, async ({ knex }) => {
     const sessions = await knex.raw(
       `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, next_turn_index, started_at, last_event_at)
@@ -33,11 +36,11 @@ async function longSession(database: Database, exchanges: number): Promise<{ ses
   });
 }
 
-test('the history is the newest exchanges that fit whole, oldest first, and ends with the message to answer', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
-  const { turnId } = await longSession(database, 50);
+test('the history is the newest whole exchanges within the token limit, oldest first, up to the message to answer', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
+  const { turnId } = await insertLongSession(database, 50);
   const prepare = (tokens: number) => database.transact(1, (db) => turnStore(db).prepare(turnId, 1, tokens));
-  // Each message takes 8 tokens, so an exchange 16: most of these bounds lie in the middle of one.
+  // A message takes 8 tokens, an exchange 16: most of these limits are in the middle of an exchange.
   for (const tokens of [1, 8, 16, 23, 24, 25, 32, 39, 40, 44, 48, 55, 56, 800, 807, 100_000]) {
     const exchanges = Math.max(0, Math.min(50, Math.floor((tokens - 8) / 16)));
     const { history, historyTokens } = (await prepare(tokens)) ?? t.fail();
@@ -53,10 +56,10 @@ test('the history is the newest exchanges that fit whole, oldest first, and ends
   }
 });
 
-test('a bound of messages leaves out the exchange that it would cut, and no greeting', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
+test('the message limit drops an exchange that would be split, but not a greeting', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
   const historyOf = async (exchanges: number, without: (n: number) => string) => {
-    const { sessionId, turnId } = await longSession(database, exchanges);
+    const { sessionId, turnId } = await insertLongSession(database, exchanges);
     return database.transact(1, async (db) => {
       await db.knex('messages').where({ session_id: sessionId }).whereRaw(without(exchanges)).delete();
       const { history = [] } = (await turnStore(db).prepare(turnId, 1, 100_000)) ?? {};
@@ -65,23 +68,23 @@ test('a bound of messages leaves out the exchange that it would cut, and no gree
   };
   const whole = await historyOf(150, () => 'false');
   t.deepEqual([whole.length, whole[0], whole.at(-1)], [199, 'USER 102', 'USER 300']);
-  // One turn failed: there is room for the exchange that stood across the bound.
+  // One turn failed, which leaves room for the exchange that crossed the limit.
   const failed = await historyOf(150, () => 'turn_index = 201');
   t.deepEqual([failed.length, failed[0]], [200, 'USER 100']);
-  // A greeting is an exchange of its own; here it is the 200th message, and the 201st.
+  // A greeting is an exchange of its own, here the 200th message, then the 201st.
   const greeted = (failedTurns: number) => () =>
     `turn_index = 0 OR turn_index % 2 = 1 AND turn_index BETWEEN 3 AND ${1 + 2 * failedTurns}`;
   const fits = await historyOf(100, greeted(0));
   t.deepEqual([fits.length, fits[0]], [200, 'MODEL 1']);
-  const over = await historyOf(101, greeted(1));
-  t.deepEqual([over.length, over[0]], [200, 'USER 2']);
+  const exceeding = await historyOf(101, greeted(1));
+  t.deepEqual([exceeding.length, exceeding[0]], [200, 'USER 2']);
 });
 
-test('what is read as a message is taken is what whoever claims its turn later would read', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
+test('`accept` reads the same history as a later `prepare`', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
   for (const historyTokens of [1, 23, 40, 44, 1_000, 100_000]) {
     for (const exchanges of [0, 1, 50, 99, 100, 150]) {
-      const { sessionId, turnId } = await longSession(database, exchanges);
+      const { sessionId, turnId } = await insertLongSession(database, exchanges);
       await database.transact(1, async (db) => {
         await db.knex('turns').where({ id: turnId }).update({ state: 'DONE' });
         const text = 'And then?';
@@ -99,9 +102,9 @@ test('what is read as a message is taken is what whoever claims its turn later w
   }
 });
 
-test('a message behind another leaves its history to be read later', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
-  const { sessionId, turnId } = await longSession(database, 3);
+test('a message behind an open turn is accepted without its history', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
+  const { sessionId, turnId } = await insertLongSession(database, 3);
   const taken = { sessionId, text: 'And?', clientTurnId: null, testDraft: false, historyTokens: 1_000 };
   const accept = () => database.transact(1, (db) => turnStore(db).accept(taken));
   const behind = await accept();
@@ -115,9 +118,9 @@ test('a message behind another leaves its history to be read later', async (t) =
   t.truthy((await accept())?.prepared);
 });
 
-test('a message that waits for others to be stored knows nothing of the history, or all of it', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
-  const { sessionId, turnId } = await longSession(database, 3);
+test('a message that waited for the lock gets the whole history or none', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
+  const { sessionId, turnId } = await insertLongSession(database, 3);
   await database.transact(1, ({ knex }) => knex('turns').where({ id: turnId }).update({ state: 'DONE' }));
   const taken = { sessionId, text: 'And?', clientTurnId: null, testDraft: false, historyTokens: 1_000 };
   const reply = { text: 'Re', tokensIn: 1, tokensOut: 1, costUsdE8: 0n, contextTokens: 1, interrupted: false };
@@ -149,10 +152,10 @@ test('a message that waits for others to be stored knows nothing of the history,
   t.deepEqual(accepted?.prepared, isServer ? undefined : read);
 });
 
-test('ten thousand messages are as quick to read as ten: one range of one index', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
-  const { sessionId } = await longSession(database, 5_000);
-  await longSession(database, 500);
+test('the history is one index range, whatever the length of the session', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
+  const { sessionId } = await insertLongSession(database, 5_000);
+  await insertLongSession(database, 500);
   const plan: string = await database.transact(1, async (db) => {
     const { knex } = db;
     await knex.raw(`UPDATE turns SET state = 'QUEUED'`);
@@ -169,12 +172,12 @@ test('ten thousand messages are as quick to read as ten: one range of one index'
   t.notRegex(plan, /Sort Key: messages/, plan);
 });
 
-test('a message that waited is answered after the reply to the one before it, and sees that reply', async (t) => {
+test('a queued message is answered after the reply before it, which is in its history', async (t) => {
   const { app, agent } = await sessionMesh(t, { env: { SESSION_HISTORY_TOKENS: '20' } });
   const { id } = await app.startSession(inTenant(1), { agentId: 2, clientExternalId: 'x' });
-  const watching = watch(t, app, id, { after: '0' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
   for (const text of ['one', 'two', 'three']) await app.sendMessage(inTenant(1), { sessionId: id, text });
-  await watching.until('a greeting and three replies', isReply, 4);
+  await subscriber.until('a greeting and three replies', isReply, 4);
   t.deepEqual(
     agent.calls.map(({ request }) => request.history.map(({ text }) => text)),
     [
@@ -185,10 +188,10 @@ test('a message that waited is answered after the reply to the one before it, an
   );
 });
 
-test('messages of many sessions are read by one query, whole or by pages', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
-  const a = await longSession(database, 2);
-  const b = await longSession(database, 1);
+test('messages of many sessions are read by one query, whole or in pages', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
+  const a = await insertLongSession(database, 2);
+  const b = await insertLongSession(database, 1);
   const { messageStore } = await import('../src/message-store.ts');
   await wholeRowsDatabase(database).transact(1, async (db) => {
     let queries = 0;

@@ -4,10 +4,10 @@ import { eventually } from '@parley/testing/eventually';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
-import { createGate, finished, held, text } from './scripted-agent.ts';
-import { inTenant, isEnd, isStatus, joinedChunks, sessionMesh, watch } from './session-mesh.ts';
+import { createGate, finished, text, waitForGate } from './scripted-agent.ts';
+import { inTenant, isStatus, isTurnEnd, joinedChunks, sessionMesh, subscribe } from './session-mesh.ts';
 
-/** A sequence of numbers below 1 that is the same in every run. */
+/** Pseudo-random numbers below 1, the same in every run. */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -16,28 +16,28 @@ function numbers(seed: number): () => number {
   };
 }
 
-test('whatever is sent, cut, ended and killed at once, every message has one end and every watcher sees the same', async (t) => {
+test('under concurrent messages, interrupts, ends and a crash every turn ends once and all subscribers get the same events', async (t) => {
   const { app, agent, database, replica, published } = await sessionMesh(t, { env: { SESSION_LEASE_MS: '2000' } });
   const second = await replica();
-  const doomedDatabase = await replicaOf(t, database, sessionSchema);
-  const doomed = await replica({ database: doomedDatabase });
+  const crashingDatabase = await replicaOf(t, database, sessionSchema);
+  const crashing = await replica({ database: crashingDatabase });
   const random = numbers(42);
-  const gate = createGate(); // words come as clients act, so that many an act meets half a reply
+  const gate = createGate(); // chunks come as clients act, so that many interrupts meet half a reply
   agent.script = async function* (call) {
     for (const word of `So ${call.asked} it is`.split(/(?<= )/)) {
-      await held(gate, call);
+      await waitForGate(gate, call);
       yield text(word);
     }
     yield finished();
   };
-  const apps = [app, second.app, doomed.app];
+  const apps = [app, second.app, crashing.app];
   const pick = () => apps[Math.floor(random() * apps.length)] ?? app;
   const sessions = await Promise.all(
     Array.from({ length: 12 }, () => app.startSession(inTenant(1), { agentId: 2, clientExternalId: 'x' })),
   );
-  const watchers = sessions.map(({ id }) => watch(t, app, id, { after: '0' }));
+  const subscribers = sessions.map(({ id }) => subscribe(t, app, id, { after: '0' }));
 
-  /** What a client does: refusals are its answer, and what the dead replica did not serve it sees as unavailable. */
+  /** Refusals are results, and calls of the dead replica are `unavailable`. */
   async function act(id: number, n: number): Promise<void> {
     const chance = random();
     gate.release(3);
@@ -54,7 +54,7 @@ test('whatever is sent, cut, ended and killed at once, every message has one end
   for (let round = 0; round < 15; round += 1) {
     await Promise.all(sessions.map(({ id }) => act(id, round)));
     if (round === 9) {
-      await doomedDatabase.close();
+      await crashingDatabase.close();
       apps.pop();
     }
   }
@@ -71,30 +71,30 @@ test('whatever is sent, cut, ended and killed at once, every message has one end
   t.is(published.length, sessions.length);
 
   for (const [index, { id }] of sessions.entries()) {
-    const watching = watchers[index] ?? t.fail();
-    await watching.until('the end', isStatus, 2);
+    const subscriber = subscribers[index] ?? t.fail();
+    await subscriber.until('the end', isStatus, 2);
     const { messages } = await app.getTranscript(inTenant(1), id);
     t.deepEqual(
       messages.map(({ turnIndex }) => turnIndex),
       messages.map((_, n) => n),
     );
     const asked = messages.filter(({ role }) => role === 'USER').map(({ turnIndex }) => turnIndex);
-    const ends = watching.events
-      .filter(isEnd)
+    const ends = subscriber.events
+      .filter(isTurnEnd)
       .map(({ kind }) => (kind && 'turnIndex' in kind.value ? kind.value.turnIndex : -1));
     t.deepEqual(ends, [0, ...asked], 'the greeting, and one end for each message, in order');
-    const ids = watching.events.map(({ eventId }) => eventId);
+    const ids = subscriber.events.map(({ eventId }) => eventId);
     t.deepEqual(ids, ids.toSorted(compareEventIds));
     t.is(new Set(ids).size, ids.length);
-    const replies = watching.events.flatMap(({ kind }) => (kind?.$case === 'aiResponse' ? [kind.value] : []));
+    const replies = subscriber.events.flatMap(({ kind }) => (kind?.$case === 'aiResponse' ? [kind.value] : []));
     for (const { turnIndex, message } of replies.slice(1)) {
-      t.is(joinedChunks(watching.events, turnIndex), message?.text ?? '(none)', `session ${id}, turn ${turnIndex}`);
+      t.is(joinedChunks(subscriber.events, turnIndex), message?.text ?? '(none)', `session ${id}, turn ${turnIndex}`);
       t.is(messages.find((row) => row.id === message?.id)?.text, message?.text);
     }
     t.is(replies.length, messages.filter(({ role }) => role === 'MODEL').length);
 
-    const late = watch(t, second.app, id, { after: '0' });
+    const late = subscribe(t, second.app, id, { after: '0' });
     await late.until('the end', isStatus, 2);
-    t.deepEqual(late.events, watching.events);
+    t.deepEqual(late.events, subscriber.events);
   }
 });

@@ -1,33 +1,33 @@
 import { createGate } from '@parley/testing/gate';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
+import { lockQueueOf } from '../src/session-lock-queue.ts';
 import { sessionSchema } from '../src/session-schema.ts';
-import { turnOf } from '../src/session-turn.ts';
-import { inTenant, isReply, sessionMesh, watch } from './session-mesh.ts';
+import { inTenant, isReply, sessionMesh, subscribe } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
-test("another tenant's session looks like one that is not there, over every operation", async (t) => {
+test("another tenant's session looks absent to every operation", async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const stranger = inTenant(2);
+  const otherTenant = inTenant(2);
   for (const session of [id, id + 1000]) {
     const absent = { kind: 'notFound', message: `Session ${session} not found` };
-    t.is(await app.findSession(stranger, session), undefined);
-    t.is(await app.findEvaluation(stranger, session, 0), undefined);
-    t.deepEqual(await app.listMessages(stranger, [session], {}), [[]]);
-    t.like(await t.throwsAsync(app.sendMessage(stranger, { sessionId: session, text: 'hello' })), absent);
-    t.like(await t.throwsAsync(app.interruptSession(stranger, String(session))), absent);
-    t.like(await t.throwsAsync(app.endSession(stranger, String(session))), absent);
-    t.like(await t.throwsAsync(app.getTranscript(stranger, session)), absent);
+    t.is(await app.findSession(otherTenant, session), undefined);
+    t.is(await app.findEvaluation(otherTenant, session, 0), undefined);
+    t.deepEqual(await app.listMessages(otherTenant, [session], {}), [[]]);
+    t.like(await t.throwsAsync(app.sendMessage(otherTenant, { sessionId: session, text: 'hello' })), absent);
+    t.like(await t.throwsAsync(app.interruptSession(otherTenant, String(session))), absent);
+    t.like(await t.throwsAsync(app.endSession(otherTenant, String(session))), absent);
+    t.like(await t.throwsAsync(app.getTranscript(otherTenant, session)), absent);
   }
-  t.deepEqual(await app.listSessions(stranger, {}), []);
-  t.deepEqual(await app.listSessions(stranger, { agentId: 1 }), []);
-  t.is(await app.countSessions(stranger), 0);
+  t.deepEqual(await app.listSessions(otherTenant, {}), []);
+  t.deepEqual(await app.listSessions(otherTenant, { agentId: 1 }), []);
+  t.is(await app.countSessions(otherTenant), 0);
   t.like(await app.findSession(inTenant(1), id), { status: 'ACTIVE', interruptCount: 0 });
 });
 
-test('what is no id is an id that is not there', async (t) => {
+test('an invalid id is treated as an absent one', async (t) => {
   const { app } = await sessionMesh(t);
   for (const id of ['abc', '0', '-1', '99999999999', '2147483648', '1.5', '1e3', '']) {
     t.is(await app.findSession(inTenant(1), id), undefined, id);
@@ -41,29 +41,29 @@ test('what is no id is an id that is not there', async (t) => {
   t.deepEqual(await app.listSessions(inTenant(1), { agentId: -1 }), []);
 });
 
-test('a person without a tenant is told so', async (t) => {
+test('a user without a tenant is refused with NO_TENANT', async (t) => {
   const { app } = await sessionMesh(t);
-  const nobody = { ...inTenant(1), tenantId: null };
-  t.like(await t.throwsAsync(app.startSession(nobody, start)), { kind: 'forbidden', reason: 'NO_TENANT' });
-  t.like(await t.throwsAsync(app.listSessions(nobody, {})), { kind: 'forbidden', reason: 'NO_TENANT' });
+  const userWithoutTenant = { ...inTenant(1), tenantId: null };
+  t.like(await t.throwsAsync(app.startSession(userWithoutTenant, start)), { kind: 'forbidden', reason: 'NO_TENANT' });
+  t.like(await t.throwsAsync(app.listSessions(userWithoutTenant, {})), { kind: 'forbidden', reason: 'NO_TENANT' });
 });
 
-test('ten thousand characters pass, counted as people count them; one more is refused and stores nothing', async (t) => {
+test('a message may have 10,000 characters, counted as code points; one more is refused and not stored', async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after: '0' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
   const text = '🙂'.repeat(10_000);
   const error = await t.throwsAsync(app.sendMessage(inTenant(1), { sessionId: id, text: `${text}x` }));
   t.like(error, { kind: 'invalid', fields: [{ path: 'input.text', message: 'must have at most 10000 characters' }] });
   t.deepEqual((await app.getTranscript(inTenant(1), id)).messages, []);
 
   await app.sendMessage(inTenant(1), { sessionId: id, text });
-  await watching.until('the reply', isReply);
+  await subscriber.until('the reply', isReply);
   const { messages } = await app.getTranscript(inTenant(1), id);
   t.is(messages[0]?.text, text);
 });
 
-test('blank text, NUL and halves of characters are refused and store nothing', async (t) => {
+test('blank text, NUL and lone surrogates are refused and not stored', async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
   for (const text of ['', ' \n\t ', 'a\0b', '\ud800', 'x\udc00y']) {
@@ -76,9 +76,9 @@ test('blank text, NUL and halves of characters are refused and store nothing', a
   t.deepEqual((await app.getTranscript(inTenant(1), id)).messages, []);
 });
 
-test('metadata is echoed as it was given, up to 64 KB, and refused where it cannot be stored', async (t) => {
+test('metadata up to 64 KB is returned unchanged; what cannot be stored is refused', async (t) => {
   const { app } = await sessionMesh(t);
-  const begin = (metadata: unknown, clientExternalId = 'x') =>
+  const startWith = (metadata: unknown, clientExternalId = 'x') =>
     app.startSession(inTenant(1), { agentId: 1, clientExternalId, metadata });
   const values = [
     null,
@@ -91,24 +91,27 @@ test('metadata is echoed as it was given, up to 64 KB, and refused where it cann
     'x'.repeat(65_534),
   ];
   for (const metadata of values) {
-    const { id } = await begin(metadata);
+    const { id } = await startWith(metadata);
     t.deepEqual((await app.findSession(inTenant(1), id))?.metadata, metadata);
   }
   const before = await app.countSessions(inTenant(1));
   for (const metadata of [{ deep: [{ a: 'x\0' }] }, { 'k\0': 1 }, ['\ud800'], 'x'.repeat(65_535)]) {
-    t.like(await t.throwsAsync(begin(metadata)), { kind: 'invalid', fields: [{ path: 'input.metadata' }] });
+    t.like(await t.throwsAsync(startWith(metadata)), { kind: 'invalid', fields: [{ path: 'input.metadata' }] });
   }
-  t.like(await t.throwsAsync(begin(null, 'a\0')), { kind: 'invalid', fields: [{ path: 'input.clientExternalId' }] });
+  t.like(await t.throwsAsync(startWith(null, 'a\0')), {
+    kind: 'invalid',
+    fields: [{ path: 'input.clientExternalId' }],
+  });
   t.is(await app.countSessions(inTenant(1)), before);
 });
 
-test('what a client wants of one session takes turns, for as long as it waits, and nobody else can hold it up', async (t) => {
+test('calls for one session queue for its lock, leave the queue with their caller, and are not delayed by other tenants', async (t) => {
   const { database, replica } = await sessionMesh(t);
   const own = await replicaOf(t, database, sessionSchema);
   const { app } = await replica({ database: own });
   const { id } = await app.startSession(inTenant(1), start);
   const gate = createGate();
-  const first = own.transact(1, gate.pass, { turn: turnOf({ tenantId: 1, sessionId: id }) });
+  const first = own.transact(1, gate.pass, { turn: lockQueueOf({ tenantId: 1, sessionId: id }) });
   const leaving = new AbortController();
   const refusals = [
     app.sendMessage(inTenant(1), { sessionId: id, text: 'Too late' }, leaving.signal),

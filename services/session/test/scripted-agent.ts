@@ -14,34 +14,32 @@ import { rpcServer } from '@parley/rpc/server';
 import { createGate, type Gate } from '@parley/testing/gate';
 import type { ExecutionContext } from 'ava';
 
-/** One call of RunTurn, as the agent saw it. */
+/** One call of RunTurn. */
 export interface TurnCall {
   request: RunTurnRequest;
-  /** The message to be answered. */
   asked: string;
   signal: AbortSignal;
-  /** How the call ended: `undefined` while it runs. */
+  /** Undefined while it runs. */
   end: 'finished' | 'cancelled' | 'failed' | undefined;
 }
 
-/** The agent of tenant 2. */
-export const anotherTenants = 6;
+export const foreignAgentId = 6;
 
 type Script = (call: TurnCall) => AsyncGenerator<RunTurnResponse>;
 
-/** An agent service over gRPC that says what a test has it say. */
+/** An agent service over gRPC with scripted replies. */
 export interface ScriptedAgent {
-  /** The agents by id: `anotherTenants` is tenant 2's, the others are tenant 1's. */
+  /** `foreignAgentId` is tenant 2's, the others are tenant 1's. */
   agents: Map<number, Agent>;
   calls: TurnCall[];
-  /** What comes of the calls from now on. At first: `Re: <message>`, word by word. */
+  /** Runs for each call. Default: `Re: <message>`, word by word. */
   script: Script;
 }
 
 export const text = (value: string): RunTurnResponse => ({ event: { $case: 'text', value } });
 
-/** What an agent says first, as its model is about to be asked. */
-export const asking = (contextTokens: number): RunTurnResponse => ({
+/** What an agent sends when it asks its model. */
+export const contextSent = (contextTokens: number): RunTurnResponse => ({
   event: { $case: 'contextTokens', value: contextTokens },
 });
 
@@ -52,20 +50,20 @@ export const finished = (tokensOut = 5): RunTurnResponse => ({
   },
 });
 
-/** Waits for a gate, unless the call is cancelled before. */
-export async function held(gate: Gate, { signal }: TurnCall): Promise<void> {
+/** Rejects if the call is cancelled first. */
+export async function waitForGate(gate: Gate, { signal }: TurnCall): Promise<void> {
   signal.throwIfAborted();
   await Promise.race([gate.pass(), once(signal, 'abort').then(() => signal.throwIfAborted())]);
 }
 
-/** Says each piece when the gate lets it, and finishes. */
-export function gatedReply(gate: Gate, ...pieces: string[]): Script {
+/** Sends one chunk each time the gate opens, then finishes. */
+export function gatedReply(gate: Gate, ...chunks: string[]): Script {
   return async function* (call) {
-    for (const piece of pieces) {
-      await held(gate, call);
-      yield text(piece);
+    for (const chunk of chunks) {
+      await waitForGate(gate, call);
+      yield text(chunk);
     }
-    await held(gate, call);
+    await waitForGate(gate, call);
     yield finished();
   };
 }
@@ -77,12 +75,12 @@ export async function scriptedAgent(
 ): Promise<ScriptedAgent> {
   const self: ScriptedAgent = {
     agents: new Map([
-      [1, anAgent(1)],
-      [2, { ...anAgent(2), openingGreeting: 'Hello there' }],
-      [3, { ...anAgent(3), active: false }],
-      [4, { ...anAgent(4), deleted: true }],
-      [5, { ...anAgent(5), openingGreeting: 'Never said', workflowId: 9 }],
-      [anotherTenants, anAgent(anotherTenants)],
+      [1, newAgent(1)],
+      [2, { ...newAgent(2), openingGreeting: 'Hello there' }],
+      [3, { ...newAgent(3), active: false }],
+      [4, { ...newAgent(4), deleted: true }],
+      [5, { ...newAgent(5), openingGreeting: 'Never said', workflowId: 9 }],
+      [foreignAgentId, newAgent(foreignAgentId)],
     ]),
     calls: [],
     script: async function* ({ asked }) {
@@ -101,7 +99,7 @@ export async function scriptedAgent(
     services: (services) =>
       services.add(AgentServiceDefinition, {
         async getAgent({ agentId }, { caller }) {
-          const owner = agentId === anotherTenants ? 2 : 1;
+          const owner = agentId === foreignAgentId ? 2 : 1;
           const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
           if (!agent) throw notFound('Agent', agentId);
           return { agent };
@@ -125,7 +123,7 @@ export async function scriptedAgent(
   return self;
 }
 
-function anAgent(id: number): Agent {
+function newAgent(id: number): Agent {
   return Agent.fromPartial({
     id,
     name: 'Ada',

@@ -19,7 +19,7 @@ import { startService } from '@parley/testing/service-harness';
 import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { endSession } from '../src/end-session.ts';
-import { findEvaluation } from '../src/get-evaluation.ts';
+import { findEvaluation } from '../src/find-evaluation.ts';
 import { interruptSession } from '../src/interrupt-session.ts';
 import {
   countSessions,
@@ -37,7 +37,6 @@ import { startSession } from '../src/start-session.ts';
 import { watchSession } from '../src/watch-session.ts';
 import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts';
 
-/** All use cases. */
 export const useCases = {
   findSession,
   listSessions,
@@ -54,13 +53,12 @@ export const useCases = {
   watchSession,
 };
 
-/** They, with their dependencies. */
 export type App = Bound<typeof useCases>;
 
 export interface MeshOptions {
-  /** Settings beside the defaults. */
+  /** Settings that differ from the defaults. */
   env?: Record<string, string>;
-  /** Moves the database's clock. */
+  /** Added to the database's clock. */
   clockOffsetMs?: () => number;
 }
 
@@ -68,15 +66,14 @@ export interface MeshOptions {
 export interface Replica {
   app: App;
   unit: Unit;
-  /** The event log can be another one: as a restart finds it. */
   eventLog: EventLog;
 }
 
-/** Session on a schema of its own, beside a scripted agent; as many replicas as a test wants. */
+/** Session on a schema of its own, with a scripted agent and as many replicas as a test starts. */
 export interface SessionMesh extends Replica {
   database: Database;
   agent: ScriptedAgent;
-  /** The `session-ended` events that came out of the outbox. */
+  /** Published `session-ended` events. */
   published: Envelope[];
   eventBus: EventBus;
   keyValue: KeyValue;
@@ -86,24 +83,21 @@ export interface SessionMesh extends Replica {
 export interface ReplicaOptions extends MeshOptions {
   eventLog?: EventLog;
   soleOwner?: boolean;
-  /** The pool of this replica, to be closed by the test as if the process had died. */
+  /** Its pool, which a test closes to simulate the death of the process. */
   database?: Database;
 }
 
 let previous: Promise<unknown> = Promise.resolve();
 
-/**
- * Runs one set-up of this file after the other. They share one embedded database, where many migrations at once would hold up
- * whoever asks within a time limit whether it is there.
- */
-export function inTurn<T>(setUp: () => Promise<T>): Promise<T> {
+/** Serializes the set-ups of a file, since many migrations at once would keep its embedded database from answering in time. */
+export function oneAtATime<T>(setUp: () => Promise<T>): Promise<T> {
   const done = previous.then(setUp);
   previous = done.catch(() => undefined);
   return done;
 }
 
 export function sessionMesh(t: ExecutionContext, options: MeshOptions = {}): Promise<SessionMesh> {
-  return inTurn(() => startMesh(t, options));
+  return oneAtATime(() => startMesh(t, options));
 }
 
 async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshOptions): Promise<SessionMesh> {
@@ -143,36 +137,36 @@ export function inTenant(tenantId: number): Caller {
   return { kind: 'user', tenantId, userId: 1, requestId: 'test' };
 }
 
-/** What a watcher has seen so far, and a way to wait for more. */
-export interface Watching {
+/** The events that a subscriber got, and a way to wait for more. */
+export interface Subscriber {
   events: SessionEvent[];
-  /** Waits until `count` events have come of which `wanted` is true. */
+  /** Waits for `count` events for which `wanted` is true. */
   until(what: string, wanted: (event: SessionEvent) => boolean, count?: number): Promise<SessionEvent>;
   stop(): Promise<void>;
-  /** Rejects with what ended the watching, if it was not stopped. */
+  /** Rejects with the error that ended the subscription. */
   done: Promise<void>;
 }
 
-export function watch(
+export function subscribe(
   t: ExecutionContext,
   app: App,
   sessionId: number,
   options: { after?: string; caller?: Caller } = {},
-): Watching {
-  const over = new AbortController();
+): Subscriber {
+  const controller = new AbortController();
   const events: SessionEvent[] = [];
   const { caller = inTenant(1), after } = options;
   const done = (async () => {
-    for await (const event of app.watchSession(caller, { sessionId, after }, over.signal)) events.push(event);
+    for await (const event of app.watchSession(caller, { sessionId, after }, controller.signal)) events.push(event);
   })();
   done.catch(() => undefined);
-  t.teardown(() => over.abort());
+  t.teardown(() => controller.abort());
   return {
     events,
     done,
     until: (what, wanted, count = 1) => eventually(what, () => events.filter(wanted)[count - 1]),
     async stop() {
-      over.abort();
+      controller.abort();
       await done;
     },
   };
@@ -182,10 +176,9 @@ export const isReply = (event: SessionEvent) => event.kind?.$case === 'aiRespons
 export const isChunk = (event: SessionEvent) => event.kind?.$case === 'aiResponseChunk';
 export const isFailure = (event: SessionEvent) => event.kind?.$case === 'turnFailed';
 export const isStatus = (event: SessionEvent) => event.kind?.$case === 'sessionStatusChanged';
-/** Ends a turn. */
-export const isEnd = (event: SessionEvent) => isReply(event) || isFailure(event);
+export const isTurnEnd = (event: SessionEvent) => isReply(event) || isFailure(event);
 
-/** The pieces of one turn's last attempt, joined. */
+/** The text of a turn's last attempt. */
 export function joinedChunks(events: SessionEvent[], turnIndex: number): string {
   const chunks = events.flatMap(({ kind }) => (kind?.$case === 'aiResponseChunk' ? [kind.value] : []));
   const ofTurn = chunks.filter((chunk) => chunk.turnIndex === turnIndex);
@@ -196,15 +189,13 @@ export function joinedChunks(events: SessionEvent[], turnIndex: number): string 
     .join('');
 }
 
-/** What an event says of a reply. */
-export function replyIn({ kind }: SessionEvent) {
+export function replyOf({ kind }: SessionEvent) {
   if (kind?.$case !== 'aiResponse') throw new Error(`${kind?.$case} is no reply`);
   const { message, interrupted, turnIndex, clientTurnId } = kind.value;
   return { text: message?.text, interrupted, turnIndex, clientTurnId, rowIndex: message?.turnIndex };
 }
 
-/** Which failure an event tells of. */
-export function failureIn({ kind }: SessionEvent) {
+export function failureOf({ kind }: SessionEvent) {
   if (kind?.$case !== 'turnFailed') throw new Error(`${kind?.$case} is no failure`);
   return kind.value;
 }

@@ -8,37 +8,39 @@ import { replicaOf } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
-import { asking, createGate, finished, gatedReply, held, text } from './scripted-agent.ts';
+import { contextSent, createGate, finished, gatedReply, text, waitForGate } from './scripted-agent.ts';
 import {
-  failureIn,
+  failureOf,
   inTenant,
   isChunk,
   isFailure,
   isReply,
   isStatus,
   joinedChunks,
-  replyIn,
+  replyOf,
   sessionMesh,
-  watch,
+  subscribe,
 } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 const env = { SESSION_LEASE_MS: '2000' };
 
-/** That ids grow from event to event, and that nothing is told twice, under another id neither. */
+/** Ids increase, and no event comes twice, not even under another id. */
 function assertOnceInOrder(t: ExecutionContext, events: SessionEvent[]): void {
   for (const [n, { eventId }] of events.entries()) {
     const before = events[n - 1]?.eventId;
     t.true(before === undefined || compareEventIds(before, eventId) < 0, `${before} is followed by ${eventId}`);
   }
-  const again = events.filter(({ kind }, n) => events.slice(0, n).some((told) => isDeepStrictEqual(told.kind, kind)));
-  t.deepEqual(again, []);
+  const duplicates = events.filter(({ kind }, n) =>
+    events.slice(0, n).some((earlier) => isDeepStrictEqual(earlier.kind, kind)),
+  );
+  t.deepEqual(duplicates, []);
 }
 
-test('a turn whose process dies is finished by another, as a second attempt, and a watcher sees it once', async (t) => {
+test('a turn whose process dies is finished by another as attempt 2, and subscribers get each event once', async (t) => {
   const { app, agent, database, replica } = await sessionMesh(t, { env });
-  const dyingDatabase = await replicaOf(t, database, sessionSchema);
-  const dying = await replica({ database: dyingDatabase });
+  const crashingDatabase = await replicaOf(t, database, sessionSchema);
+  const crashing = await replica({ database: crashingDatabase });
   const gate = createGate();
   agent.script = async function* (call) {
     if (agent.calls.length > 1) {
@@ -47,54 +49,54 @@ test('a turn whose process dies is finished by another, as a second attempt, and
       return;
     }
     yield text('half a ');
-    await held(gate, call);
+    await waitForGate(gate, call);
     yield text('reply');
     yield finished();
   };
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after: '0' });
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello', clientTurnId: 'x' });
-  await watching.until('the first piece', isChunk);
-  await dyingDatabase.close(); // from now on this process can renew nothing and store nothing
-  const reply = replyIn(await watching.until('the reply', isReply));
+  const subscriber = subscribe(t, app, id, { after: '0' });
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello', clientTurnId: 'x' });
+  await subscriber.until('the first chunk', isChunk);
+  await crashingDatabase.close(); // this process can renew and store nothing any more
+  const reply = replyOf(await subscriber.until('the reply', isReply));
   gate.open();
 
   t.deepEqual(reply, { text: 'whole reply', interrupted: false, turnIndex: 0, clientTurnId: 'x', rowIndex: 1 });
-  const attempts = watching.events.flatMap(({ kind }) =>
+  const attempts = subscriber.events.flatMap(({ kind }) =>
     kind?.$case === 'aiResponseChunk' ? [kind.value.attempt] : [],
   );
   t.deepEqual(attempts, [1, 2]);
-  assertOnceInOrder(t, watching.events);
-  t.is(joinedChunks(watching.events, 0), 'whole reply');
+  assertOnceInOrder(t, subscriber.events);
+  t.is(joinedChunks(subscriber.events, 0), 'whole reply');
   t.is((await app.getTranscript(inTenant(1), id)).messages.length, 2);
 
-  const resumed = watch(t, app, id, { after: watching.events.find(isChunk)?.eventId ?? t.fail() });
+  const resumed = subscribe(t, app, id, { after: subscriber.events.find(isChunk)?.eventId ?? t.fail() });
   await resumed.until('the reply', isReply);
-  t.deepEqual(resumed.events, watching.events.slice(-2));
+  t.deepEqual(resumed.events, subscriber.events.slice(-2));
 
-  // Whoever comes after all that finds it as the watcher saw it, and nothing twice.
-  const late = watch(t, app, id, { after: '0' });
+  // A late subscriber gets the same events.
+  const late = subscribe(t, app, id, { after: '0' });
   await late.until('the reply', isReply);
-  t.deepEqual(late.events, watching.events);
+  t.deepEqual(late.events, subscriber.events);
 });
 
-test('a turn that a replica of agent gives back before it has said anything is asked of the next', async (t) => {
+test('a call that a stopping agent replica rejects before any text is sent to another replica', async (t) => {
   const { app, agent } = await sessionMesh(t, { env });
   agent.script = async function* () {
-    yield asking(7);
+    yield contextSent(7);
     if (agent.calls.length === 1) throw unavailable('This replica is stopping');
     yield text('said whole');
     yield finished();
   };
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id);
+  const subscriber = subscribe(t, app, id);
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
-  t.is(replyIn(await watching.until('the reply', isReply)).text, 'said whole');
+  t.is(replyOf(await subscriber.until('the reply', isReply)).text, 'said whole');
   t.is(agent.calls.length, 2);
-  t.deepEqual(watching.events.filter(isFailure), []);
+  t.deepEqual(subscriber.events.filter(isFailure), []);
 });
 
-test('a turn that is lost three times fails', async (t) => {
+test('a turn whose process dies three times fails', async (t) => {
   const { app, agent, database, replica } = await sessionMesh(t, { env });
   agent.script = gatedReply(createGate());
   const { id } = await app.startSession(inTenant(1), start);
@@ -111,78 +113,78 @@ test('a turn that is lost three times fails', async (t) => {
       }),
   );
   const other = await replica();
-  const watching = watch(t, other.app, id, { after: '0' });
-  t.like(failureIn(await watching.until('the failure', isFailure)), { code: 'TURN_LOST', turnIndex: 0 });
+  const subscriber = subscribe(t, other.app, id, { after: '0' });
+  t.like(failureOf(await subscriber.until('the failure', isFailure)), { code: 'TURN_LOST', turnIndex: 0 });
   t.is((await app.getTranscript(inTenant(1), id)).messages.length, 1);
   agent.script = async function* () {
     yield text('yes');
     yield finished();
   };
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'again' });
-  await watching.until('a reply', isReply);
+  await subscriber.until('a reply', isReply);
 });
 
-test('a restart takes over at once what was running, and ids go on from where they were', async (t) => {
+test('a restarted process takes over running turns at once, and event ids keep increasing', async (t) => {
   const { agent, database, replica, unit } = await sessionMesh(t);
-  await unit.stop(); // only the one that dies and the one that comes after it
-  const dyingDatabase = await replicaOf(t, database, sessionSchema);
-  const { app } = await replica({ database: dyingDatabase });
+  await unit.stop(); // leaves only the replica that dies and its successor
+  const crashingDatabase = await replicaOf(t, database, sessionSchema);
+  const { app } = await replica({ database: crashingDatabase });
   agent.script = gatedReply(createGate(), 'never');
   const { id } = await app.startSession(inTenant(1), start);
-  const before = watch(t, app, id, { after: '0' });
+  const before = subscribe(t, app, id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'and more' });
   await eventually('the call', () => agent.calls.length === 1);
   await before.until('the status', isStatus);
-  await dyingDatabase.close(); // from now on this process can claim nothing and store nothing
+  await crashingDatabase.close(); // this process can claim and store nothing any more
   agent.script = async function* ({ asked }) {
     yield text(`Re: ${asked}`);
     yield finished();
   };
   const restarted = await replica({ soleOwner: true, eventLog: memoryEventLog() });
-  const watching = watch(t, restarted.app, id, { after: '0' });
-  await watching.until('both replies', isReply, 2);
+  const subscriber = subscribe(t, restarted.app, id, { after: '0' });
+  await subscriber.until('both replies', isReply, 2);
   t.deepEqual(
-    watching.events.filter(isReply).map((event) => replyIn(event).text),
+    subscriber.events.filter(isReply).map((event) => replyOf(event).text),
     ['Re: hello', 'Re: and more'],
   );
-  t.is(watching.events[0]?.eventId, before.events[0]?.eventId);
-  assertOnceInOrder(t, watching.events);
+  t.is(subscriber.events[0]?.eventId, before.events[0]?.eventId);
+  assertOnceInOrder(t, subscriber.events);
 });
 
-test('a replica that stops hands its turn over', async (t) => {
+test('a replica that stops hands its turn over to another', async (t) => {
   const { app, agent, replica } = await sessionMesh(t);
-  const leaving = await replica();
+  const stopping = await replica();
   agent.script = gatedReply(createGate(), 'never');
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after: '0' });
-  await leaving.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
+  await stopping.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   await eventually('the call', () => agent.calls.length === 1);
   agent.script = async function* () {
     yield text('taken over');
     yield finished();
   };
-  const stopped = leaving.unit.stop();
-  t.is(replyIn(await watching.until('the reply', isReply, 1)).text, 'taken over');
+  const stopped = stopping.unit.stop();
+  t.is(replyOf(await subscriber.until('the reply', isReply, 1)).text, 'taken over');
   await stopped;
   t.is(agent.calls[0]?.end, 'cancelled');
-  assertOnceInOrder(t, watching.events);
+  assertOnceInOrder(t, subscriber.events);
 });
 
 for (const what of ['interrupt', 'end'] as const) {
-  test(`the ${what} of a turn that waits for its next attempt keeps what was shown of it`, async (t) => {
+  test(`the ${what} of a turn between two attempts keeps its streamed text`, async (t) => {
     const { agent, database, replica, unit } = await sessionMesh(t);
-    await unit.stop(); // only the one that hands the turn over and the one that comes after it
-    const leaving = await replica();
+    await unit.stop(); // leaves only the replica that hands the turn over and its successor
+    const stopping = await replica();
     const gate = createGate();
     agent.script = gatedReply(gate, 'so far ', 'never');
-    const { id } = await leaving.app.startSession(inTenant(1), start);
-    const shown = watch(t, leaving.app, id, { after: '0' });
-    await leaving.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+    const { id } = await stopping.app.startSession(inTenant(1), start);
+    const shown = subscribe(t, stopping.app, id, { after: '0' });
+    await stopping.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
     gate.release();
-    await shown.until('the first piece', isChunk);
-    await leaving.unit.stop();
-    // As after a failed attempt: nobody takes it for a while by itself.
+    await shown.until('the first chunk', isChunk);
+    await stopping.unit.stop();
+    // As after a failed attempt: not due for a while.
     const waiting = await database.transactShared(({ knex }) =>
       knex('jobs')
         .where({ kind: 'session.turn', state: 'queued', attempt: 1 })
@@ -191,33 +193,33 @@ for (const what of ['interrupt', 'end'] as const) {
     t.is(waiting, 1);
 
     const { app } = await replica();
-    const watching = watch(t, app, id, { after: '0' });
+    const subscriber = subscribe(t, app, id, { after: '0' });
     if (what === 'interrupt') t.true(await app.interruptSession(inTenant(1), String(id)));
     else t.is((await app.endSession(inTenant(1), String(id))).status, 'ENDED');
-    const reply = replyIn(await watching.until('the reply', isReply));
+    const reply = replyOf(await subscriber.until('the reply', isReply));
     t.like(reply, { text: 'so far ', interrupted: true, turnIndex: 0 });
     t.is(agent.calls.length, 1);
-    t.false(watching.events.some(isFailure));
-    if (what === 'end') await watching.until('ACTIVE, then ENDED', isStatus, 2);
+    t.false(subscriber.events.some(isFailure));
+    if (what === 'end') await subscriber.until('ACTIVE, then ENDED', isStatus, 2);
   });
 }
 
-test('the end of a session does not wait for a holder that has died', async (t) => {
+test('a session can be ended while the process of its turn is dead', async (t) => {
   const { app, agent, database, replica, published } = await sessionMesh(t);
-  const dyingDatabase = await replicaOf(t, database, sessionSchema);
-  const dying = await replica({ database: dyingDatabase });
+  const crashingDatabase = await replicaOf(t, database, sessionSchema);
+  const crashing = await replica({ database: crashingDatabase });
   const gate = createGate();
   agent.script = gatedReply(gate, 'so far', 'never');
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after: '0' });
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   gate.release();
-  await watching.until('the first piece', isChunk);
-  await dyingDatabase.close();
+  await subscriber.until('the first chunk', isChunk);
+  await crashingDatabase.close();
 
   t.is((await app.endSession(inTenant(1), String(id))).status, 'ENDED');
-  await watching.until('ACTIVE, then ENDED', isStatus, 2);
-  t.like(replyIn(watching.events.find(isReply) ?? t.fail()), { text: 'so far', interrupted: true });
+  await subscriber.until('ACTIVE, then ENDED', isStatus, 2);
+  t.like(replyOf(subscriber.events.find(isReply) ?? t.fail()), { text: 'so far', interrupted: true });
   await eventually('the event', () => published.length === 1);
   const { messages } = await app.getTranscript(inTenant(1), id);
   t.deepEqual(
@@ -226,36 +228,36 @@ test('the end of a session does not wait for a holder that has died', async (t) 
   );
 });
 
-test('a turn that is cut before its second attempt says anything keeps what the first has shown', async (t) => {
+test('an interrupt before the second attempt streams text keeps the text of the first', async (t) => {
   const { app, agent, database, replica } = await sessionMesh(t, { env });
-  const dyingDatabase = await replicaOf(t, database, sessionSchema);
-  const dying = await replica({ database: dyingDatabase });
+  const crashingDatabase = await replicaOf(t, database, sessionSchema);
+  const crashing = await replica({ database: crashingDatabase });
   const gate = createGate();
   agent.script = gatedReply(gate, 'so far ', 'never');
   const { id } = await app.startSession(inTenant(1), start);
-  const watching = watch(t, app, id, { after: '0' });
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   gate.release();
-  await watching.until('the first piece', isChunk);
-  await dyingDatabase.close();
+  await subscriber.until('the first chunk', isChunk);
+  await crashingDatabase.close();
   await eventually('the second attempt', () => agent.calls.length === 2);
   t.true(await app.interruptSession(inTenant(1), String(id)));
-  t.like(replyIn(await watching.until('the reply', isReply)), { text: 'so far ', interrupted: true });
+  t.like(replyOf(await subscriber.until('the reply', isReply)), { text: 'so far ', interrupted: true });
 });
 
-test('a cut reply of a lost process is kept though the log is away for a moment', async (t) => {
+test('the text of a dead process is kept although the event log is unavailable for a moment', async (t) => {
   const { agent, database, replica, unit, eventLog } = await sessionMesh(t, { env });
-  await unit.stop(); // only the one that dies and the one that comes after it
-  const dyingDatabase = await replicaOf(t, database, sessionSchema);
-  const dying = await replica({ database: dyingDatabase });
+  await unit.stop(); // leaves only the replica that dies and its successor
+  const crashingDatabase = await replicaOf(t, database, sessionSchema);
+  const crashing = await replica({ database: crashingDatabase });
   const gate = createGate();
   agent.script = gatedReply(gate, 'so far ', 'never');
-  const { id } = await dying.app.startSession(inTenant(1), start);
-  const watching = watch(t, dying.app, id, { after: '0' });
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  const { id } = await crashing.app.startSession(inTenant(1), start);
+  const subscriber = subscribe(t, crashing.app, id, { after: '0' });
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
   gate.release();
-  await watching.until('the first piece', isChunk);
-  await dyingDatabase.close();
+  await subscriber.until('the first chunk', isChunk);
+  await crashingDatabase.close();
 
   let reads = 0;
   const { app } = await replica({
@@ -263,7 +265,7 @@ test('a cut reply of a lost process is kept though the log is away for a moment'
       ...eventLog,
       async read(...which) {
         reads += 1;
-        if (reads <= 2) throw unavailable('The log is away');
+        if (reads <= 2) throw unavailable('The event log is unavailable');
         return eventLog.read(...which);
       },
     },
@@ -274,23 +276,23 @@ test('a cut reply of a lost process is kept though the log is away for a moment'
   t.is(agent.calls.length, 1);
 });
 
-for (const how of ['its turn is given up', 'its session has to end'] as const) {
-  test(`a reply that nobody finishes is kept as shown when ${how}, though the log is away for a moment`, async (t) => {
+for (const how of ['its turn has no attempts left', 'its session has to end'] as const) {
+  test(`a reply without a process keeps its streamed text when ${how}, although the event log is unavailable for a moment`, async (t) => {
     const { agent, database, replica, unit, eventLog } = await sessionMesh(t);
-    await unit.stop(); // only the one that dies and the one that comes after it
-    const dyingDatabase = await replicaOf(t, database, sessionSchema);
-    const dying = await replica({ database: dyingDatabase });
+    await unit.stop(); // leaves only the replica that dies and its successor
+    const crashingDatabase = await replicaOf(t, database, sessionSchema);
+    const crashing = await replica({ database: crashingDatabase });
     const gate = createGate();
     agent.script = gatedReply(gate, 'so far ', 'never');
-    const { id } = await dying.app.startSession(inTenant(1), start);
-    const watching = watch(t, dying.app, id, { after: '0' });
-    await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+    const { id } = await crashing.app.startSession(inTenant(1), start);
+    const subscriber = subscribe(t, crashing.app, id, { after: '0' });
+    await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
     gate.release();
-    await watching.until('the first piece', isChunk);
-    await dyingDatabase.close(); // its lease goes on for longer than anybody waits for the end of a session
-    const givenUp = how === 'its turn is given up';
+    await subscriber.until('the first chunk', isChunk);
+    await crashingDatabase.close(); // its lease outlasts the wait for the end of a session
+    const givenUp = how === 'its turn has no attempts left';
     if (givenUp) {
-      await database.transact(1, (db) => turnStore(db).interruptFirst(id));
+      await database.transact(1, (db) => turnStore(db).markFirstInterrupted(id));
       await database.transactShared(async ({ knex }) => {
         const lost = { attempt: 3, lease_until: knex.raw(`parley_now() - interval '1 second'`) };
         await knex('jobs').where({ kind: 'session.turn' }).update(lost);
@@ -303,7 +305,7 @@ for (const how of ['its turn is given up', 'its session has to end'] as const) {
         ...eventLog,
         async read(...which) {
           reads += 1;
-          if (reads <= 2) throw unavailable('The log is away');
+          if (reads <= 2) throw unavailable('The event log is unavailable');
           return eventLog.read(...which);
         },
       },

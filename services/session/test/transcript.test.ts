@@ -3,10 +3,10 @@ import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { streamTranscript } from '../src/read-sessions.ts';
 import { sessionSchema } from '../src/session-schema.ts';
-import { inTenant, inTurn } from './session-mesh.ts';
+import { inTenant, oneAtATime } from './session-mesh.ts';
 
-/** An ended session with messages of so many characters. */
-async function endedSession(database: Database, lengths: number[]): Promise<number> {
+/** An ended session with messages of these lengths. */
+async function insertEndedSession(database: Database, lengths: number[]): Promise<number> {
   return database.transact(1, async ({ knex }) => {
     const { rows } = await knex.raw(
       `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id) VALUES (1, 1, 'ENDED', 'x') RETURNING id`,
@@ -21,10 +21,10 @@ async function endedSession(database: Database, lengths: number[]): Promise<numb
   });
 }
 
-test('a transcript is read part by part, whatever its length, and joins to the whole', async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
+test('a transcript of any length is streamed in parts that join to the whole', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
   const read = async (lengths: number[], partBytes: number) => {
-    const id = await endedSession(database, lengths);
+    const id = await insertEndedSession(database, lengths);
     const parts: number[][] = [];
     const indexes: number[] = [];
     for await (const lines of streamTranscript({ database }, inTenant(1), id, partBytes)) {
@@ -38,7 +38,7 @@ test('a transcript is read part by part, whatever its length, and joins to the w
     );
     return parts;
   };
-  // Each message counts 100 bytes more than its text.
+  // Each message counts as its text and 100 bytes.
   t.deepEqual(await read([900, 900, 900, 900, 900], 2_000), [[900, 900], [900, 900], [900]]);
   t.deepEqual(
     await read([10, 50_000, 10, 10], 2_000),
@@ -60,9 +60,9 @@ test('a transcript is read part by part, whatever its length, and joins to the w
   );
 });
 
-test("another tenant's transcript is not found, nor one of no session", async (t) => {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
-  const id = await endedSession(database, [1]);
+test('transcripts of another tenant and of absent sessions are not found', async (t) => {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
+  const id = await insertEndedSession(database, [1]);
   for (const [caller, sessionId] of [
     [inTenant(2), id],
     [inTenant(1), id + 1],

@@ -12,19 +12,19 @@ import { startService } from '@parley/testing/service-harness';
 import test, { type ExecutionContext } from 'ava';
 import { session } from '../src/service.ts';
 import { createGate, gatedReply, scriptedAgent } from './scripted-agent.ts';
-import { inTenant, inTurn } from './session-mesh.ts';
+import { inTenant, oneAtATime } from './session-mesh.ts';
 
 const user = inTenant(1);
 
-/** The whole unit on its own ports, with its neighbours played by the test. */
-const sessionUnit = (t: ExecutionContext) => inTurn(() => startUnit(t));
+/** The whole unit on ports of its own, with stubs of agent and evaluation. */
+const sessionUnit = (t: ExecutionContext) => oneAtATime(() => startUnit(t));
 
 async function startUnit(t: ExecutionContext) {
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
   const agent = await scriptedAgent(t, callers, addresses);
-  /** The evaluation of every session: how large its transcript is, and what was asked for of it. */
-  const judged = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
+  /** The stub's evaluation: the size of its transcript, and the limits that were asked for. */
+  const evaluations = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
   const evaluation = rpcServer({
     unit: 'evaluation',
     port: 0,
@@ -35,7 +35,7 @@ async function startUnit(t: ExecutionContext) {
     services: (server) =>
       server.add(EvaluationServiceDefinition, {
         getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
-          judged.asked.push(maxTranscriptBytes);
+          evaluations.asked.push(maxTranscriptBytes);
           return {
             evaluation: {
               id: 7,
@@ -45,11 +45,11 @@ async function startUnit(t: ExecutionContext) {
               strengths: ['clear'],
               weaknesses: [],
               recommendation: 'GOOD',
-              transcriptJson: (maxTranscriptBytes ?? 0n) < judged.transcriptBytes ? '' : '[{"role":"USER"}]',
+              transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
               generatedAt: new Date(0),
               createdAt: new Date(0),
               updatedAt: new Date(0),
-              transcriptBytes: judged.transcriptBytes,
+              transcriptBytes: evaluations.transcriptBytes,
             },
           };
         },
@@ -65,10 +65,10 @@ async function startUnit(t: ExecutionContext) {
   const query = async (document: string, variables: object = {}, caller: Caller = user) =>
     (await running.graph(caller, document, variables)) as unknown as Answer;
 
-  return { agent, unit: running.unit, query, client: running.rpc, judged, ops: addresses.of('session', 'ops') };
+  return { agent, unit: running.unit, query, client: running.rpc, evaluations, ops: addresses.of('session', 'ops') };
 }
 
-/** What the documents below ask for; a test that reads what it did not ask for fails. */
+/** Results of the documents below. */
 interface Answer {
   data: {
     startSession: { id: number };
@@ -83,7 +83,7 @@ interface Answer {
 const startSession = `mutation ($input: StartSessionInput!) { startSession(input: $input) { id status clientExternalId metadata } }`;
 const sendMessage = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id status } }`;
 
-test('a conversation over GraphQL and gRPC, from its start to its evaluation', async (t) => {
+test('a conversation works over GraphQL and gRPC from start to evaluation', async (t) => {
   const { query, client, ops } = await sessionUnit(t);
   const input = { agentId: 2, clientExternalId: 'me', metadata: { a: [1] } };
   const { data } = await query(startSession, { input });
@@ -167,29 +167,29 @@ test('a conversation over GraphQL and gRPC, from its start to its evaluation', a
   t.regex(metrics, /parley_session_turns_waiting\{unit="session"\} 0/);
 });
 
-test('a transcript is read only where it is selected, and only where the answer has room for it', async (t) => {
-  const { query, judged } = await sessionUnit(t);
+test('a transcript is read only if selected and within the answer budget', async (t) => {
+  const { query, evaluations } = await sessionUnit(t);
   const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
   const id = data.startSession.id;
   await query(`mutation ($id: ID!) { endSession(sessionId: $id) { id } }`, { id });
   const ask = (fields: string) => query(`query ($id: Int!) { evaluation(sessionId: $id) { ${fields} } }`, { id });
 
   t.deepEqual((await ask('score summary')).data.evaluation, { score: 80, summary: 'Well done' });
-  t.deepEqual(judged.asked, [0n]);
+  t.deepEqual(evaluations.asked, [0n]);
   t.deepEqual((await ask('score transcript again: transcript')).data.evaluation, {
     score: 80,
     transcript: [{ role: 'USER' }],
     again: [{ role: 'USER' }],
   });
-  t.is(judged.asked.at(-1), BigInt(defaultMaxAnswerBytes / 2));
+  t.is(evaluations.asked.at(-1), BigInt(defaultMaxAnswerBytes / 2));
 
-  judged.transcriptBytes = BigInt(defaultMaxAnswerBytes / 2 + 1);
+  evaluations.transcriptBytes = BigInt(defaultMaxAnswerBytes / 2 + 1);
   const { errors } = await ask('transcript again: transcript');
   t.like(errors?.[0]?.extensions, { code: 'BAD_REQUEST', reason: 'ANSWER_TOO_LARGE' });
   t.deepEqual((await ask('score')).data.evaluation, { score: 80 });
 });
 
-test('errors have the one shape, and null is the answer for what is not there', async (t) => {
+test('errors have the common shape, and absent sessions are null', async (t) => {
   const { query } = await sessionUnit(t);
   t.deepEqual(await query(`{ a: session(id: "abc") { id } b: session(id: "99") { id } }`), {
     data: { a: null, b: null },
@@ -212,7 +212,7 @@ test('errors have the one shape, and null is the answer for what is not there', 
   t.like(asToken.errors?.[0] ?? {}, { extensions: { code: 'UNAUTHENTICATED' } });
 });
 
-test('a follower that leaves cancels nothing, and a stopping server ends streams cleanly', async (t) => {
+test('a client that leaves cancels no turn, and a stopping server ends streams without error', async (t) => {
   const { query, client, agent, unit } = await sessionUnit(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'one ', 'two');

@@ -5,10 +5,9 @@ import type { Ports } from '../ports.ts';
 import { listMessages } from '../read-sessions.ts';
 import type { Message } from '../session.ts';
 
-/** What every resolver of one request finds. */
 export interface Context extends GraphContext {
   ports: Ports;
-  /** The messages of many sessions by one query; asked only where they are selected. */
+  /** One query for all sessions of a request. */
   messagesOf(info: FieldInfo, sessionId: number, page: SessionDtoMessagesArgs): Promise<Message[]>;
 }
 

@@ -1,25 +1,25 @@
 import { askedFields } from '@parley/graph/asked-fields';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { endSession } from '../end-session.ts';
-import { findEvaluation } from '../get-evaluation.ts';
+import { findEvaluation } from '../find-evaluation.ts';
 import { interruptSession } from '../interrupt-session.ts';
 import { countSessions, findSession, listSessions } from '../read-sessions.ts';
 import { sendMessage } from '../send-message.ts';
 import { startSession } from '../start-session.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
-/** An evaluation service of an older version gives no figure, and the transcript whatever it takes. */
+/** An older evaluation service sends no size, and the transcript however large. */
 function transcriptBytes({ transcriptBytes, transcriptJson }: Evaluation): number {
   return Math.max(Number(transcriptBytes), Buffer.byteLength(transcriptJson));
 }
 
-/** The fields of the subgraph, each root field one use case. The subscription is served by `subscriptions.ts`. */
+/** `subscriptions.ts` serves the subscription. */
 export const resolvers: Resolvers = {
   Query: {
     session: (_, { id }, { ports, caller }) => findSession(ports, caller, id),
     sessions: (_, query, { ports, answer, caller }, info) => listSessions(answer.reading(ports, info), caller, query),
     sessionCount: (_, __, { ports, caller }) => countSessions(ports, caller),
-    // Its transcript may be as long as a list.
+    // A transcript counts against the answer budget as lists do.
     evaluation: (_, { sessionId }, { ports, caller, answer }, info) =>
       answer.budget.inTurn(async (room) => {
         const times = askedFields(info).times('transcript');

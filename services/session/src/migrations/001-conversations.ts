@@ -1,9 +1,8 @@
 import type { Migration } from '@parley/postgres/database/types';
 
 /**
- * Sessions, what is said in them, who owes whom a reply, and the events that last. Every index begins with `tenant_id`: row-level
- * security asks for it in each statement, and a planner without statistics (the embedded database gathers none) else goes
- * through all rows of a tenant.
+ * Sessions, messages, turns and stored events. Every index starts with `tenant_id`: row-level security filters by it, and a
+ * planner without statistics (the embedded database has none) would otherwise scan all rows of a tenant.
  */
 export const conversations: Migration = {
   name: '001-conversations',

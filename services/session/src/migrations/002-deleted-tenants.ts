@@ -1,6 +1,6 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Sessions whose end is judged by nobody, and a way to the ACTIVE ones of a tenant. */
+/** Sessions that are not evaluated, and an index of a tenant's ACTIVE sessions. */
 export const deletedTenants: Migration = {
   name: '002-deleted-tenants',
   async up(knex) {

@@ -1,6 +1,6 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Tenants that have been deleted: nothing is started for them any more, however late it arrives. */
+/** Tombstones of deleted tenants: none of their sessions can start. */
 export const tenantTombstones: Migration = {
   name: '003-tenant-tombstones',
   async up(knex) {

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { messageStore } from '../src/message-store.ts';
 import { sessionSchema } from '../src/session-schema.ts';
 import { sessionStore } from '../src/session-store.ts';
-import { inTurn } from './session-mesh.ts';
+import { oneAtATime } from './session-mesh.ts';
 
 const tooLarge = { message: 'The answer is too large; ask for less at a time' };
 const objectBytes = 100;
@@ -15,14 +15,13 @@ function fieldsOf(...names: string[]): AskedFields {
   return { objectBytes, times: (field) => names.filter((name) => name === field).length };
 }
 
-/** What a budget of so many bytes still has. */
 async function leftOf(budget: AnswerBudget): Promise<number> {
   return budget.inTurn(async (room) => room.bytesLeft);
 }
 
-/** Three sessions with metadata of 1,002 bytes; in each four messages, their texts of 1,000 bytes in 500 characters. */
-async function stored(t: ExecutionContext) {
-  const database = await inTurn(() => testSchema(t, sessionSchema));
+/** Three sessions with 1,002 bytes of metadata; each has four messages of 1,000 bytes in 500 characters. */
+async function insertSessions(t: ExecutionContext) {
+  const database = await oneAtATime(() => testSchema(t, sessionSchema));
   const sessionIds = await database.transact(1, async ({ knex }) => {
     const { rows } = await knex.raw(
       `WITH begun AS (
@@ -36,10 +35,10 @@ async function stored(t: ExecutionContext) {
     );
     return rows.map(({ id }: { id: number }) => id) as number[];
   });
-  return { sessionIds, messages: reader(database), sessions: sessionReader(database), database };
+  return { sessionIds, messages: messageReader(database), sessions: sessionReader(database), database };
 }
 
-function reader(database: Database) {
+function messageReader(database: Database) {
   return (budget: AnswerBudget, ids: number[], fields: AskedFields, page: { first?: number; after?: number } = {}) =>
     answerDatabase(database, budget, fields).transact(1, (db) => messageStore(db).listOf(ids, page));
 }
@@ -52,8 +51,8 @@ function sessionReader(database: Database) {
   ) => answerDatabase(database, budget, fields).transact(1, (db) => sessionStore(db).list(filter));
 }
 
-test('messages are read where all of them fit, to the byte, and none where they do not', async (t) => {
-  const { sessionIds, messages } = await stored(t);
+test('messages are read if all fit the budget to the byte, else none', async (t) => {
+  const { sessionIds, messages } = await insertSessions(t);
   const all = 12 * (objectBytes + 1_000);
   const budget = answerBudget(all);
   const found = await messages(budget, sessionIds, fieldsOf('text'));
@@ -70,8 +69,8 @@ test('messages are read where all of them fit, to the byte, and none where they 
   });
 });
 
-test('a list that was refused leaves no room to those after it', async (t) => {
-  const { sessionIds, messages, sessions } = await stored(t);
+test('after a list over budget all later ones are refused', async (t) => {
+  const { sessionIds, messages, sessions } = await insertSessions(t);
   const budget = answerBudget(5_000);
   const refused = messages(budget, sessionIds, fieldsOf('text'));
   const after = sessions(budget, fieldsOf());
@@ -79,8 +78,8 @@ test('a list that was refused leaves no room to those after it', async (t) => {
   await t.throwsAsync(after, tooLarge);
 });
 
-test('lists under several names draw on one budget together', async (t) => {
-  const { sessionIds, messages } = await stored(t);
+test('aliased lists share one budget', async (t) => {
+  const { sessionIds, messages } = await insertSessions(t);
   const budget = answerBudget(12 * 1_100 * 2 + 1_099);
   const asked = [{}, { first: 4 }, { first: 1 }].map((page) => messages(budget, sessionIds, fieldsOf('text'), page));
   const [whole, again, one] = await Promise.allSettled(asked);
@@ -89,8 +88,8 @@ test('lists under several names draw on one budget together', async (t) => {
   t.like(one, { status: 'rejected', reason: { reason: 'ANSWER_TOO_LARGE' } });
 });
 
-test('a page that fits is read where the whole list does not', async (t) => {
-  const { sessionIds, messages } = await stored(t);
+test('a page can fit the budget where the whole list does not', async (t) => {
+  const { sessionIds, messages } = await insertSessions(t);
   const [id = 0] = sessionIds;
   const first = await messages(answerBudget(2_500), [id], fieldsOf('text'), { first: 2 });
   const last = first.get(id)?.at(-1)?.id ?? 0;
@@ -102,8 +101,8 @@ test('a page that fits is read where the whole list does not', async (t) => {
   await t.throwsAsync(messages(answerBudget(2_500), [id], fieldsOf('text')), tooLarge);
 });
 
-test('what is not asked for takes no room and is not read; what is asked for twice takes it twice', async (t) => {
-  const { sessionIds, messages, sessions } = await stored(t);
+test('unselected fields are not read or counted, fields selected twice count twice', async (t) => {
+  const { sessionIds, messages, sessions } = await insertSessions(t);
   const budget = answerBudget(12 * objectBytes);
   const [short] = (await messages(budget, sessionIds, fieldsOf('id'))).values();
   t.like(short, { 0: { text: '', turnIndex: 0 }, length: 4 });
@@ -115,8 +114,8 @@ test('what is not asked for takes no room and is not read; what is asked for twi
   t.is(await leftOf(narrow), 0);
 });
 
-test('sessions are read newest first where all of them fit, and none where they do not', async (t) => {
-  const { sessionIds, sessions } = await stored(t);
+test('sessions are read newest first if all fit the budget, else none', async (t) => {
+  const { sessionIds, sessions } = await insertSessions(t);
   const newestFirst = sessionIds.toReversed();
   const all = 3 * (objectBytes + 1_002 + 1);
   const fields = fieldsOf('metadata', 'clientExternalId');
@@ -137,15 +136,15 @@ test('sessions are read newest first where all of them fit, and none where they 
   );
 });
 
-test('where there is nothing, nothing is too large', async (t) => {
-  const { messages, sessions } = await stored(t);
+test('empty lists fit any budget', async (t) => {
+  const { messages, sessions } = await insertSessions(t);
   t.deepEqual([...(await messages(answerBudget(0), [999_999], fieldsOf('text')))], [[999_999, []]]);
   t.deepEqual(await sessions(answerBudget(0), fieldsOf('metadata'), { agentId: 2 }), []);
   t.deepEqual([...(await messages(answerBudget(0), [], fieldsOf('text')))], []);
 });
 
-test('the database stops adding up where it is too much', async (t) => {
-  const { database } = await stored(t);
+test('the database stops reading rows once the budget is exceeded', async (t) => {
+  const { database } = await insertSessions(t);
   await database.transact(1, ({ knex }) =>
     knex.raw(`INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata)
               SELECT 1, 1, 'ACTIVE', 'y', to_jsonb(repeat('m', 1000)) FROM generate_series(1, 2000)`),

@@ -1,7 +1,6 @@
 import type { Database } from '@parley/postgres/database/types';
 import { turnKind } from './turn-job.ts';
 
-/** How many turns wait in all sessions of all tenants. */
 export function countWaitingTurns(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {
     const { rows } = await knex.raw(`SELECT count(*) AS count FROM jobs WHERE kind = :turnKind AND state = 'queued'`, {

@@ -10,87 +10,87 @@ import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { createGate, gatedReply } from './scripted-agent.ts';
-import { inTenant, isChunk, isReply, isStatus, joinedChunks, replyIn, sessionMesh, watch } from './session-mesh.ts';
+import { inTenant, isChunk, isReply, isStatus, joinedChunks, replyOf, sessionMesh, subscribe } from './session-mesh.ts';
 
 const start = { agentId: 1, clientExternalId: 'visitor' };
 
 const ids = (events: SessionEvent[]) => events.map(({ eventId }) => eventId);
 
-test('a stream that is cut in a turn and resumed shows every piece once', async (t) => {
+test('a subscription resumed in the middle of a turn delivers every chunk once', async (t) => {
   const { app, agent } = await sessionMesh(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'a ', 'b ', 'c ', 'd');
   const { id } = await app.startSession(inTenant(1), start);
-  const whole = watch(t, app, id, { after: '0' });
-  const first = watch(t, app, id, { after: '0' });
+  const whole = subscribe(t, app, id, { after: '0' });
+  const first = subscribe(t, app, id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'go' });
   gate.release();
-  await first.until('the first piece', isChunk);
+  await first.until('the first chunk', isChunk);
   gate.release();
-  await first.until('the second piece', isChunk, 2);
+  await first.until('the second chunk', isChunk, 2);
   await first.stop();
   gate.release();
-  await whole.until('the third piece', isChunk, 3);
+  await whole.until('the third chunk', isChunk, 3);
 
-  const resumed = watch(t, app, id, { after: first.events.at(-1)?.eventId ?? t.fail() });
+  const resumed = subscribe(t, app, id, { after: first.events.at(-1)?.eventId ?? t.fail() });
   gate.open();
   await resumed.until('the reply', isReply);
   await whole.until('the reply', isReply);
   t.deepEqual([...ids(first.events), ...ids(resumed.events)], ids(whole.events));
   t.is(joinedChunks([...first.events, ...resumed.events], 0), 'a b c d');
 
-  const late = watch(t, app, id, { after: '0' });
+  const late = subscribe(t, app, id, { after: '0' });
   await late.until('the reply', isReply);
   t.deepEqual(late.events, whole.events);
 });
 
-test('a watcher is told when it will see whatever comes; one who has left is looked up for nothing', async (t) => {
+test('a subscription reports when it is live, and one already cancelled reads nothing', async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const over = new AbortController();
-  const told = Promise.withResolvers<void>();
-  const watched = app.watchSession(inTenant(1), { sessionId: id, follows: told.resolve }, over.signal);
-  const first = watched.next();
-  await told.promise;
+  const controller = new AbortController();
+  const live = Promise.withResolvers<void>();
+  const events = app.watchSession(inTenant(1), { sessionId: id, follows: live.resolve }, controller.signal);
+  const first = events.next();
+  await live.promise;
   await app.endSession(inTenant(1), String(id));
   const { value } = await first;
   t.true(value && isStatus(value));
-  over.abort();
-  const unknown = app.watchSession(inTenant(1), { sessionId: id + 1, follows: () => t.fail() }, over.signal);
+  controller.abort();
+  const unknown = app.watchSession(inTenant(1), { sessionId: id + 1, follows: () => t.fail() }, controller.signal);
   t.deepEqual(await unknown.next(), { done: true, value: undefined });
 });
 
-test('without a place to begin a watcher sees what comes from now on', async (t) => {
+test('a subscription without `after` delivers new events only', async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), { ...start, agentId: 2 });
-  const all = watch(t, app, id, { after: '0' });
+  const all = subscribe(t, app, id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
   await all.until('the greeting and a reply', isReply, 2);
 
-  const watching = watch(t, app, id);
-  const ready = watch(t, app, id, { after: all.events.at(-1)?.eventId ?? '0' });
+  const subscriber = subscribe(t, app, id);
+  const ready = subscribe(t, app, id, { after: all.events.at(-1)?.eventId ?? '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
   await ready.until('the second reply', isReply);
-  await watching.until('the second reply', isReply);
+  await subscriber.until('the second reply', isReply);
   t.deepEqual(
-    watching.events.filter(isReply).map((event) => replyIn(event).text),
+    subscriber.events.filter(isReply).map((event) => replyOf(event).text),
     ['Re: two'],
   );
 });
 
-test('where the log is lost, what has ended is shown from the database, and then what comes', async (t) => {
+test('after the loss of the event log, stored events come from the database, followed by new ones', async (t) => {
   const { app, replica } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), { ...start, agentId: 2 });
-  const before = watch(t, app, id, { after: '0' });
+  const before = subscribe(t, app, id, { after: '0' });
   for (const text of ['one', 'two']) {
     await app.sendMessage(inTenant(1), { sessionId: id, text });
-    await before.until(text, (event) => isReply(event) && replyIn(event).text === `Re: ${text}`);
+    await before.until(text, (event) => isReply(event) && replyOf(event).text === `Re: ${text}`);
   }
   const restarted = await replica({ eventLog: memoryEventLog() });
   const lasting = before.events.filter((event) => !isChunk(event));
   const [, greeting] = lasting;
-  const all = watch(t, restarted.app, id, { after: '0' });
-  const some = watch(t, restarted.app, id, { after: greeting?.eventId ?? t.fail() });
+  const all = subscribe(t, restarted.app, id, { after: '0' });
+  const some = subscribe(t, restarted.app, id, { after: greeting?.eventId ?? t.fail() });
   await all.until('all replies', isReply, 3);
   await some.until('the later replies', isReply, 2);
   t.deepEqual(all.events, lasting);
@@ -98,8 +98,8 @@ test('where the log is lost, what has ended is shown from the database, and then
 
   await restarted.app.sendMessage(inTenant(1), { sessionId: id, text: 'three' });
   const reply = await all.until('the next reply', isReply, 4);
-  t.is(replyIn(reply).text, 'Re: three');
-  t.is(joinedChunks(all.events, replyIn(reply).turnIndex), 'Re: three');
+  t.is(replyOf(reply).text, 'Re: three');
+  t.is(joinedChunks(all.events, replyOf(reply).turnIndex), 'Re: three');
   t.deepEqual(
     ids(all.events),
     ids(all.events).toSorted(
@@ -108,8 +108,8 @@ test('where the log is lost, what has ended is shown from the database, and then
   );
 });
 
-/** A log that takes pieces and reservations, and loses what has been committed: as a process does that dies at that moment. */
-function dyingLog(log: EventLog): EventLog {
+/** Accepts chunks and reservations but loses committed events, like a process that dies after its commit. */
+function logLosingCommitted(log: EventLog): EventLog {
   return {
     ...log,
     async append(stream, entries, options) {
@@ -123,9 +123,9 @@ function dyingLog(log: EventLog): EventLog {
   };
 }
 
-/** A log that is away from `leave` to `back`, and then says so to those who follow. */
-function leavingLog(log: EventLog) {
-  let away = false;
+/** A log that is unavailable between `fail` and `recover`, and then tells its subscribers, as a real one does. */
+function logWithOutage(log: EventLog) {
+  let isDown = false;
   let returned = Promise.withResolvers<void>();
   async function* followed(tail: AsyncIterable<Entry[]>): AsyncGenerator<Entry[]> {
     const batches = tail[Symbol.asyncIterator]();
@@ -141,7 +141,7 @@ function leavingLog(log: EventLog) {
   const eventLog: EventLog = {
     ...log,
     async append(stream, entries, options) {
-      if (away) throw unavailable('The log is away');
+      if (isDown) throw unavailable('The event log is unavailable');
       return log.append(stream, entries, options);
     },
     async tail(stream, options, signal) {
@@ -151,50 +151,50 @@ function leavingLog(log: EventLog) {
   };
   return {
     eventLog,
-    leave() {
-      away = true;
+    fail() {
+      isDown = true;
     },
-    back() {
-      away = false;
+    recover() {
+      isDown = false;
       returned.resolve();
     },
   };
 }
 
-test('what was stored while the log was away is shown when it is back, and then what comes, in order', async (t) => {
+test('events stored during an outage of the event log are delivered afterwards, in order', async (t) => {
   const { eventLog, replica } = await sessionMesh(t);
-  const log = leavingLog(eventLog);
+  const log = logWithOutage(eventLog);
   const { app } = await replica({ eventLog: log.eventLog });
   const { id } = await app.startSession(inTenant(1), start);
-  const live = watch(t, app, id, { after: '0' });
+  const live = subscribe(t, app, id, { after: '0' });
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
   await live.until('the first reply', isReply);
 
-  log.leave();
+  log.fail();
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
   await eventually('the second reply is stored', async () => {
     const [messages = []] = await app.listMessages(inTenant(1), [id], {});
     return messages.some(({ text }) => text === 'Re: two');
   });
-  t.is(live.events.filter(isReply).length, 1, 'nobody can have told of it');
-  log.back();
-  t.is(replyIn(await live.until('the second reply', isReply, 2)).text, 'Re: two');
+  t.is(live.events.filter(isReply).length, 1, 'not published during the outage');
+  log.recover();
+  t.is(replyOf(await live.until('the second reply', isReply, 2)).text, 'Re: two');
 
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'three' });
-  t.is(replyIn(await live.until('the third reply', isReply, 3)).text, 'Re: three');
-  const late = watch(t, app, id, { after: '0' });
+  t.is(replyOf(await live.until('the third reply', isReply, 3)).text, 'Re: three');
+  const late = subscribe(t, app, id, { after: '0' });
   await late.until('all replies', isReply, 3);
   t.deepEqual(ids(live.events.filter((event) => !isChunk(event))), ids(late.events.filter((event) => !isChunk(event))));
 });
 
 for (const by of ['its own process', 'another process'] as const) {
-  test(`a reply that ${by} ends while the log is away, whose clock is ahead, is shown when it is back`, async (t) => {
+  test(`a reply that ${by} ends during an outage of the event log, whose clock is ahead, is delivered afterwards`, async (t) => {
     const env = { SESSION_LEASE_MS: '2000' };
     const { agent, database, replica, unit } = await sessionMesh(t, { env });
-    await unit.stop(); // only those on the log that is ahead
-    // Who has written the pieces knows their ids, however far ahead these are; another process counts on clocks that differ little.
+    await unit.stop(); // leaves only the replicas on the log whose clock is ahead
+    // The process that wrote the chunks knows their ids; another one relies on clocks that differ little.
     const aheadMs = by === 'its own process' ? 600_000 : 5_000;
-    const log = leavingLog(memoryEventLog({ now: () => Date.now() + aheadMs }));
+    const log = logWithOutage(memoryEventLog({ now: () => Date.now() + aheadMs }));
     const ownDatabase = await replicaOf(t, database, sessionSchema);
     const first = await replica({ eventLog: log.eventLog, database: ownDatabase });
     const gate = createGate();
@@ -202,71 +202,71 @@ for (const by of ['its own process', 'another process'] as const) {
     const { id } = await first.app.startSession(inTenant(1), start);
     await first.app.sendMessage(inTenant(1), { sessionId: id, text: 'go' });
     const second = await replica({ eventLog: log.eventLog });
-    const live = watch(t, second.app, id, { after: '0' });
+    const live = subscribe(t, second.app, id, { after: '0' });
     gate.release();
-    await live.until('the first piece', isChunk);
+    await live.until('the first chunk', isChunk);
 
-    log.leave();
-    if (by === 'another process') await ownDatabase.close(); // the first one can store nothing any more
+    log.fail();
+    if (by === 'another process') await ownDatabase.close(); // the first replica can store nothing from now on
     t.true(await second.app.interruptSession(inTenant(1), String(id)));
     await eventually('the reply is stored', async () => {
       const [messages = []] = await second.app.listMessages(inTenant(1), [id], {});
       return messages.length === 2;
     });
-    log.back();
-    t.is(replyIn(await live.until('the reply', isReply)).text, 'so far ');
+    log.recover();
+    t.is(replyOf(await live.until('the reply', isReply)).text, 'so far ');
     for (const [n, { eventId }] of live.events.entries()) {
       t.true(n === 0 || compareEventIds(live.events[n - 1]?.eventId ?? '0', eventId) < 0);
     }
   });
 }
 
-test('what a replica stored that the log was away from alone is shown to those who watch at others', async (t) => {
+test('events of a replica that alone cannot reach the event log are delivered by others', async (t) => {
   const { app, eventLog, replica } = await sessionMesh(t);
-  const log = leavingLog(eventLog);
+  const log = logWithOutage(eventLog);
   const cut = await replica({ eventLog: log.eventLog });
   const { id } = await app.startSession(inTenant(1), start);
-  const live = watch(t, app, id, { after: '0' });
+  const live = subscribe(t, app, id, { after: '0' });
   await live.until('the status', isStatus);
-  log.leave();
+  log.fail();
   await cut.app.endSession(inTenant(1), String(id));
-  t.is(live.events.filter(isStatus).length, 1, 'nobody can have told of it');
-  log.back();
+  t.is(live.events.filter(isStatus).length, 1, 'not published during the outage');
+  log.recover();
   t.like((await live.until('the end', isStatus, 2)).kind?.value, { status: 'ENDED' });
 });
 
-test('a reply that was committed and never shown reaches those who watch live, and those who resume', async (t) => {
+test('a reply committed but never published reaches live and resumed subscriptions', async (t) => {
   const { app, eventLog, replica } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const dying = await replica({ eventLog: dyingLog(eventLog) });
-  const live = watch(t, app, id, { after: '0' });
+  const crashing = await replica({ eventLog: logLosingCommitted(eventLog) });
+  const live = subscribe(t, app, id, { after: '0' });
   await live.until('the status', isStatus);
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
-  await live.until('the last piece', (event) => isChunk(event) && joinedChunks(live.events, 0) === 'Re: hello');
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  await live.until('the last chunk', (event) => isChunk(event) && joinedChunks(live.events, 0) === 'Re: hello');
   const reply = await live.until('the reply', isReply);
-  t.is(replyIn(reply).text, 'Re: hello');
+  t.is(replyOf(reply).text, 'Re: hello');
 
-  const resumed = watch(t, app, id, { after: live.events.findLast(isChunk)?.eventId ?? t.fail() });
+  const resumed = subscribe(t, app, id, { after: live.events.findLast(isChunk)?.eventId ?? t.fail() });
   t.deepEqual(await resumed.until('the reply', isReply), reply);
 
-  // Nothing is shown twice or out of order by what comes later.
+  // Later events cause no duplicates.
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'again' });
   await live.until('the next reply', isReply, 2);
   t.is(new Set(ids(live.events)).size, live.events.length);
   t.is(live.events.filter(isReply).length, 2);
 });
 
-test('what comes after a reply that was not shown waits for it', async (t) => {
+test('events after an unpublished reply are delivered after it', async (t) => {
   const { app, agent, eventLog, replica } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const dying = await replica({ eventLog: dyingLog(eventLog) });
-  const live = watch(t, app, id, { after: '0' });
+  const crashing = await replica({ eventLog: logLosingCommitted(eventLog) });
+  const live = subscribe(t, app, id, { after: '0' });
   await live.until('the status', isStatus);
   const gate = createGate();
   agent.script = gatedReply(gate, 'said');
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
-  await dying.app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
-  gate.open(); // the second turn begins with the commit of the first
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
+  await crashing.app.sendMessage(inTenant(1), { sessionId: id, text: 'two' });
+  gate.open(); // the second turn starts when the first commits
   await live.until('both replies', isReply, 2);
   t.deepEqual(
     live.events.filter((event) => !isStatus(event)).map(({ kind }) => kind?.$case),
@@ -274,49 +274,49 @@ test('what comes after a reply that was not shown waits for it', async (t) => {
   );
 });
 
-test('while the event log is away, messages are answered and stored all the same', async (t) => {
+test('messages are answered and stored while the event log is unavailable', async (t) => {
   const { app, replica } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
-  const away = memoryEventLog();
-  await away.close();
-  const without = await replica({ eventLog: away });
-  await without.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
-  const watching = watch(t, app, id, { after: '0' });
+  const unavailableLog = memoryEventLog();
+  await unavailableLog.close();
+  const other = await replica({ eventLog: unavailableLog });
+  await other.app.sendMessage(inTenant(1), { sessionId: id, text: 'hello' });
+  const subscriber = subscribe(t, app, id, { after: '0' });
   const { eventually } = await import('@parley/testing/eventually');
   await eventually('the reply', async () => (await app.getTranscript(inTenant(1), id)).messages.length === 2);
-  const late = watch(t, app, id, { after: '0' });
-  t.is(replyIn(await late.until('the reply', isReply)).text, 'Re: hello');
+  const late = subscribe(t, app, id, { after: '0' });
+  t.is(replyOf(await late.until('the reply', isReply)).text, 'Re: hello');
   await app.sendMessage(inTenant(1), { sessionId: id, text: 'back' });
   await late.until('the next reply', isReply, 2);
   t.is(joinedChunks(late.events, 2), 'Re: back');
-  await watching.stop();
+  await subscriber.stop();
 });
 
-test('a malformed place to begin is refused; a foreign session is not found, another one than the token is for forbidden', async (t) => {
+test("an invalid `after` is refused, another tenant's session is not found, another session than the token's is forbidden", async (t) => {
   const { app } = await sessionMesh(t);
   const { id } = await app.startSession(inTenant(1), start);
   for (const after of ['', 'x', '1', '-1', '1-', '1-2-3', '01-1']) {
-    await t.throwsAsync(watch(t, app, id, { after }).done, { message: 'after is no event id' }, after);
+    await t.throwsAsync(subscribe(t, app, id, { after }).done, { message: 'after is no event id' }, after);
   }
-  const foreign = await t.throwsAsync(watch(t, app, id, { caller: inTenant(2) }).done);
-  const absent = await t.throwsAsync(watch(t, app, id + 1000, { caller: inTenant(2) }).done);
+  const foreign = await t.throwsAsync(subscribe(t, app, id, { caller: inTenant(2) }).done);
+  const absent = await t.throwsAsync(subscribe(t, app, id + 1000, { caller: inTenant(2) }).done);
   t.like(foreign, { kind: 'notFound', message: `Session ${id} not found` });
   t.like(absent, { kind: 'notFound' });
 
   const other = await app.startSession(inTenant(1), start);
   const token = { kind: 'session', tenantId: 1, sessionId: other.id, requestId: 'test' } as const;
-  t.like(await t.throwsAsync(watch(t, app, id, { caller: token }).done), { kind: 'forbidden' });
-  t.like(await t.throwsAsync(watch(t, app, id + 1000, { caller: token }).done), { kind: 'forbidden' });
+  t.like(await t.throwsAsync(subscribe(t, app, id, { caller: token }).done), { kind: 'forbidden' });
+  t.like(await t.throwsAsync(subscribe(t, app, id + 1000, { caller: token }).done), { kind: 'forbidden' });
   for (const sessionId of ['abc', '0', '-1', '99999999999', '1.5', '', ' 1', '1e3', '٣', '01', '+1', `0${id}`]) {
     const seenBy = async (caller: Caller) => {
       for await (const _ of app.watchSession(caller, { sessionId }, new AbortController().signal));
     };
     const message = `Session ${sessionId} not found`;
-    t.like(await t.throwsAsync(seenBy(inTenant(1))), { kind: 'notFound', message }, 'nobody has such an id');
-    t.like(await t.throwsAsync(seenBy(token)), { kind: 'forbidden' }, 'that would tell which are there');
+    t.like(await t.throwsAsync(seenBy(inTenant(1))), { kind: 'notFound', message }, 'no row can have such an id');
+    t.like(await t.throwsAsync(seenBy(token)), { kind: 'forbidden' }, 'must not reveal which sessions exist');
   }
   t.like(await t.throwsAsync(app.interruptSession(token, String(id))), { kind: 'forbidden' });
   t.false(await app.interruptSession(token, String(other.id)));
-  const own = watch(t, app, other.id, { caller: token, after: '0' });
+  const own = subscribe(t, app, other.id, { caller: token, after: '0' });
   await own.until('the status', isStatus);
 });

@@ -5,26 +5,27 @@ import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import type { OpenTurn, Reply } from './turn-store.ts';
 
-/** What is known of a reply whose end nobody heard. */
-export interface CutText {
+/** What is known of a reply that did not reach its end, where the agent sends its figures. */
+export interface PartialReply {
   text: string;
-  /** What the agent said of the context that it sent; undefined when nobody here has heard it. */
+  /** Tokens of the context sent to the model; undefined if none was asked, or only a lost process knows. */
   contextTokens: number | undefined;
 }
 
-export interface Cut {
+export interface InterruptedTurn {
   session: Session;
   turn: Pick<OpenTurn, 'turnIndex'>;
-  said: CutText;
+  partial: PartialReply;
 }
 
-/**
- * A reply that was cut, so that the agent gave no figures: characters / 4. Where no model was asked, nothing went in, and the
- * last context sent is still the one before.
- */
-export async function cutReply(ports: Ports, db: TenantDb, { session, turn, said }: Cut): Promise<Reply> {
-  const { text } = said;
-  const sent = said.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
+/** Estimated tokens: characters / 4. If no model was asked, the input is 0 and the session's last context size stays. */
+export async function interruptedReply(
+  ports: Ports,
+  db: TenantDb,
+  { session, turn, partial }: InterruptedTurn,
+): Promise<Reply> {
+  const { text } = partial;
+  const sent = partial.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
   return {
     text,
     tokensIn: sent ?? 0,
@@ -35,12 +36,12 @@ export async function cutReply(ports: Ports, db: TenantDb, { session, turn, said
   };
 }
 
-/** For a reply that has begun and whose context only a lost process knew: no less than the last one, nor than its history. */
+/** For a reply whose process was lost: the larger of the last context and the history that was sent. */
 async function estimateContext(
   { settings }: Ports,
   db: TenantDb,
   { id, totalTokensInContext }: Session,
-  { turnIndex }: Cut['turn'],
+  { turnIndex }: InterruptedTurn['turn'],
 ): Promise<number> {
   const history = await messageStore(db).sumTokens(id, turnIndex);
   return Math.max(totalTokensInContext, Math.min(history, settings.historyTokens));

@@ -1,9 +1,9 @@
 import { estimateTokens } from '@parley/text/token-estimate';
 
-/** What a message costs beside its text: its role and its borders. */
+/** For a message's role and delimiters. */
 const tokensPerMessage = 4;
 
-/** What a message takes of a model's context. */
+/** Estimated tokens of a message in a model's context. */
 export function contextTokens(text: string): number {
   return estimateTokens(text) + tokensPerMessage;
 }

@@ -13,15 +13,14 @@ import { turnFailure } from './turn-failure.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** Looks again whether a session has been idle for too long or has become too old. */
+/** The kind of job that ends a session when it expires. */
 export const expiryKind = 'session.expiry';
 
 /**
- * The end of a session in one transaction, which holds the session's row and has ended the running turn: what still waits
- * fails, the status changes, and the evaluation is asked for, unless nobody is to have it. So the transcript that the
- * evaluation reads is whole.
+ * Ends a session in a transaction that has locked its row and ended its running turn: fails queued turns, changes the status and
+ * publishes the end for evaluation, unless its tenant is deleted. So the transcript is complete when it is evaluated.
  */
-export async function concludeSession(
+export async function commitSessionEnd(
   ports: Ports,
   db: TenantDb,
   session: Session,
@@ -49,7 +48,7 @@ export async function concludeSession(
   const eventId = nextId();
   const occurredAt = await eventStore(db).insert(session.id, eventId, { status });
   events.push(statusEvent({ eventId, sessionId: session.id, occurredAt }, status));
-  await sessionStore(db).noteEvent(session.id, eventId);
+  await sessionStore(db).recordLastEvent(session.id, eventId);
   const ended = await sessionStore(db).end(session.id, status);
 
   if (ended.judged) {

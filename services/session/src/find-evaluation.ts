@@ -3,12 +3,12 @@ import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation'
 import type { Ports } from './ports.ts';
 import { findSession } from './read-sessions.ts';
 
-/** A transcript may be some 30 MB. */
+/** Enough for a transcript of some 30 MB. */
 const evaluationTimeoutMs = 15_000;
 
 /**
- * How a session of the caller's tenant went; undefined until it has been judged, and for sessions of others. Its transcript is
- * empty where it takes more bytes than asked for; 0: it is not read.
+ * The evaluation of a session; undefined until it is stored, and for another tenant's session. The transcript is empty if it has
+ * more than `maxTranscriptBytes`; with 0 it is not read.
  */
 export async function findEvaluation(
   ports: Ports,
