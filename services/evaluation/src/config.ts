@@ -29,7 +29,7 @@ export const evaluationSettings = {
 
 export type EvaluationConfig = ValuesOf<typeof evaluationSettings>;
 
-/** @throws SettingsError naming all that is wrong. */
+/** @throws SettingsError naming every problem */
 export function readEvaluationConfig(env: Environment): EvaluationConfig {
   return readSettings(env, evaluationSettings);
 }

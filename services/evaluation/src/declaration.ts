@@ -2,7 +2,7 @@ import { declareService } from '@parley/service/declaration';
 import { evaluationSettings, readEvaluationConfig } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 
-/** What evaluation is to those who run it. */
+/** What is needed to run the unit: settings, schema and dependencies. */
 export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],

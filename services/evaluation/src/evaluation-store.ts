@@ -4,7 +4,7 @@ import type { Judgement } from './judgement.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 import type { WrittenTranscript } from './transcript-writer.ts';
 
-/** Its transcript, which may be long, is read by itself. */
+/** Without the transcript, which is read separately as it may be long. */
 const evaluations = table('evaluations', {
   id: column<number>(),
   sessionId: column<number>(),
@@ -25,9 +25,9 @@ const columns = columnsOf(evaluations);
 type EvaluationRow = RowOf<typeof evaluations>;
 
 interface Transcript {
-  /** A JSON array of lines; empty where it takes more bytes than asked for. */
+  /** Empty above the limit asked for. */
   transcriptJson: string;
-  /** What the transcript takes as JSON; 0 where none was asked for. */
+  /** Size of the transcript as JSON; 0 if it was not asked for. */
   transcriptBytes: number;
 }
 
@@ -40,12 +40,11 @@ export interface NewEvaluation extends Judgement {
   judgedBy: string;
 }
 
-/** One tenant's evaluations, exactly one a session. */
 export function evaluationStore(db: TenantDb) {
   const { knex, tenantId } = db;
   const mine = () => knex<EvaluationRow & { tenantId: number }>('evaluations').where({ tenantId });
 
-  /** The database measures it first, and gives it out only where it fits. */
+  /** Measured in the database, so that a transcript above the limit is not read. */
   async function transcriptOf(
     { id, sessionId, transcriptParts, transcriptBytes }: EvaluationRow,
     maxBytes: number,
@@ -66,7 +65,7 @@ export function evaluationStore(db: TenantDb) {
   }
 
   return {
-    /** With its transcript where that takes no more bytes than `maxTranscriptBytes`; 0: it is not read. */
+    /** With the transcript if it has at most `maxTranscriptBytes`; with 0 it is not read. */
     async findOf(sessionId: number, maxTranscriptBytes: number): Promise<Evaluation | undefined> {
       const row: EvaluationRow | undefined = await mine().where({ sessionId }).first(knex.raw(columns));
       if (!row) return undefined;
@@ -76,7 +75,7 @@ export function evaluationStore(db: TenantDb) {
     async exists(sessionId: number): Promise<boolean> {
       return (await mine().where({ sessionId }).first('id')) !== undefined;
     },
-    /** Stores it unless the session has one already. */
+    /** Does nothing if the session has an evaluation. */
     async insertOnce({ transcript, ...evaluation }: NewEvaluation): Promise<void> {
       await knex('evaluations')
         .insert({

@@ -1,70 +1,65 @@
 import type { TokenBound } from '@parley/text/token-bound';
-import { clipped, type Exchange, type Sample } from './sample.ts';
+import { type Exchange, type Sample, truncateMiddle } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
 
-/** What a judge is shown of a conversation. */
+/** The part of a conversation that a judge is shown. */
 export interface Excerpt {
-  /** How many messages the conversation has. */
+  /** Of the whole conversation. */
   messages: number;
-  /** Those that are shown, oldest first. */
+  /** Oldest first. */
   lines: TranscriptLine[];
-  /** How many of them lack their middle. */
-  cut: number;
+  /** How many lines are truncated. */
+  truncated: number;
 }
 
-export function isWhole({ messages, lines, cut }: Excerpt): boolean {
-  return lines.length === messages && cut === 0;
+export function isWhole({ messages, lines, truncated }: Excerpt): boolean {
+  return lines.length === messages && truncated === 0;
 }
 
-/** Long messages lose their middle down to so many tokens before any message is left out. */
-const leastOfMessage = 200;
+/** Messages are truncated to so many tokens before any is left out. */
+const minMessageTokens = 200;
 
-/** What says that messages were left out takes at most so much. */
 const tokensPerGap = 20;
 
-/**
- * Says what of a conversation fits into so many tokens: all of it, else all messages with the longest ones cut, else exchanges that
- * are spread evenly from the first to the last.
- */
-export function condenser(sample: Sample, tokens: TokenBound): (room: number) => Excerpt {
-  const sizeOf = (line: TranscriptLine) => tokens(shownLine(line)) + 1;
+/** Fits a conversation into tokens: whole, else with its longest messages truncated, else exchanges spread evenly over it. */
+export function excerptFitter(sample: Sample, countTokens: TokenBound): (maxTokens: number) => Excerpt {
+  const sizeOf = (line: TranscriptLine) => countTokens(promptLine(line)) + 1;
   const all = sample.exchanges.flat();
-  const uncut = new Set(all.filter(({ turnIndex }) => !sample.cut.has(turnIndex)));
+  const untruncated = new Set(all.filter(({ turnIndex }) => !sample.truncated.has(turnIndex)));
   const sizes = all.map(sizeOf).toSorted((a, b) => a - b);
-  const gaps = all.length < sample.messages ? tokensPerGap * sample.exchanges.length : 0;
+  const gapTokens = all.length < sample.messages ? tokensPerGap * sample.exchanges.length : 0;
   const excerptOf = (lines: TranscriptLine[]): Excerpt => ({
     messages: sample.messages,
     lines,
-    cut: lines.filter((line) => !uncut.has(line)).length,
+    truncated: lines.filter((line) => !untruncated.has(line)).length,
   });
-  let shortened: { exchange: Exchange; size: number }[] | undefined;
-  const inShort = () =>
-    (shortened ??= sample.exchanges.map((long) => {
-      const exchange = long.map((line) => fitted(line, leastOfMessage, sizeOf));
+  let shortExchanges: { exchange: Exchange; size: number }[] | undefined;
+  const truncatedExchanges = () =>
+    (shortExchanges ??= sample.exchanges.map((long) => {
+      const exchange = long.map((line) => truncateLine(line, minMessageTokens, sizeOf));
       return { exchange, size: exchange.reduce((sum, line) => sum + sizeOf(line), tokensPerGap) };
     }));
 
-  return (room) => {
-    const cap = capFor(sizes, room - gaps);
-    if (cap >= leastOfMessage) return excerptOf(all.map((line) => fitted(line, cap, sizeOf)));
-    const short = inShort();
+  return (maxTokens) => {
+    const maxSize = maxSizeFor(sizes, maxTokens - gapTokens);
+    if (maxSize >= minMessageTokens) return excerptOf(all.map((line) => truncateLine(line, maxSize, sizeOf)));
+    const short = truncatedExchanges();
     for (let count = short.length; count > 1; count -= Math.max(1, Math.floor(count / 50))) {
-      const chosen = spread(short, count);
-      if (chosen.reduce((sum, { size }) => sum + size, 0) > room) continue;
+      const chosen = evenlySpaced(short, count);
+      if (chosen.reduce((sum, { size }) => sum + size, 0) > maxTokens) continue;
       return excerptOf(chosen.flatMap(({ exchange }) => exchange));
     }
-    return excerptOf(restOf(short.at(-1)?.exchange ?? [], room - tokensPerGap, sizeOf));
+    return excerptOf(newestLines(short.at(-1)?.exchange ?? [], maxTokens - tokensPerGap, sizeOf));
   };
 }
 
-/** A message as the judge reads it. */
-export function shownLine({ role, text, turnIndex }: TranscriptLine): string {
+export function promptLine({ role, text, turnIndex }: TranscriptLine): string {
   return JSON.stringify({ turnIndex, role, text });
 }
 
-/** The largest size to which the larger ones are cut for all of them to fit; Infinity where they do. */
-function capFor(ascending: number[], room: number): number {
-  let left = room;
+/** The size to which larger messages must be truncated for all to fit; Infinity if all fit. */
+function maxSizeFor(ascending: number[], maxTokens: number): number {
+  let left = maxTokens;
   for (const [at, size] of ascending.entries()) {
     const share = Math.floor(left / (ascending.length - at));
     if (size > share) return share;
@@ -73,30 +68,37 @@ function capFor(ascending: number[], room: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** The line itself where it takes no more than that, else without as much of its middle as it must lose; perhaps all. */
-function fitted(line: TranscriptLine, most: number, sizeOf: (line: TranscriptLine) => number): TranscriptLine {
+/** Truncates the middle of a line as far as needed, perhaps to nothing. */
+function truncateLine(
+  line: TranscriptLine,
+  maxLineTokens: number,
+  sizeOf: (line: TranscriptLine) => number,
+): TranscriptLine {
   let size = sizeOf(line);
   let shown = line;
-  for (let characters = line.text.length; size > most && characters > 0; size = sizeOf(shown)) {
-    characters = Math.floor(characters * Math.min(0.9, most / size));
-    shown = { ...line, text: clipped(line.text, characters) };
+  for (let characters = line.text.length; size > maxLineTokens && characters > 0; size = sizeOf(shown)) {
+    characters = Math.floor(characters * Math.min(0.9, maxLineTokens / size));
+    shown = { ...line, text: truncateMiddle(line.text, characters) };
   }
   return shown;
 }
 
-/** So many of them, evenly spread from the first to the last. */
-function spread<T>(from: T[], count: number): T[] {
+function evenlySpaced<T>(from: T[], count: number): T[] {
   const step = (from.length - 1) / (count - 1);
   const places = Array.from({ length: count }, (_, at) => Math.round(at * step));
   return places.flatMap((place) => from.slice(place, place + 1));
 }
 
-/** The newest lines of an exchange that is too large by itself. */
-function restOf(exchange: Exchange, room: number, sizeOf: (line: TranscriptLine) => number): TranscriptLine[] {
+/** For an exchange that is too large by itself. */
+function newestLines(
+  exchange: Exchange,
+  maxTokens: number,
+  sizeOf: (line: TranscriptLine) => number,
+): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
-  let left = room;
+  let left = maxTokens;
   for (const line of exchange.toReversed()) {
-    const short = fitted(line, left, sizeOf);
+    const short = truncateLine(line, left, sizeOf);
     if (sizeOf(short) > left) break;
     lines.unshift(short);
     left -= sizeOf(short);

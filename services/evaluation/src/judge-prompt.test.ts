@@ -22,12 +22,18 @@ const agent = Agent.fromPartial({
 
 async function prompt(given: {
   lines: TranscriptLine[];
-  room?: number;
-  tokens?: TokenBound;
+  maxTokens?: number;
+  countTokens?: TokenBound;
   template?: string;
   personaPrompt?: string;
 }) {
-  const { lines, room = 10_000, tokens = usualTokenBound, template = '', personaPrompt = agent.personaPrompt } = given;
+  const {
+    lines,
+    maxTokens = 10_000,
+    countTokens = usualTokenBound,
+    template = '',
+    personaPrompt = agent.personaPrompt,
+  } = given;
   const sampling = sampler(200_000);
   sampling.add(lines);
   const failures: string[] = [];
@@ -35,12 +41,12 @@ async function prompt(given: {
     agent: { ...agent, personaPrompt, evaluationPromptTemplate: template },
     labels: ['HIRE', 'HOLD'],
     sample: sampling.sample(),
-    besides: '{"type":"object"}',
+    otherText: '{"type":"object"}',
     render: (rendering) => renderer.render(rendering, whose),
     onTemplateFailed: (problem) => failures.push(problem),
   });
-  const fitted = await fitter({ room, tokens });
-  return { ...fitted, fitter, failures, size: tokens(fitted.system) + tokens(fitted.prompt) };
+  const fitted = await fitter({ maxTokens, countTokens });
+  return { ...fitted, fitter, failures, size: countTokens(fitted.system) + countTokens(fitted.prompt) };
 }
 
 const said = (...texts: string[]): TranscriptLine[] =>
@@ -48,7 +54,7 @@ const said = (...texts: string[]): TranscriptLine[] =>
 const many = (count: number) =>
   said(...Array.from({ length: count }, (_, at) => `Message ${at} with some words in it`));
 
-test('what fits is shown whole, and nothing is said of leaving out', async (t) => {
+test('a conversation within the budget is shown whole, without a note', async (t) => {
   const { system, prompt: text } = await prompt({ lines: said('What is SQL?', 'A language') });
   t.regex(system, /Ivy.*Recruiter.*Databases.*INTERVIEW[\s\S]*You interview candidates\.[\s\S]*one of HIRE, HOLD/);
   t.is(
@@ -58,9 +64,9 @@ test('what fits is shown whole, and nothing is said of leaving out', async (t) =
   );
 });
 
-test('what does not fit is shortened to fit, and the judge is told what is missing', async (t) => {
-  for (const tokens of [usualTokenBound, strictTokenBound]) {
-    const { prompt: text, size, excerpt } = await prompt({ lines: many(1_000), room: 6_000, tokens });
+test('a long conversation is shortened to the budget, and the prompt says what is missing', async (t) => {
+  for (const countTokens of [usualTokenBound, strictTokenBound]) {
+    const { prompt: text, size, excerpt } = await prompt({ lines: many(1_000), maxTokens: 6_000, countTokens });
     t.true(size <= 6_000 && size > 4_000, `${size}`);
     t.true(text.includes(`too long to be shown whole: ${excerpt.lines.length} of its 1000 messages follow`));
     const missing = [...text.matchAll(/^\{"messagesLeftOut":(\d+)\}$/gm)].reduce(
@@ -71,7 +77,7 @@ test('what does not fit is shortened to fit, and the judge is told what is missi
   }
 });
 
-test('lists in a template have a text form', async (t) => {
+test('a template writes lists and objects as text', async (t) => {
   const lines = said('What is SQL?', 'A language', 'And 2 + 2?', 'Four');
   const filled = async (template: string) => (await prompt({ lines, template })).system.split('\n\nAnswer with one')[0];
   t.is(await filled('{{ transcript }}'), 'MODEL: What is SQL?\nUSER: A language\nMODEL: And 2 + 2?\nUSER: Four');
@@ -88,10 +94,10 @@ test('lists in a template have a text form', async (t) => {
   );
 });
 
-test('a template that shows the conversation again leaves less room for it', async (t) => {
+test('a template that repeats the conversation gets a shorter excerpt', async (t) => {
   const { system, size, excerpt, failures } = await prompt({
     lines: many(1_000),
-    room: 6_000,
+    maxTokens: 6_000,
     template: 'Judge:\n{{ transcript }}',
   });
   t.true(size <= 6_000 && size > 3_000, `${size}`);
@@ -100,7 +106,7 @@ test('a template that shows the conversation again leaves less room for it', asy
   t.deepEqual(failures, []);
 });
 
-test('a template that leaves no room, fails or never ends gives way to the default instructions', async (t) => {
+test('a template that is too long, fails or does not end is replaced by the default instructions', async (t) => {
   for (const [template, problem] of [
     ['long '.repeat(3_900), /^too long$/],
     ['{{ agent.name | no_such_filter }}', /Error$/],
@@ -108,7 +114,7 @@ test('a template that leaves no room, fails or never ends gives way to the defau
     ['{% for i in (1..10000) %}{% for j in (1..10000) %}{% endfor %}{% endfor %}', /^too slow$/],
     ['{{ transcript', /Error$/],
   ] as const) {
-    const { system, failures, size } = await prompt({ lines: said('What?', 'That'), room: 6_000, template });
+    const { system, failures, size } = await prompt({ lines: said('What?', 'That'), maxTokens: 6_000, template });
     t.regex(system, /^You evaluate a finished conversation/);
     t.is(failures.length, 1);
     t.regex(failures[0] ?? '', problem);
@@ -116,7 +122,7 @@ test('a template that leaves no room, fails or never ends gives way to the defau
   }
 });
 
-test('a template is rendered a few times a prompt, and gives way where it leaves no room for a line', async (t) => {
+test('a template is rendered a few times per prompt, and replaced if it leaves no tokens for a line', async (t) => {
   for (const [template, isOwn] of [
     [`Mine. ${'1'.repeat(3_000)}`, true],
     ['Mine. {{ transcript }}', true],
@@ -126,11 +132,11 @@ test('a template is rendered a few times a prompt, and gives way where it leaves
   ] as const) {
     for (const lines of [many(6), many(1_000)]) {
       let renderings = 0;
-      const tokens: TokenBound = (text) => {
+      const countTokens: TokenBound = (text) => {
         if (text.startsWith('Mine. ')) renderings += 1;
         return strictTokenBound(text);
       };
-      const { excerpt, failures, system, size } = await prompt({ lines, room: 12_000, tokens, template });
+      const { excerpt, failures, system, size } = await prompt({ lines, maxTokens: 12_000, countTokens, template });
       t.true(renderings <= 5, `${renderings - 1} renderings of ${template.slice(0, 50)}`); // the size of the last is asked for once more
       t.is(system.startsWith('Mine. '), isOwn, template.slice(0, 50));
       t.deepEqual(failures, isOwn ? [] : ['too long'], template.slice(0, 50));
@@ -139,31 +145,31 @@ test('a template is rendered a few times a prompt, and gives way where it leaves
   }
 });
 
-test('all renderings of a template together have the time of one, and then it gives way for good', async (t) => {
+test('all renderings of a template share one time limit, after which it is not used again', async (t) => {
   const template = 'Mine. {% for i in (1..5000) %}{% endfor %}';
   const { fitter, failures, system } = await prompt({ lines: said('What?', 'That'), template });
   t.true(system.startsWith('Mine. '));
-  const room = { room: 10_000, tokens: usualTokenBound };
-  for (let times = 0; times < 2_000 && failures.length === 0; times += 1) await fitter(room);
+  const maxTokens = { maxTokens: 10_000, countTokens: usualTokenBound };
+  for (let times = 0; times < 2_000 && failures.length === 0; times += 1) await fitter(maxTokens);
   t.deepEqual(failures, ['too slow']);
-  t.regex((await fitter(room)).system, /^You evaluate a finished conversation/);
+  t.regex((await fitter(maxTokens)).system, /^You evaluate a finished conversation/);
   t.is(failures.length, 1);
 });
 
-test('a persona that leaves no room is shortened, and a model that takes next to nothing is asked for next to nothing', async (t) => {
-  const long = await prompt({ lines: many(100), room: 3_000, personaPrompt: '人'.repeat(20_000) });
+test('a persona that is too long is shortened, and a very small model gets a minimal prompt', async (t) => {
+  const long = await prompt({ lines: many(100), maxTokens: 3_000, personaPrompt: '人'.repeat(20_000) });
   t.regex(long.system, /^You evaluate a finished conversation[\s\S]*人 \[… left out …\] 人/);
   t.true(long.size <= 3_000 && long.excerpt.lines.length > 10, `${long.size}`);
-  const little = await prompt({ lines: many(100), room: 300, tokens: strictTokenBound });
+  const little = await prompt({ lines: many(100), maxTokens: 300, countTokens: strictTokenBound });
   t.true(little.size <= 900);
 });
 
-test('no message is above its room, whatever it holds', async (t) => {
+test('no text makes a prompt exceed its budget', async (t) => {
   for (const text of ['x'.repeat(50_000), '数'.repeat(50_000), '"\n\\'.repeat(10_000), '🦜'.repeat(20_000)]) {
-    for (const tokens of [usualTokenBound, strictTokenBound]) {
-      const { size, excerpt } = await prompt({ lines: said('Go on', text), room: 4_000, tokens });
+    for (const countTokens of [usualTokenBound, strictTokenBound]) {
+      const { size, excerpt } = await prompt({ lines: said('Go on', text), maxTokens: 4_000, countTokens });
       t.true(size <= 4_000, `${size}`);
-      t.deepEqual([excerpt.lines.length, excerpt.cut], [2, 1]);
+      t.deepEqual([excerpt.lines.length, excerpt.truncated], [2, 1]);
     }
   }
 });

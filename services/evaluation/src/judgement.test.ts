@@ -5,7 +5,7 @@ const labels = ['HIRE', 'HOLD'];
 const right = { score: 50, summary: 'Fine.', strengths: ['a'], weaknesses: [], recommendation: 'HOLD' };
 const read = (change: Record<string, unknown>) => readJudgement(JSON.stringify({ ...right, ...change }), labels);
 
-test('an answer that fits is a judgement, trimmed, with or without a fence around it', (t) => {
+test('a valid answer is parsed and trimmed, with or without a code fence', (t) => {
   t.deepEqual(readJudgement(JSON.stringify(right), labels), right);
   t.deepEqual(readJudgement(`\n\`\`\`json\n${JSON.stringify(right)}\n\`\`\`\n`, labels), right);
   t.deepEqual(readJudgement(`\`\`\`\n${JSON.stringify(right)}\`\`\``, labels), right);
@@ -14,7 +14,7 @@ test('an answer that fits is a judgement, trimmed, with or without a fence aroun
   t.is(read({ score: 100 })?.score, 100);
 });
 
-test('an answer that does not fit is none', (t) => {
+test('an invalid answer is refused', (t) => {
   for (const change of [
     { score: 101 },
     { score: -1 },
@@ -38,7 +38,7 @@ test('an answer that does not fit is none', (t) => {
   }
 });
 
-test('what cannot be stored does not fit, and what only looks like it does', (t) => {
+test('NUL and lone surrogates are refused, but not their escapes as text', (t) => {
   for (const text of ['\0', 'a\0b', '\ud800', '\udfffx']) {
     t.is(read({ summary: `x${text}` }), undefined);
     t.is(read({ strengths: [`x${text}`] }), undefined);
@@ -46,12 +46,12 @@ test('what cannot be stored does not fit, and what only looks like it does', (t)
   for (const text of ['\\u0000', '\\ud800', '🦜', '"quoted"']) t.is(read({ summary: text })?.summary, text);
 });
 
-test('where no label is wanted the recommendation is empty', (t) => {
+test('without labels the recommendation must be empty', (t) => {
   t.deepEqual(readJudgement(JSON.stringify({ ...right, recommendation: '' }), []), { ...right, recommendation: '' });
   t.is(readJudgement(JSON.stringify(right), []), undefined);
 });
 
-test('the model is asked for exactly that', (t) => {
+test('the JSON Schema states the same rules', (t) => {
   const schema = judgementSchema(labels);
   t.like(schema, {
     type: 'object',

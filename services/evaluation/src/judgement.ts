@@ -1,19 +1,17 @@
 import { whyUnstorable } from '@parley/kernel/input-checks';
 import { z } from 'zod';
 
-/** What a judge says of a session. */
 export interface Judgement {
   /** 0 to 100. */
   score: number;
-  /** A paragraph. */
   summary: string;
   strengths: string[];
   weaknesses: string[];
-  /** One of the labels; empty where there are none. */
+  /** One of the labels; empty without labels. */
   recommendation: string;
 }
 
-/** A paragraph, with room for a note before it: with that the contract allows 8,000 characters. */
+/** The contract allows 8,000 characters; the rest is for the note on a shortened conversation. */
 const maxSummary = 7_700;
 
 const point = z.string().trim().min(1).max(1_000);
@@ -28,15 +26,11 @@ function shapeFor(labels: string[]) {
   });
 }
 
-/** The JSON Schema that a model is asked to answer in. */
 export function judgementSchema(labels: string[]): Record<string, unknown> {
   return z.toJSONSchema(shapeFor(labels), { target: 'draft-7' });
 }
 
-/**
- * A model's answer as a judgement; undefined when it does not fit, or holds what cannot be stored. A fence around the JSON is
- * forgiven.
- */
+/** Parses a model's answer, also within a Markdown code fence; undefined if it does not match the schema or cannot be stored. */
 export function readJudgement(text: string, labels: string[]): Judgement | undefined {
   const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;
   let value: unknown;

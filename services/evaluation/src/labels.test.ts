@@ -11,7 +11,7 @@ test('each use case has its labels, best first', (t) => {
   for (const useCase of ['CUSTOM', 'ONBOARDING', 'SALES', 'SUPPORT', 'constructor']) t.deepEqual(of(useCase), general);
 });
 
-test("the agent's own labels go before them; an empty list means no label", (t) => {
+test("the agent's own labels replace them; an empty list means none", (t) => {
   const of = (labels: string[]) =>
     labelsOf(Agent.fromPartial({ useCase: 'INTERVIEW', evaluationRecommendationLabels: { labels } }));
   t.deepEqual(of(['b', 'a']), ['b', 'a']);

@@ -2,15 +2,15 @@ import type { Handler } from '@parley/events/consumer';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { once } from '@parley/postgres/outbox/inbox';
 import type { SessionEnded } from '@parley/protos/parley/session/v1/events';
-import { type JudgeSession, judgeKind } from './judge-session.ts';
+import { type JudgeSessionJob, judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
-/** A judgement waits for a model, so the event leaves a job behind; its inbox mark commits together with it. */
+/** A judgement is slow, so the event only appends a job, in the transaction of its inbox mark. */
 export function onSessionEnded(ports: Pick<Ports, 'database'>): Handler<SessionEnded> {
   return ({ id, tenantId, data: { sessionId, agentId } }) =>
     ports.database.transact(tenantId, (db) =>
       once(db, 'evaluation', id, () =>
-        jobs(db).append<JudgeSession>({
+        jobs(db).append<JudgeSessionJob>({
           kind: judgeKind,
           key: String(sessionId),
           data: { sessionId, agentId },

@@ -6,14 +6,13 @@ import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/
 import type { RpcClient } from '@parley/rpc/client';
 import type { TemplateRenderer } from './template-renderer.ts';
 
-/** What the use cases work with. */
+/** The dependencies of the use cases. */
 export interface Ports {
   database: Database;
   agent: RpcClient<typeof AgentServiceDefinition>;
   session: RpcClient<typeof SessionServiceDefinition>;
   identity: RpcClient<typeof IdentityServiceDefinition>;
   templates: TemplateRenderer;
-  /** How long one request for a judgement may take. */
   judgeTimeoutMs: number;
   log: Logger;
 }

@@ -1,49 +1,49 @@
 import { isNativeError } from 'node:util/types';
 import { createContext, Script } from 'node:vm';
 import { plainTextForm, templateEngine } from '@parley/text/template-engine';
-import type { RendererAnswer, Rendering } from './renderer-process.ts';
+import type { RendererResponse, Rendering } from './renderer-process.ts';
 import type { TranscriptLine } from './transcript.ts';
 
-// What `renderer-process.ts` runs in a process of its own.
+// Runs in the process that `renderer-process.ts` starts.
 
 const templates = templateEngine(textForm);
 
-/** Several renderings of one template follow each other: it is parsed once. */
+/** A template is rendered several times in a row, so its parsed form is cached. */
 let last: { text: string; parsed: ReturnType<typeof templates.parse> } | undefined;
 
-/** V8 ends what runs in here when its time is over, also inside a sort or a join, which liquidjs' own limits do not see. */
-const limited = { work: (): RendererAnswer => ({ problem: 'unknown' }) };
-const context = createContext(limited);
+/** V8 enforces the timeout inside this script also in a sort or a join, which liquidjs' own limits do not cover. */
+const sandbox = { work: (): RendererResponse => ({ problem: 'unknown' }) };
+const context = createContext(sandbox);
 const script = new Script('work()');
 
-function answerTo(task: Rendering): RendererAnswer {
-  limited.work = () => rendered(task);
+function respondTo(task: Rendering): RendererResponse {
+  sandbox.work = () => rendered(task);
   try {
-    return script.runInContext(context, { timeout: Math.max(1, Math.ceil(task.withinMs)) });
+    return script.runInContext(context, { timeout: Math.max(1, Math.ceil(task.timeoutMs)) });
   } catch (error) {
     return { problem: problemOf(error) };
   }
 }
 
-function rendered({ template, scope, withinMs, mostCharacters }: Rendering): RendererAnswer {
+function rendered({ template, scope, timeoutMs, maxCharacters }: Rendering): RendererResponse {
   const begun = performance.now();
   if (last?.text !== template) last = { text: template, parsed: templates.parse(template) };
-  const renderLimit = withinMs - (performance.now() - begun);
+  const renderLimit = timeoutMs - (performance.now() - begun);
   const text = String(templates.renderSync(last.parsed, scope, { renderLimit }));
   const tookMs = performance.now() - begun;
-  return text.length > mostCharacters ? { characters: text.length, tookMs } : { text, tookMs };
+  return text.length > maxCharacters ? { characters: text.length, tookMs } : { text, tookMs };
 }
 
-/** In words that quote nothing of the template. */
+/** Quotes nothing of the template. */
 function problemOf(error: unknown): string {
-  if (!isNativeError(error)) return 'unknown'; // no `instanceof`: that of V8's own limit is made in the context
+  if (!isNativeError(error)) return 'unknown'; // no `instanceof`: V8's timeout error is from the other context
   if ('code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'too slow';
   if (error.message.startsWith('template render limit exceeded')) return 'too slow';
   if (error.message.startsWith('memory alloc limit exceeded')) return 'too much memory';
   return error.name;
 }
 
-/** Lines of a transcript are written as they were said, one below the other. */
+/** Transcript lines are written as `USER: …`, one below the other. */
 function textForm(value: unknown): string {
   if (isLine(value)) return `${value.role}: ${value.text}`;
   if (Array.isArray(value) && value.length > 0 && value.every(isLine)) return value.map(textForm).join('\n');
@@ -54,15 +54,15 @@ function isLine(value: unknown): value is TranscriptLine {
   return typeof value === 'object' && value !== null && 'role' in value && 'text' in value;
 }
 
-// A terminal interrupts all processes of a command. This one is needed until its service has finished, which closes the channel.
+// A terminal signals all processes of a command. This one must live until its service closes the channel.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => process.exit());
-process.on('message', (task: Rendering) => process.send?.(answerTo(task)));
-// The first rendering of a process takes several times as long as the next: that is not the template's time.
-answerTo({
+process.on('message', (task: Rendering) => process.send?.(respondTo(task)));
+// The first rendering of a process is several times slower, and must not count against a template.
+respondTo({
   template: '{% for each in list %}{{ each }}{% endfor %}',
   scope: { list: [1] },
-  withinMs: 10_000,
-  mostCharacters: 10,
+  timeoutMs: 10_000,
+  maxCharacters: 10,
 });
 process.send?.('ready');

@@ -1,69 +1,70 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** A template to fill. */
 export interface Rendering {
   template: string;
-  /** Plain data: it is sent as JSON. */
+  /** Plain data, sent as JSON. */
   scope: Record<string, unknown>;
-  /** How long parsing and filling may take together, in ms. */
-  withinMs: number;
-  /** A longer text is of no use: only its length is told. */
-  mostCharacters: number;
+  /** For parsing and rendering together. */
+  timeoutMs: number;
+  /** Of a longer text only the length is returned. */
+  maxCharacters: number;
 }
 
-/** The text, or how long it would be; and how long it took, in ms. */
+/** `characters`: the length of a text that is too long. */
 export type Rendered = { tookMs: number } & ({ text: string } | { characters: number });
 
-export type RendererAnswer = Rendered | { problem: string };
+export type RendererResponse = Rendered | { problem: string };
 
-/** The template's own fault. The message is a word or two that quote nothing of it, such as `too slow` or `ParseError`. */
-export class TemplateProblem extends Error {
-  override name = 'TemplateProblem';
+/** An error of the template. The message quotes nothing of it: `too slow`, `ParseError`. */
+export class TemplateError extends Error {
+  override name = 'TemplateError';
 }
 
 export interface RendererLimits {
-  /** What the process may have in its heap, in MB. */
   heapMb: number;
-  /** When a process that does not end a rendering in its time is killed, in ms after that time. */
-  patienceMs: number;
-  /** How long it may take to start, in ms; then it is killed. Default 60 s. */
-  startWithinMs?: number;
+  /** A process that exceeds a rendering's timeout by so much is killed. */
+  killAfterMs: number;
+  /** The process is killed if it has not started by then. Default 60,000. */
+  startTimeoutMs?: number;
 }
 
 /**
- * A process that renders templates, without any of the service's environment. A thread would not do: a single allocation beyond a
- * thread's heap limit (two long strings that are compared) aborts the process with all of its threads. Its priority is that of any
- * process, since the time it has is that of the clock.
+ * A process that renders templates, without the service's environment. Not a thread: one allocation beyond its heap limit aborts
+ * the whole process. The priority is normal, as the timeouts are wall-clock time.
  */
 export interface RendererProcess {
-  /** One at a time. @throws TemplateProblem; another Error where the process did not start, or was ended by its owner. */
+  /** One at a time. @throws TemplateError; Error if the process did not start or was ended by `end` */
   render(task: Rendering): Promise<Rendered>;
   readonly ended: boolean;
-  /** Undefined where the system could not start it. */
+  /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
   end(): Promise<void>;
 }
 
-export function startRendererProcess({ heapMb, patienceMs, startWithinMs = 60_000 }: RendererLimits): RendererProcess {
+export function startRendererProcess({
+  heapMb,
+  killAfterMs,
+  startTimeoutMs = 60_000,
+}: RendererLimits): RendererProcess {
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(new URL('./renderer-main.ts', import.meta.url)), [], {
-    // What the service was started with (a test runner's loaders, an inspector) does not concern it.
+    // Not the service's own arguments, such as loaders or an inspector.
     execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8'],
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 writes pages about a heap that is full
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
   });
   const ready = Promise.withResolvers<void>();
-  const gone = Promise.withResolvers<void>();
-  ready.promise.catch(() => undefined); // told to whoever asks next
+  const exited = Promise.withResolvers<void>();
+  ready.promise.catch(() => undefined); // reported by the next `render`
   let waiting: PromiseWithResolvers<Rendered> | undefined;
   let isBusy = false;
   let ended = false;
   let ending: Error | undefined;
 
-  // Only somebody who waits keeps the service's process.
-  const keep = (is: boolean): void => {
-    if (is) {
+  // Only a rendering keeps the service's process alive.
+  const setRef = (isRef: boolean): void => {
+    if (isRef) {
       child.ref();
       child.channel?.ref();
     } else {
@@ -79,24 +80,25 @@ export function startRendererProcess({ heapMb, patienceMs, startWithinMs = 60_00
     ended = true;
     clearTimeout(starting);
     ready.reject(ending ?? new Error(`The process that renders templates did not start: ${how}`, { cause }));
-    waiting?.reject(ending ?? new TemplateProblem(how === 'SIGABRT' ? 'too much memory' : `ended by ${how}`));
-    gone.resolve();
+    waiting?.reject(ending ?? new TemplateError(how === 'SIGABRT' ? 'too much memory' : `ended by ${how}`));
+    exited.resolve();
   };
-  child.on('message', (message: RendererAnswer | 'ready') => {
+  child.on('message', (message: RendererResponse | 'ready') => {
     if (message === 'ready') {
       clearTimeout(starting);
       ready.resolve();
-    } else if ('problem' in message) waiting?.reject(new TemplateProblem(message.problem));
+    } else if ('problem' in message) waiting?.reject(new TemplateError(message.problem));
     else waiting?.resolve(message);
   });
   child.on('error', (error) => {
     if (child.pid === undefined) onEnd(error.message, error);
-    else kill(error); // a channel that fails is of no more use
+    else kill(error); // unusable without its channel
   });
   child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
-  const tooLate = () => kill(new Error(`The process that renders templates did not start within ${startWithinMs} ms`));
-  const starting = setTimeout(tooLate, startWithinMs).unref();
-  keep(false);
+  const onStartTimeout = () =>
+    kill(new Error(`The process that renders templates did not start within ${startTimeoutMs} ms`));
+  const starting = setTimeout(onStartTimeout, startTimeoutMs).unref();
+  setRef(false);
 
   return {
     pid: child.pid,
@@ -106,26 +108,26 @@ export function startRendererProcess({ heapMb, patienceMs, startWithinMs = 60_00
     async render(task) {
       if (this.ended || isBusy) throw new Error('This process takes no template now');
       isBusy = true;
-      keep(true);
+      setRef(true);
       let timer: NodeJS.Timeout | undefined;
       try {
-        await ready.promise; // starting is not the template's time
+        await ready.promise; // the start does not count against the template
         waiting = Promise.withResolvers();
-        timer = setTimeout(() => kill(new TemplateProblem('too slow')), task.withinMs + patienceMs);
+        timer = setTimeout(() => kill(new TemplateError('too slow')), task.timeoutMs + killAfterMs);
         child.send(task);
         return await waiting.promise;
       } finally {
         clearTimeout(timer);
         waiting = undefined;
         isBusy = false;
-        if (!ending) keep(false);
+        if (!ending) setRef(false);
       }
     },
     async end() {
       if (ended) return;
-      keep(true);
+      setRef(true);
       kill(new Error('The process that renders templates has been ended'));
-      await gone.promise;
+      await exited.promise;
     },
   };
 }

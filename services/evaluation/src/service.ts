@@ -10,9 +10,9 @@ import { onSessionEnded } from './on-session-ended.ts';
 import type { Ports } from './ports.ts';
 import { evaluationRpc } from './rpc.ts';
 import { templateRenderer } from './template-renderer.ts';
-import { tenantWatch } from './tenant-watch.ts';
+import { tenantChangeListener } from './tenant-change-listener.ts';
 
-/** Scores a session when it has ended. */
+/** Judges sessions that have ended. */
 export const evaluation = service(evaluationDeclaration, {
   calls: { agent: AgentServiceDefinition, session: SessionServiceDefinition, identity: IdentityServiceDefinition },
   dependencies: ({ config, database, calls, log }): Ports => ({
@@ -22,7 +22,7 @@ export const evaluation = service(evaluationDeclaration, {
     judgeTimeoutMs: config.judgeTimeoutMs,
     log,
   }),
-  parts: (ports, { keyValue }) => [ports.templates, tenantWatch(ports, keyValue)],
+  parts: (ports, { keyValue }) => [ports.templates, tenantChangeListener(ports, keyValue)],
   jobs: [judgeJob],
   consumes: {
     'session.ended.v1': { topic: 'session-ended', decode: SessionEnded.decode, handle: onSessionEnded },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import { type Rendering, startRendererProcess, TemplateProblem } from './renderer-process.ts';
+import { type Rendering, startRendererProcess, TemplateError } from './renderer-process.ts';
 import { type TemplateRendererOptions, templateRenderer } from './template-renderer.ts';
 
 const signal = new AbortController().signal;
@@ -13,35 +13,35 @@ function rendererOf(t: ExecutionContext, options: TemplateRendererOptions = {}) 
   t.teardown(() => renderer.stop());
   return {
     ...renderer,
-    of: (tenantId: number, template: string, rest: Partial<Rendering> = {}, gone = signal) =>
+    of: (tenantId: number, template: string, rest: Partial<Rendering> = {}, callerSignal = signal) =>
       renderer.render(
-        { template, scope: {}, withinMs: 10_000, mostCharacters: 1_000, ...rest },
-        { tenantId, signal: gone },
+        { template, scope: {}, timeoutMs: 10_000, maxCharacters: 1_000, ...rest },
+        { tenantId, signal: callerSignal },
       ),
   };
 }
 
-/** A list that holds itself: written out it has 3^n parts. liquidjs counts 2n. */
-const listInItself = (n: number, name = 'a') =>
+/** A list that contains itself: 3^n elements as text, but liquidjs counts 2n. */
+const selfNestedList = (n: number, name = 'a') =>
   `{% assign ${name} = "" | split: "" %}{% for i in (1..${n}) %}{% assign ${name} = ${name} | push: ${name} | push: ${name} %}{% endfor %}`;
 
-/** Makes x 256 MB long, of which no limit knows: parts are put together when they are looked at. */
+/** Makes x 256 MB long, which no limit counts: V8 concatenates on first use. */
 const longText = `{% assign x = "aaaaaaaa" %}${'{% capture x %}{{ x }}{{ x }}{% endcapture %}'.repeat(25)}`;
 
 const endless: [string, string][] = [
-  ['a list that holds itself, written', `${listInItself(18)}{{ a }}`],
-  ['sorted', `${listInItself(18)}{{ a | sort }}`],
-  ['joined', `${listInItself(30)}{{ a | join: "" }}`],
-  ['taken for a number', `${listInItself(18)}{{ a | plus: 1 }}`],
-  ['taken for a date', `${listInItself(18)}{{ a | date: "%Y" }}`],
-  ['compared', `${listInItself(18)}${listInItself(18, 'c')}{% if a == c %}{% endif %}`],
+  ['a list that holds itself, written', `${selfNestedList(18)}{{ a }}`],
+  ['sorted', `${selfNestedList(18)}{{ a | sort }}`],
+  ['joined', `${selfNestedList(30)}{{ a | join: "" }}`],
+  ['taken for a number', `${selfNestedList(18)}{{ a | plus: 1 }}`],
+  ['taken for a date', `${selfNestedList(18)}{{ a | date: "%Y" }}`],
+  ['compared', `${selfNestedList(18)}${selfNestedList(18, 'c')}{% if a == c %}{% endif %}`],
   ['a long list that is grouped', '{% assign a = (1..1000000) | group_by: "x" %}{{ a | group_by: "x" }}'],
   ['loops', '{% for i in (1..100000) %}{% for j in (1..100000) %}{% endfor %}{% endfor %}'],
 ];
 
-// By itself: what other tests do on this event loop meanwhile would count.
-test.serial('a template that would go on is ended when its time is over, and the event loop stays free', async (t) => {
-  const renderer = rendererOf(t, { patienceMs: 100_000 });
+// Serial, as work of other tests on this event loop would be measured too.
+test.serial('an endless template is stopped at its timeout without blocking the event loop', async (t) => {
+  const renderer = rendererOf(t, { killAfterMs: 100_000 });
   await renderer.of(1, 'started');
   for (const [what, template] of endless) {
     let last = performance.now();
@@ -53,8 +53,8 @@ test.serial('a template that would go on is ended when its time is over, and the
     const timer = setInterval(tick, 1);
     const begun = performance.now();
     await t.throwsAsync(
-      renderer.of(1, template, { withinMs: 150 }),
-      { instanceOf: TemplateProblem, message: 'too slow' },
+      renderer.of(1, template, { timeoutMs: 150 }),
+      { instanceOf: TemplateError, message: 'too slow' },
       what,
     );
     clearInterval(timer);
@@ -66,96 +66,96 @@ test.serial('a template that would go on is ended when its time is over, and the
   t.like(await renderer.of(1, 'and {{ 1 | plus: 1 }}'), { text: 'and 2' });
 });
 
-test('a template that takes all memory ends only its own process, and the next one is rendered', async (t) => {
+test('a template that exhausts memory ends only its process, and the next one is rendered', async (t) => {
   const renderer = rendererOf(t);
   const compared = `${longText}${longText.replaceAll('x', 'y')}{% if x == y %}{% endif %}`;
-  await t.throwsAsync(renderer.of(1, compared), { instanceOf: TemplateProblem, message: 'too much memory' });
+  await t.throwsAsync(renderer.of(1, compared), { instanceOf: TemplateError, message: 'too much memory' });
   t.like(await renderer.of(1, 'next'), { text: 'next' });
 });
 
-test('tenants take turns: one whose templates go on delays another by one of them', async (t) => {
-  const renderer = rendererOf(t, { atOnce: 1 });
+test('a tenant with endless templates delays another by one rendering only', async (t) => {
+  const renderer = rendererOf(t, { maxProcesses: 1 });
   const done: string[] = [];
-  const goingOn = async (name: string) => {
-    await t.throwsAsync(renderer.of(1, `${listInItself(30)}{{ a | join: "" }}`, { withinMs: 50 }));
+  const renderEndless = async (name: string) => {
+    await t.throwsAsync(renderer.of(1, `${selfNestedList(30)}{{ a | join: "" }}`, { timeoutMs: 50 }));
     done.push(name);
   };
   const other = async () => {
     t.like(await renderer.of(2, '{{ "b" | upcase }}'), { text: 'B' });
     done.push('other');
   };
-  await Promise.all([goingOn('first'), goingOn('second'), goingOn('third'), other()]);
+  await Promise.all([renderEndless('first'), renderEndless('second'), renderEndless('third'), other()]);
   t.deepEqual(done, ['first', 'other', 'second', 'third']);
 });
 
-test('a tenant never has all processes, and a stop ends what is being rendered', async (t) => {
-  const renderer = rendererOf(t, { atOnce: 2 });
-  const template = `${listInItself(30)}{{ a | join: "" }}`;
-  const held = [1, 1].map((tenantId) => t.throwsAsync(renderer.of(tenantId, template, { withinMs: 60_000 })));
+test('a tenant never uses all processes, and `stop` ends running renderings', async (t) => {
+  const renderer = rendererOf(t, { maxProcesses: 2 });
+  const template = `${selfNestedList(30)}{{ a | join: "" }}`;
+  const endlessCalls = [1, 1].map((tenantId) => t.throwsAsync(renderer.of(tenantId, template, { timeoutMs: 60_000 })));
   t.like(await renderer.of(2, 'other'), { text: 'other' });
 
   await renderer.stop();
-  for (const error of await Promise.all(held)) t.false(error instanceof TemplateProblem, error.message);
+  for (const error of await Promise.all(endlessCalls)) t.false(error instanceof TemplateError, error.message);
   await renderer.start();
   t.like(await renderer.of(1, 'again'), { text: 'again' });
 });
 
-test('who has gone leaves the queue', async (t) => {
-  const renderer = rendererOf(t, { atOnce: 1 });
-  const going = new AbortController();
-  const first = renderer.of(1, 'first', {}, going.signal);
-  const leaving = renderer.of(2, 'leaving', {}, going.signal);
-  going.abort(new Error('gone'));
-  await t.throwsAsync(leaving, { message: 'gone' });
-  await t.throwsAsync(renderer.of(3, 'late', {}, going.signal), { message: 'gone' });
+test('a cancelled rendering leaves the queue', async (t) => {
+  const renderer = rendererOf(t, { maxProcesses: 1 });
+  const caller = new AbortController();
+  const first = renderer.of(1, 'first', {}, caller.signal);
+  const waitingCall = renderer.of(2, 'leaving', {}, caller.signal);
+  caller.abort(new Error('gone'));
+  await t.throwsAsync(waitingCall, { message: 'gone' });
+  await t.throwsAsync(renderer.of(3, 'late', {}, caller.signal), { message: 'gone' });
   t.like(await first, { text: 'first' });
 });
 
-test('of a text that is too long only the length comes back, and of a wrong template no word', async (t) => {
+test('a text that is too long returns its length only, and errors do not quote the template', async (t) => {
   const renderer = rendererOf(t);
   t.like(await renderer.of(1, '{% for i in (1..1001) %}1{% endfor %}'), { characters: 1_001, text: undefined });
   await t.throwsAsync(renderer.of(1, '{{ "secret" | nosuchfilter }}'), {
-    instanceOf: TemplateProblem,
+    instanceOf: TemplateError,
     message: 'ParseError',
   });
-  await t.throwsAsync(renderer.of(1, '{{ "secret" '), { instanceOf: TemplateProblem, message: 'TokenizationError' });
+  await t.throwsAsync(renderer.of(1, '{{ "secret" '), { instanceOf: TemplateError, message: 'TokenizationError' });
 });
 
-test('a process that does not end by itself is killed', async (t) => {
-  const stuck = startRendererProcess({ heapMb: 128, patienceMs: 100 });
+test('a process that does not respond is killed', async (t) => {
+  const stuck = startRendererProcess({ heapMb: 128, killAfterMs: 100 });
   t.teardown(() => stuck.end());
-  const task = { template: '', scope: {}, mostCharacters: 10 };
-  await stuck.render({ ...task, withinMs: 60_000 });
+  const task = { template: '', scope: {}, maxCharacters: 10 };
+  await stuck.render({ ...task, timeoutMs: 60_000 });
   process.kill(stuck.pid ?? 0, 'SIGSTOP');
-  await t.throwsAsync(stuck.render({ ...task, withinMs: 100 }), { instanceOf: TemplateProblem, message: 'too slow' });
+  await t.throwsAsync(stuck.render({ ...task, timeoutMs: 100 }), { instanceOf: TemplateError, message: 'too slow' });
   t.true(stuck.ended);
 });
 
-test('a process that does not start is killed, and whoever waits for it is told', async (t) => {
-  const stuck = startRendererProcess({ heapMb: 128, patienceMs: 60_000, startWithinMs: 50 });
+test('a process that does not start is killed, and its rendering fails', async (t) => {
+  const stuck = startRendererProcess({ heapMb: 128, killAfterMs: 60_000, startTimeoutMs: 50 });
   t.teardown(() => stuck.end());
   process.kill(stuck.pid ?? 0, 'SIGSTOP');
-  const task = { template: '', scope: {}, withinMs: 60_000, mostCharacters: 10 };
+  const task = { template: '', scope: {}, timeoutMs: 60_000, maxCharacters: 10 };
   await t.throwsAsync(stuck.render(task), { message: /did not start within 50 ms/ });
   t.true(stuck.ended);
 });
 
 const linuxTest = process.platform === 'linux' ? test : test.skip;
 
-linuxTest('what is being rendered ends soon after a service that was killed', async (t) => {
+linuxTest('a rendering ends soon after its service was killed', async (t) => {
   const service = spawn(
     process.execPath,
     [
       '--input-type=module',
       '--eval',
       `import { startRendererProcess } from ${JSON.stringify(import.meta.resolve('./renderer-process.ts'))};
-      const renderer = startRendererProcess({ heapMb: 128, patienceMs: 60_000 });
-      const task = { template: '', scope: {}, withinMs: 2_000, mostCharacters: 10 };
+      const renderer = startRendererProcess({ heapMb: 128, killAfterMs: 60_000 });
+      const task = { template: '', scope: {}, timeoutMs: 2_000, maxCharacters: 10 };
       await renderer.render(task);
-      const going = renderer.render({ ...task, template: ${JSON.stringify(`${listInItself(30)}{{ a | join: "" }}`)} });
+      const rendering = renderer.render({ ...task, template: ${JSON.stringify(`${selfNestedList(30)}{{ a | join: "" }}`)} });
       await new Promise(setImmediate); // it has been sent
       console.log(renderer.pid);
-      await going;`,
+      await rendering;`,
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );

@@ -8,45 +8,44 @@ import {
   startRendererProcess,
 } from './renderer-process.ts';
 
-/** For whom a template is filled. */
 export interface RenderingFor {
   tenantId: number;
-  /** Aborted when nobody waits for it any more: then it leaves the queue. */
+  /** Aborted when the caller is gone: it then leaves the queue. */
   signal: AbortSignal;
 }
 
 /**
- * Fills tenants' templates in processes of their own, so that whatever a template does, the service goes on. A tenant's templates
- * wait for each other; one tenant never takes all processes.
+ * Renders templates in processes of its own, to protect the service; one per tenant at a time, so that no tenant uses all
+ * processes.
  */
 export interface TemplateRenderer extends Part {
-  /** @throws TemplateProblem, where the template is at fault; another Error where it is not, such as the signal's reason. */
+  /** @throws TemplateError for errors of the template; others, such as the signal's reason, for all else */
   render(rendering: Rendering, whose: RenderingFor): Promise<Rendered>;
 }
 
 export interface TemplateRendererOptions extends Partial<RendererLimits> {
-  /** Processes at most, each started when it is needed first. Default 2. */
-  atOnce?: number;
+  /** Maximum number of processes, each started on first use. Default 2. */
+  maxProcesses?: number;
 }
 
-/** By default the heap may have 128 MB, and a process is killed 2 seconds after the time in which it should have ended by itself. */
+/** Defaults: 128 MB of heap, killed 2 s after a rendering's timeout. */
 export function templateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
-  const { atOnce = 2, heapMb = 128, patienceMs = 2_000 } = options;
-  const turns = fairQueue({ underWay: atOnce, shares: { tenant: { underWay: 1 } } });
+  const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
+  const turns = fairQueue({ underWay: maxProcesses, shares: { tenant: { underWay: 1 } } });
   const processes = new Set<RendererProcess>();
   let idle: RendererProcess[] = [];
   let stopped = false;
 
-  function takeProcess(): RendererProcess {
+  function acquireProcess(): RendererProcess {
     idle = idle.filter(({ ended }) => !ended);
-    const taken = idle.pop() ?? startRendererProcess({ heapMb, patienceMs });
-    processes.add(taken);
-    return taken;
+    const acquired = idle.pop() ?? startRendererProcess({ heapMb, killAfterMs });
+    processes.add(acquired);
+    return acquired;
   }
 
-  function giveBack(taken: RendererProcess): void {
-    if (taken.ended) processes.delete(taken);
-    else idle.push(taken);
+  function releaseProcess(acquired: RendererProcess): void {
+    if (acquired.ended) processes.delete(acquired);
+    else idle.push(acquired);
   }
 
   return {
@@ -59,11 +58,11 @@ export function templateRenderer(options: TemplateRendererOptions = {}): Templat
       const endTurn: EndCall = await turns.enter({ tenant: tenantId }, () => signal);
       try {
         if (stopped) throw new Error('No templates are rendered any more');
-        const taken = takeProcess();
+        const acquired = acquireProcess();
         try {
-          return await taken.render(rendering);
+          return await acquired.render(rendering);
         } finally {
-          giveBack(taken);
+          releaseProcess(acquired);
         }
       } finally {
         endTurn();

@@ -2,13 +2,12 @@ import type { Database } from '@parley/postgres/database/types';
 import type { TranscriptLine } from './transcript.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 
-/** Where a transcript is, once all of it has been written. */
 export interface WrittenTranscript {
-  /** The whole as JSON, where it has no parts. */
+  /** Empty if it has parts. */
   json: string;
-  /** How many parts are stored; 0: it is short enough for the evaluation's own row. */
+  /** Stored parts; 0 if the transcript fits the evaluation's row. */
   parts: number;
-  /** What the whole takes as JSON, in bytes. */
+  /** Size as JSON. */
   bytes: number;
 }
 
@@ -17,13 +16,10 @@ export interface TranscriptWriter {
   end(): Promise<WrittenTranscript>;
 }
 
-/** What a part takes, about, in characters of JSON. A later version must keep it: see `transcript_parts.part`. */
+/** Approximate size of a part as JSON. Later versions must not change it: see `transcript_parts.part`. */
 const partCharacters = 1_000_000;
 
-/**
- * Stores a transcript as it comes, so that one of any length takes the memory of one part. Nobody sees the parts until there is
- * an evaluation; written again, by whoever judges the session anew, they are the same.
- */
+/** Stores a transcript in parts as it arrives, so that its length takes no memory. A retry writes the same parts. */
 export function transcriptWriter(
   database: Database,
   { tenantId, sessionId }: { tenantId: number; sessionId: number },
@@ -31,7 +27,7 @@ export function transcriptWriter(
   let lines: string[] = [];
   let characters = 0;
   let parts = 0;
-  let bytes = 1; // brackets, and a comma between any two lines
+  let bytes = 1; // brackets, and a comma between lines
 
   async function store(): Promise<void> {
     const part = parts;

@@ -1,6 +1,5 @@
 import type { TranscriptLine as SaidLine } from '@parley/protos/parley/session/v1/session';
 
-/** One line of what was said, as an evaluation keeps and shows it. */
 export interface TranscriptLine {
   role: 'USER' | 'MODEL';
   text: string;
@@ -10,7 +9,7 @@ export interface TranscriptLine {
   createdAt: string;
 }
 
-/** Text that PostgreSQL can keep: NUL and halves of surrogate pairs become U+FFFD. */
+/** Replaces what PostgreSQL cannot store, NUL and lone surrogates, by U+FFFD. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -23,40 +23,35 @@ import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { evaluationSchema } from '../src/evaluation-schema.ts';
 import { evaluation } from '../src/service.ts';
-import { type Neighbours, neighbours } from './neighbours.ts';
+import { type StubServices, stubServices } from './stub-services.ts';
 
-type NeighbourName = 'agent' | 'session' | 'identity';
+type StubName = 'agent' | 'session' | 'identity';
 
 /** One process of evaluation, with an event bus of its own. */
 export interface Replica {
-  /** Resolves when the event has taken effect. */
+  /** Resolves when the events are handled. */
   deliver(...events: Envelope[]): Promise<void>;
-  /** Cuts it off from the database, as if it had died in its work. */
+  /** Closes its database, as if the process had died. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export interface EvaluationMesh extends Replica, Neighbours {
+export interface EvaluationMesh extends Replica, StubServices {
   database: Database;
-  /** The neighbours' answers as they stand now. */
-  script: Neighbours;
-  /** As identity does when something has changed about a tenant. */
-  tellOfTenant(tenantId: number): Promise<void>;
+  /** The stubs' current answers. */
+  script: StubServices;
+  /** Announces a change of the tenant, as identity does. */
+  announceTenantChange(tenantId: number): Promise<void>;
   replica(): Promise<Replica>;
-  /** Stops a neighbour; what comes back brings it back on its old address. */
-  takeAway(name: NeighbourName): Promise<() => Promise<void>>;
-  /** What gRPC answers, by default to tenant 1 for session 1. */
+  /** Stops a stub. The result starts it on the same address. */
+  stopService(name: StubName): Promise<() => Promise<void>>;
+  /** By gRPC. */
   find(sessionId?: number, tenantId?: number, maxTranscriptBytes?: bigint): Promise<Evaluation | undefined>;
-  /** Waits for it. */
   evaluationOf(sessionId?: number): Promise<Evaluation>;
-  /** How many evaluations and jobs there are. */
   counts(): Promise<{ evaluations: number; jobs: number }>;
 }
 
-/**
- * Evaluation on a schema of its own and real loopback servers, beside scripted neighbours. Where the schema is not migrated
- * beforehand, the unit does it.
- */
+/** Evaluation on a schema of its own, with stubs of other services over gRPC. Unless `migrated`, the unit runs the migrations. */
 export async function evaluationMesh(
   t: ExecutionContext,
   env: Record<string, string> = {},
@@ -65,17 +60,17 @@ export async function evaluationMesh(
   const database = await testSchema(t, evaluationSchema, { migrate: migrated });
   const callers = createCallers(randomBytes(32));
   const addresses = createAddresses({});
-  const script = neighbours();
+  const script = stubServices();
   const keyValue = memoryKeyValue();
   const servers = {
-    agent: neighbour('agent', 0),
-    session: neighbour('session', 0),
-    identity: neighbour('identity', 0),
+    agent: stubServer('agent', 0),
+    session: stubServer('session', 0),
+    identity: stubServer('identity', 0),
   };
   await Promise.all(Object.values(servers).map((server) => server.start()));
   t.teardown(() => Promise.all(Object.values(servers).map((server) => server.stop())));
 
-  function neighbour(unit: NeighbourName, port: number): Part {
+  function stubServer(unit: StubName, port: number): Part {
     return rpcServer({
       unit,
       port,
@@ -92,7 +87,7 @@ export async function evaluationMesh(
     });
   }
 
-  /** Of the replica that started last. */
+  /** That of the newest replica. */
   let rpc: RpcClient<EvaluationServiceDefinition>;
 
   async function replica(): Promise<Replica> {
@@ -123,17 +118,17 @@ export async function evaluationMesh(
     ...first,
     ...script,
     script,
-    tellOfTenant: (tenantId) =>
+    announceTenantChange: (tenantId) =>
       announcer(keyValue, credentialsChanged, createLogger('test'))({ whose: { $case: 'tenantId', value: tenantId } }),
     database,
     replica,
     find,
     evaluationOf: (sessionId) => eventually('the evaluation is there', () => find(sessionId), { timeoutMs: 30_000 }),
-    async takeAway(name) {
+    async stopService(name) {
       const port = Number(addresses.of(name, 'rpc').split(':')[1]);
       await servers[name].stop();
       return async () => {
-        servers[name] = neighbour(name, port);
+        servers[name] = stubServer(name, port);
         await servers[name].start();
       };
     },
@@ -149,7 +144,6 @@ export async function evaluationMesh(
   };
 }
 
-/** That a session of tenant 1 has ended. */
 export function sessionEnded(sessionId = 1, rest: Partial<Envelope & { agentId: number }> = {}): Envelope {
   const { agentId = 5, ...envelope } = rest;
   return {

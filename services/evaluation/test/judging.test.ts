@@ -1,9 +1,17 @@
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
-import { answering, conversation, failing, interviewer, modelJudgement, offlineOnly, usual } from './neighbours.ts';
+import {
+  answering,
+  conversation,
+  failing,
+  interviewer,
+  modelJudgement,
+  offlineOnly,
+  shortConversation,
+} from './stub-services.ts';
 
-test('an ended session is judged by the model, and its judgement is stored whole', async (t) => {
+test('an ended session is judged by the model, and judgement and transcript are stored', async (t) => {
   const { deliver, evaluationOf, asked } = await evaluationMesh(t);
   await deliver(sessionEnded());
   const evaluation = await evaluationOf();
@@ -32,7 +40,7 @@ test('an ended session is judged by the model, and its judgement is stored whole
   ]);
 });
 
-test('an event makes one job and one evaluation, however often and however parallel it comes', async (t) => {
+test('an event delivered repeatedly and concurrently makes one job and one evaluation', async (t) => {
   const { deliver, replica, evaluationOf, counts, asked } = await evaluationMesh(t);
   const other = await replica();
   const event = sessionEnded();
@@ -45,7 +53,7 @@ test('an event makes one job and one evaluation, however often and however paral
   t.is(asked.length, 1);
 });
 
-test('a session that is told to have ended twice is judged once', async (t) => {
+test('two end events of a session make one evaluation', async (t) => {
   const { deliver, replica, evaluationOf, counts, asked } = await evaluationMesh(t);
   const other = await replica();
   await Promise.all([deliver(sessionEnded(), sessionEnded()), other.deliver(sessionEnded(), sessionEnded())]);
@@ -55,7 +63,7 @@ test('a session that is told to have ended twice is judged once', async (t) => {
   t.is(asked.length, 1);
 });
 
-test('what does not fit is asked for again, with an id of its own each time', async (t) => {
+test('after an invalid answer the model is asked again, with a new call id', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.unshift(answering('I would say 87.'), answering({ ...modelJudgement, score: 101 }));
   await mesh.deliver(sessionEnded());
@@ -64,7 +72,7 @@ test('what does not fit is asked for again, with an id of its own each time', as
   t.is(new Set(mesh.asked.map(({ callId }) => callId)).size, 3);
 });
 
-test('what never fits leaves the judgement to the offline judge', async (t) => {
+test('after three invalid answers the offline judge judges', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.splice(0, 1, answering({ ...modelJudgement, recommendation: 'PROMOTE' }));
   await mesh.deliver(sessionEnded());
@@ -74,7 +82,7 @@ test('what never fits leaves the judgement to the offline judge', async (t) => {
   t.is(mesh.asked.length, 3);
 });
 
-test('without a model, or with one that fails, the offline judge judges at once', async (t) => {
+test('without a model, or if it fails, the offline judge judges at once', async (t) => {
   const answers = {
     offline: offlineOnly,
     unavailable: failing('unavailable', 'No model answers', { reason: 'MODEL_UNAVAILABLE' }),
@@ -90,7 +98,7 @@ test('without a model, or with one that fails, the offline judge judges at once'
   }
 });
 
-test('nobody is asked about a person who said nothing', async (t) => {
+test('a conversation without a message of the person is judged without a model', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.transcripts.set(1, conversation('MODEL: Hello, shall we begin?'));
   mesh.transcripts.set(2, []);
@@ -103,13 +111,13 @@ test('nobody is asked about a person who said nothing', async (t) => {
   t.is(mesh.asked.length, 0);
 });
 
-test("a recommendation is one of the agent's labels, of its use case's where it has none, and empty where it wants none", async (t) => {
+test("the recommendation is one of the agent's labels, else of its use case's, and empty for an empty list", async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.splice(0, 1, offlineOnly);
   mesh.agents.set(6, { ...interviewer, id: 6, evaluationRecommendationLabels: { labels: ['Ja', 'Nein'] } });
   mesh.agents.set(7, { ...interviewer, id: 7, evaluationRecommendationLabels: { labels: [] } });
   mesh.agents.set(8, { ...interviewer, id: 8, useCase: 'EDUCATION' });
-  for (const id of [6, 7, 8]) mesh.transcripts.set(id, usual);
+  for (const id of [6, 7, 8]) mesh.transcripts.set(id, shortConversation);
   await mesh.deliver(...[6, 7, 8].map((id) => sessionEnded(id, { agentId: id })));
   t.true(['Ja', 'Nein'].includes((await mesh.evaluationOf(6)).recommendation));
   t.is((await mesh.evaluationOf(7)).recommendation, '');
@@ -117,7 +125,7 @@ test("a recommendation is one of the agent's labels, of its use case's where it 
   t.regex(mesh.asked.find(({ agentId }) => agentId === 7)?.system ?? '', /an empty string/);
 });
 
-test("the agent's template takes the place of the default instructions; one that fails does not", async (t) => {
+test("the agent's template replaces the default instructions, unless it fails", async (t) => {
   const mesh = await evaluationMesh(t);
   const templates = {
     6: 'Judge {{ agent.name }} on {{ labels | join: "/" }}: {{ transcript.size }} lines, {{ transcript[1].text }}',
@@ -128,7 +136,7 @@ test("the agent's template takes the place of the default instructions; one that
   };
   for (const [id, evaluationPromptTemplate] of Object.entries(templates)) {
     mesh.agents.set(Number(id), { ...interviewer, id: Number(id), evaluationPromptTemplate });
-    mesh.transcripts.set(Number(id), usual);
+    mesh.transcripts.set(Number(id), shortConversation);
     await mesh.deliver(sessionEnded(Number(id), { agentId: Number(id) }));
     t.like(await mesh.evaluationOf(Number(id)), modelJudgement);
   }
@@ -141,15 +149,15 @@ test("the agent's template takes the place of the default instructions; one that
   t.notRegex(systemOf(9), /@parley/);
 });
 
-test('a deleted agent has its sessions judged', async (t) => {
+test('sessions of a deleted agent are judged', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.agents.set(5, { ...interviewer, deleted: true, active: false });
   await mesh.deliver(sessionEnded());
   t.like(await mesh.evaluationOf(), modelJudgement);
 });
 
-test('hard words in a conversation or a judgement never keep it from being stored', async (t) => {
-  const naughty = [
+test('unusual characters in a conversation or judgement do not prevent storing it', async (t) => {
+  const unusualTexts = [
     'NUL \0 here',
     "'; drop table evaluations; --",
     '🦜'.repeat(1_000),
@@ -158,23 +166,23 @@ test('hard words in a conversation or a judgement never keep it from being store
     '{{ 7 | times: 7 }}',
   ];
   const mesh = await evaluationMesh(t);
-  mesh.transcripts.set(1, conversation(...naughty.map((text, i) => `${i % 2 ? 'USER' : 'MODEL'}: ${text}`)));
+  mesh.transcripts.set(1, conversation(...unusualTexts.map((text, i) => `${i % 2 ? 'USER' : 'MODEL'}: ${text}`)));
   mesh.answers.splice(
     0,
     1,
     ...[
       `{"score":1,"summary":"half \\ud800","strengths":[],"weaknesses":[],"recommendation":"HIRE"}`,
       `{"score":1,"summary":"nul \\u0000","strengths":[],"weaknesses":[],"recommendation":"HIRE"}`,
-      { ...modelJudgement, summary: '\\u0000 and \\ud800 spelled out, 🦜', strengths: naughty.slice(1, 2) },
+      { ...modelJudgement, summary: '\\u0000 and \\ud800 spelled out, 🦜', strengths: unusualTexts.slice(1, 2) },
     ].map(answering),
   );
   await mesh.deliver(sessionEnded());
   const { transcriptJson, summary, strengths } = await mesh.evaluationOf();
   t.is(mesh.asked.length, 3, 'what cannot be stored does not fit');
   t.is(summary, '\\u0000 and \\ud800 spelled out, 🦜');
-  t.deepEqual(strengths, naughty.slice(1, 2));
+  t.deepEqual(strengths, unusualTexts.slice(1, 2));
   const texts = (JSON.parse(transcriptJson) as { text: string }[]).map(({ text }) => text);
-  t.deepEqual(texts, ['NUL \uFFFD here', ...naughty.slice(1)]);
+  t.deepEqual(texts, ['NUL \uFFFD here', ...unusualTexts.slice(1)]);
 
   mesh.transcripts.set(2, mesh.transcripts.get(1) ?? []);
   mesh.answers.push(offlineOnly);

@@ -2,15 +2,15 @@ import { eventually } from '@parley/testing/eventually';
 import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
 import test from 'ava';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
-import { type Answer, answering, conversation, failing, interviewer, modelJudgement } from './neighbours.ts';
+import { type Answer, answering, conversation, failing, interviewer, modelJudgement } from './stub-services.ts';
 
 const tooLong = failing('invalid', 'The request is longer than the model takes', { reason: 'CONTEXT_TOO_LONG' });
 const lines = (count: number, text = 'with some words that say little') =>
   conversation(...Array.from({ length: count }, (_, at) => `${at % 2 ? 'USER' : 'MODEL'}: Message ${at} ${text}`));
 
-test('a request is as long as the model takes, and the judgement says that the conversation was shortened', async (t) => {
+test("a request fits the model's context, and the summary says that the conversation was shortened", async (t) => {
   const mesh = await evaluationMesh(t);
-  mesh.script.messagesAPart = 500;
+  mesh.script.messagesPerPart = 500;
   mesh.script.model = { ...mesh.model, contextTokens: 8_000, maxOutputTokens: 1_000 };
   mesh.transcripts.set(1, lines(10_000));
   await mesh.deliver(sessionEnded());
@@ -28,7 +28,7 @@ test('a request is as long as the model takes, and the judgement says that the c
   t.true(asked?.prompt.includes('Message 9999 '));
 });
 
-test('a conversation that fits is judged whole, and the judgement says nothing else', async (t) => {
+test('a conversation that fits is judged whole, without a note', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.transcripts.set(1, lines(100));
   await mesh.deliver(sessionEnded());
@@ -36,15 +36,15 @@ test('a conversation that fits is judged whole, and the judgement says nothing e
   t.is(mesh.asked[0]?.prompt.match(/"turnIndex"/g)?.length, 100);
 });
 
-test('a model that takes less than its settings say is asked for less until it takes it', async (t) => {
+test('a prompt that the model refuses as too long is shortened until it is accepted', async (t) => {
   const mesh = await evaluationMesh(t);
-  const takes = 1_500;
-  const picky: Answer = (request, context) =>
-    strictTokenBound(request.system + request.prompt) > takes
+  const limit = 1_500;
+  const strictModel: Answer = (request, context) =>
+    strictTokenBound(request.system + request.prompt) > limit
       ? tooLong(request, context)
       : answering(modelJudgement)(request, context);
-  mesh.answers.splice(0, 1, picky);
-  mesh.script.messagesAPart = 100;
+  mesh.answers.splice(0, 1, strictModel);
+  mesh.script.messagesPerPart = 100;
   mesh.transcripts.set(1, lines(1_000));
   await mesh.deliver(sessionEnded());
   t.regex((await mesh.evaluationOf()).summary, /^Judged from a shortened conversation/);
@@ -53,15 +53,15 @@ test('a model that takes less than its settings say is asked for less until it t
     sizes,
     sizes.toSorted((a, b) => b - a),
   );
-  t.true(sizes.length > 2 && (sizes.at(-1) ?? 0) <= takes, `${sizes}`);
+  t.true(sizes.length > 2 && (sizes.at(-1) ?? 0) <= limit, `${sizes}`);
   t.is(new Set(mesh.asked.map(({ callId }) => callId)).size, mesh.asked.length);
 });
 
-test('a model that takes nothing leaves the judgement to the offline judge, which says so', async (t) => {
+test('if the model refuses every prompt, the offline judge judges and says so', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.splice(0, 1, tooLong);
   mesh.transcripts.set(2, lines(1_000));
-  mesh.script.messagesAPart = 100;
+  mesh.script.messagesPerPart = 100;
   await mesh.deliver(sessionEnded(1), sessionEnded(2));
   for (const id of [1, 2]) {
     const { summary } = await mesh.evaluationOf(id);
@@ -70,30 +70,30 @@ test('a model that takes nothing leaves the judgement to the offline judge, whic
   t.true(mesh.asked.length <= 10, `${mesh.asked.length}`);
 });
 
-test('one message longer than the model takes is judged in part', async (t) => {
+test("a message longer than the model's context is truncated", async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.script.model = { ...mesh.model, contextTokens: 4_000 };
   mesh.transcripts.set(1, conversation('MODEL: Tell me all.', `USER: ${'All of it. '.repeat(5_000)}`));
   await mesh.deliver(sessionEnded());
   const { summary, transcriptJson } = await mesh.evaluationOf();
   t.regex(summary, /: 2 of 2 messages were shown to it, 1 of them in part\. Knew/);
-  t.is((JSON.parse(transcriptJson) as { text: string }[])[1]?.text.length, 55_000, 'the transcript is kept whole');
+  t.is((JSON.parse(transcriptJson) as { text: string }[])[1]?.text.length, 55_000, 'the stored transcript is whole');
 });
 
-test('a summary as long as may be has room for the note on what was left out', async (t) => {
+test('a summary of maximum length and the note fit the contract', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.splice(0, 1, answering({ ...modelJudgement, summary: 'x'.repeat(7_700) }));
   mesh.script.model = { ...mesh.model, contextTokens: 4_000 };
   mesh.transcripts.set(1, lines(2_000));
-  mesh.script.messagesAPart = 2_000;
+  mesh.script.messagesPerPart = 2_000;
   await mesh.deliver(sessionEnded());
   const { summary } = await mesh.evaluationOf();
   t.true(summary.length > 7_800 && summary.length <= 8_000, `${summary.length}`);
 });
 
-test('a transcript longer than one row is stored in parts and read whole, or not where it is not asked for', async (t) => {
+test('a long transcript is stored in parts, and read whole or not at all', async (t) => {
   const mesh = await evaluationMesh(t);
-  mesh.script.messagesAPart = 10;
+  mesh.script.messagesPerPart = 10;
   const said = lines(60, 'Grüße "quoted" 🦜 '.repeat(3_000));
   mesh.transcripts.set(1, said);
   mesh.agents.set(5, { ...interviewer, subject: '' });
@@ -116,7 +116,7 @@ test('a transcript longer than one row is stored in parts and read whole, or not
   t.is(await mesh.find(1, 2), undefined);
 });
 
-test('what is not asked for of a short transcript is not read either', async (t) => {
+test('a short transcript above the limit is not returned either', async (t) => {
   const mesh = await evaluationMesh(t);
   await mesh.deliver(sessionEnded());
   const { transcriptJson, transcriptBytes } = await mesh.evaluationOf();
@@ -126,12 +126,12 @@ test('what is not asked for of a short transcript is not read either', async (t)
   t.like(await mesh.find(1, 1, 0n), { transcriptJson: '', transcriptBytes: 0n });
 });
 
-test('a judgement that begins anew in the middle of a long transcript stores it once', async (t) => {
+test('a retried judgement stores a long transcript once', async (t) => {
   const mesh = await evaluationMesh(t);
-  mesh.script.messagesAPart = 10;
+  mesh.script.messagesPerPart = 10;
   const said = lines(40, 'word '.repeat(10_000));
   mesh.transcripts.set(1, said);
-  mesh.answers.unshift(failing('unavailable', 'shutting down')); // after all of it has been stored
+  mesh.answers.unshift(failing('unavailable', 'shutting down')); // after the whole transcript was stored
   await mesh.deliver(sessionEnded());
   const { transcriptJson } = await mesh.evaluationOf();
   t.is((JSON.parse(transcriptJson) as unknown[]).length, 40);

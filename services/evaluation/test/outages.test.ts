@@ -5,26 +5,26 @@ import { testDatabaseUrl } from '@parley/testing/test-database';
 import test from 'ava';
 import { evaluationSchema } from '../src/evaluation-schema.ts';
 import { evaluationMesh, sessionEnded } from './evaluation-mesh.ts';
-import { answering, failing, modelJudgement } from './neighbours.ts';
+import { answering, failing, modelJudgement } from './stub-services.ts';
 
 for (const name of ['session', 'agent'] as const) {
-  test(`while the ${name} service is away a judgement waits, and is stored when it is back`, async (t) => {
+  test(`a judgement waits while the ${name} service is unavailable`, async (t) => {
     const mesh = await evaluationMesh(t);
-    const back = await mesh.takeAway(name);
+    const restart = await mesh.stopService(name);
     await mesh.deliver(sessionEnded());
-    await eventually('it was tried', async () => {
+    await eventually('it was attempted', async () => {
       const { rows } = await mesh.database.transactShared(({ knex }) => knex.raw('select attempt from jobs'));
       return rows[0]?.attempt > 1;
     });
     t.is(await mesh.find(), undefined);
-    await back();
+    await restart();
     t.like(await mesh.evaluationOf(), modelJudgement);
     await eventually('no job is left', async () => (await mesh.counts()).jobs === 0);
     t.deepEqual(await mesh.counts(), { evaluations: 1, jobs: 0 });
   });
 }
 
-test('an agent service that goes away while it is asked is asked again', async (t) => {
+test('a request that fails because the agent service stops is sent again', async (t) => {
   const mesh = await evaluationMesh(t);
   mesh.answers.unshift(failing('unavailable', 'shutting down'));
   await mesh.deliver(sessionEnded());
@@ -32,20 +32,20 @@ test('an agent service that goes away while it is asked is asked again', async (
   t.is(mesh.asked.length, 2);
 });
 
-test('a model that never answers is waited for a few times, then the offline judge judges', async (t) => {
+test('after three timeouts of the model the offline judge judges', async (t) => {
   const mesh = await evaluationMesh(t, { EVALUATION_JUDGE_TIMEOUT_MS: '600' });
-  const told: string[] = [];
+  const cancelled: string[] = [];
   mesh.answers.splice(0, 1, (request, { signal }) => {
-    signal.addEventListener('abort', () => told.push(request.callId));
+    signal.addEventListener('abort', () => cancelled.push(request.callId));
     return new Promise(() => undefined);
   });
   await mesh.deliver(sessionEnded());
   t.regex((await mesh.evaluationOf()).summary, /^Judged offline/);
   t.is(mesh.asked.length, 3);
-  await eventually('each request was cancelled', () => told.length === 3);
+  await eventually('each request was cancelled', () => cancelled.length === 3);
 });
 
-test('a model that is busy with other calls is waited for however long that is', async (t) => {
+test('a judgement waits for a busy model without a limit of attempts', async (t) => {
   const mesh = await evaluationMesh(t, { EVALUATION_JUDGE_TIMEOUT_MS: '90000' });
   const busy = failing('unavailable', 'The model is busy', { reason: 'MODEL_BUSY' });
   mesh.answers.unshift(busy, busy, busy);
@@ -57,7 +57,7 @@ test('a model that is busy with other calls is waited for however long that is',
   );
 });
 
-test('the judgement of a process that died is made by another, and stored once', async (t) => {
+test('the judgement of a dead process is made by another and stored once', async (t) => {
   const mesh = await evaluationMesh(t, { EVALUATION_LEASE_MS: '2000' });
   const asked = createGate();
   const late = createGate();
@@ -79,7 +79,7 @@ test('the judgement of a process that died is made by another, and stored once',
   t.is((await mesh.find())?.score, modelJudgement.score);
 });
 
-test('a process that stops hands its judgement over', async (t) => {
+test('a process that stops hands its judgement over to another', async (t) => {
   const mesh = await evaluationMesh(t);
   const asked = createGate();
   let cancelled = false;
@@ -93,12 +93,12 @@ test('a process that stops hands its judgement over', async (t) => {
   await mesh.deliver(sessionEnded());
   await asked.pass();
   await mesh.stop();
-  t.true(cancelled, 'the model is not kept busy for nothing');
+  t.true(cancelled, 'the request to the model is cancelled');
   await mesh.replica();
   t.like(await mesh.evaluationOf(), modelJudgement);
 });
 
-test("another tenant's evaluation is not found, nor one of a session that is none", async (t) => {
+test('evaluations of another tenant and of absent sessions are not found', async (t) => {
   const mesh = await evaluationMesh(t);
   await mesh.deliver(sessionEnded());
   await mesh.evaluationOf();
@@ -106,7 +106,7 @@ test("another tenant's evaluation is not found, nor one of a session that is non
   for (const sessionId of [2, 0, -1, 2_147_483_647]) t.is(await mesh.find(sessionId), undefined);
 });
 
-test('the schema that the unit makes when it starts keeps the walls between tenants', async (t) => {
+test('the schema that the unit migrates at start isolates tenants', async (t) => {
   const { database } = await evaluationMesh(t, {}, { migrated: false });
   const url = await testDatabaseUrl();
   t.deepEqual(await catalogueViolations({ url, schema: evaluationSchema, schemaName: database.schemaName }), []);

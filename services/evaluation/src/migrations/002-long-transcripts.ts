@@ -1,6 +1,6 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Room for transcripts that are too long for a value of one row. */
+/** For transcripts too long for one row. */
 export const longTranscripts: Migration = {
   name: '002-long-transcripts',
   async up(knex) {

@@ -1,13 +1,13 @@
 import test from 'ava';
-import { type Figures, figureCounter } from './conversation-figures.ts';
-import { judgeOffline } from './offline-judge.ts';
+import { type ConversationStats, statsCounter } from './conversation-stats.ts';
+import { judgeOffline } from './judge-offline.ts';
 import type { TranscriptLine } from './transcript.ts';
 
 const labels = ['STRONG_HIRE', 'HIRE', 'HOLD', 'NO_HIRE'];
 
-/** The figures of lines of `U: …` and `M: …` on databases. */
-async function figuresOf(lines: string[], subject = 'Databases'): Promise<Figures> {
-  const counter = figureCounter(subject);
+/** Of lines of `U: …` and `M: …` on databases. */
+async function statsOf(lines: string[], subject = 'Databases'): Promise<ConversationStats> {
+  const counter = statsCounter(subject);
   await counter.count(
     lines.map(
       (line, turnIndex): TranscriptLine => ({
@@ -18,12 +18,12 @@ async function figuresOf(lines: string[], subject = 'Databases'): Promise<Figure
       }),
     ),
   );
-  return counter.figures();
+  return counter.stats();
 }
 
-const judged = async (...lines: string[]) => judgeOffline(await figuresOf(lines), labels, 'noModel');
+const judged = async (...lines: string[]) => judgeOffline(await statsOf(lines), labels, 'noModel');
 
-test('the same conversation is always judged alike, and says that nothing was understood', async (t) => {
+test('the same conversation always gets the same judgement, which says that it was made by counting', async (t) => {
   const lines = ['M: What is an index?', 'U: A structure that makes lookups in databases fast'];
   const judgement = await judged(...lines);
   t.deepEqual(await judged(...lines), judgement);
@@ -39,17 +39,17 @@ test('the same conversation is always judged alike, and says that nothing was un
   t.deepEqual(judgement.weaknesses, ['Sent 1 message only']);
 });
 
-test('it says why no model has judged', async (t) => {
-  const figures = await figuresOf(['U: Hello']);
-  const summaryOf = (why: Parameters<typeof judgeOffline>[2]) => judgeOffline(figures, labels, why).summary;
+test('the summary says why no model judged', async (t) => {
+  const stats = await statsOf(['U: Hello']);
+  const summaryOf = (reason: Parameters<typeof judgeOffline>[2]) => judgeOffline(stats, labels, reason).summary;
   t.regex(summaryOf('noModel'), /No language model is configured\./);
   t.regex(summaryOf('noAnswer'), /The language model did not answer\./);
   t.regex(summaryOf('tooLong'), /did not take the conversation, however much it was shortened\./);
-  t.regex(summaryOf('noFit'), /did not have the form that was asked for\./);
-  t.regex(summaryOf('saidNothing'), /said nothing that a model could be asked about\./);
+  t.regex(summaryOf('invalidAnswer'), /did not have the form that was asked for\./);
+  t.regex(summaryOf('noUserMessage'), /said nothing that a model could be asked about\./);
 });
 
-test('what the end of the session left open is held against nobody', async (t) => {
+test('a question open at the end of the session does not count', async (t) => {
   const { summary, weaknesses } = await judged(
     'M: What is an index?',
     'U: A structure for databases',
@@ -60,12 +60,12 @@ test('what the end of the session left open is held against nobody', async (t) =
   t.deepEqual((await judged('M: Shall we begin?')).weaknesses, ['Said nothing']);
 });
 
-test('without a subject nothing is said of one', async (t) => {
-  const { summary, strengths, weaknesses } = judgeOffline(await figuresOf(['U: Hello there'], ''), labels, 'noModel');
+test('without a subject the judgement does not mention one', async (t) => {
+  const { summary, strengths, weaknesses } = judgeOffline(await statsOf(['U: Hello there'], ''), labels, 'noModel');
   for (const text of [summary, ...strengths, ...weaknesses]) t.notRegex(text, /subject/);
 });
 
-test('who says nothing gets nothing, and who says more gets no less', async (t) => {
+test('no words score 0, and more words score no less', async (t) => {
   const said = (words: number) => judged('M: What do you know?', `U: ${'databases '.repeat(words)}`);
   t.is((await judged('M: Hello?')).score, 0);
   t.is((await judged()).score, 0);
@@ -80,14 +80,14 @@ test('who says nothing gets nothing, and who says more gets no less', async (t) 
   }
 });
 
-test('the score chooses among the labels from best to worst, and none where there are none', async (t) => {
-  const good = await figuresOf(
+test('the score selects the label, best first; without labels it is empty', async (t) => {
+  const good = await statsOf(
     Array.from({ length: 6 }, () => [
       `M: ${'What are databases, transactions and indexes, and where would a recruiter find them '.repeat(3)}?`,
       `U: ${'databases transactions recruiter keep facts safe and many words more go here '.repeat(3)}`,
     ]).flat(),
   );
-  const none = await figuresOf([]);
+  const none = await statsOf([]);
   t.is(judgeOffline(good, labels, 'noModel').recommendation, 'STRONG_HIRE');
   t.is(judgeOffline(none, labels, 'noModel').recommendation, 'NO_HIRE');
   t.is(judgeOffline(none, ['only'], 'noModel').recommendation, 'only');

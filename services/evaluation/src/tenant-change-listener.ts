@@ -7,20 +7,20 @@ import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/annou
 import { judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
-/** Lets the judgements of a tenant go on as soon as something has changed about it: its suspension may be lifted. */
-export function tenantWatch({ database, log }: Pick<Ports, 'database' | 'log'>, keyValue: KeyValue): Part {
+/** Retries the waiting judgements of a tenant when a change of it is announced, as its suspension may have been lifted. */
+export function tenantChangeListener({ database, log }: Pick<Ports, 'database' | 'log'>, keyValue: KeyValue): Part {
   let unsubscribe: Unsubscribe | undefined;
 
   async function changed(tenantId: number): Promise<void> {
     try {
       await database.transact(tenantId, (db) => jobs(db).hasten(judgeKind));
     } catch (error) {
-      log.warn({ err: error, tenantId }, 'judgements that wait were not hastened; they look again by themselves');
+      log.warn({ err: error, tenantId }, 'hastening waiting judgements failed; they retry by themselves');
     }
   }
 
   return {
-    name: 'evaluation tenant watch',
+    name: 'evaluation tenant change listener',
     async start() {
       const onChanged = (announced: CredentialsChanged | undefined) => {
         if (announced?.whose?.$case === 'tenantId') void changed(announced.whose.value);

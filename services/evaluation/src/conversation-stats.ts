@@ -1,57 +1,54 @@
-import { setImmediate as otherWork } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { TranscriptLine } from './transcript.ts';
 
-/** What can be counted in a conversation without a model. */
-export interface Figures {
+export interface ConversationStats {
   userMessages: number;
   modelMessages: number;
   userWords: number;
   modelWords: number;
-  /** Times that the agent asked something and the person spoke afterwards. What the end of the session cut off is not among them. */
+  /** Questions of the agent after which the person spoke, so not those open at the end of the session. */
   asked: number;
-  /** Those of them after which the person said more than three words. */
+  /** Those of `asked` that the person answered with more than three words. */
   answered: number;
-  /** Terms of the agent's subject as it writes them, and those of them that the person used. */
+  /** Terms of the agent's subject as written there, and those of them that the person used. */
   terms: string[];
   termsUsed: string[];
 }
 
-export interface FigureCounter {
-  /** Counts what comes next in the conversation, and lets other work through in between. */
+export interface StatsCounter {
+  /** Counts the next lines; yields to the event loop in between. */
   count(lines: TranscriptLine[]): Promise<void>;
-  /** The figures of all that has been counted. */
-  figures(): Figures;
+  stats(): ConversationStats;
 }
 
-/** How many characters are counted at a stretch before other work has its turn. */
-const charactersAtOnce = 20_000;
+const charactersPerTick = 20_000;
 
-/** Counts a conversation piece by piece, so that its length takes no memory. */
-export function figureCounter(subject: string): FigureCounter {
+/** Counts in parts, so that the length of a conversation takes no memory. */
+export function statsCounter(subject: string): StatsCounter {
   const terms = termsOf(subject);
   const used = new Set<string>();
   const sums = { userMessages: 0, modelMessages: 0, userWords: 0, modelWords: 0, asked: 0, answered: 0 };
-  let open = false; // the agent has asked, and has not spoken since the person began to answer
-  let answerWords: number | undefined; // of the answer so far; undefined until it begins
+  let questionOpen = false; // the agent asked, and has not spoken since the person began to answer
+  let answerWords: number | undefined; // undefined until the answer begins
   let characters = 0;
 
   function countOne({ role, text }: TranscriptLine): void {
-    if (text.trim() === '') return; // a reply that was cut before its first word
+    if (text.trim() === '') return; // interrupted before its first chunk
     const said = wordsOf(text);
     if (role === 'USER') {
       sums.userMessages += 1;
       sums.userWords += said.length;
       for (const { term } of said) if (terms.has(term)) used.add(term);
-      if (!open) return;
+      if (!questionOpen) return;
       if (answerWords === undefined) sums.asked += 1;
       const before = answerWords ?? 0;
       answerWords = before + said.length;
-      if (before <= shortAnswer && answerWords > shortAnswer) sums.answered += 1;
+      if (before <= maxShortAnswerWords && answerWords > maxShortAnswerWords) sums.answered += 1;
     } else {
       sums.modelMessages += 1;
       sums.modelWords += said.length;
-      // A second message before the person speaks leaves open what the first has asked.
-      open = asks.test(text) || (open && answerWords === undefined);
+      // A second message of the agent does not close its question.
+      questionOpen = questionMark.test(text) || (questionOpen && answerWords === undefined);
       answerWords = undefined;
     }
   }
@@ -60,14 +57,14 @@ export function figureCounter(subject: string): FigureCounter {
     async count(lines) {
       for (const line of lines) {
         characters += line.text.length;
-        if (characters > charactersAtOnce) {
+        if (characters > charactersPerTick) {
           characters = 0;
-          await otherWork();
+          await yieldToEventLoop();
         }
         countOne(line);
       }
     },
-    figures: () => ({
+    stats: () => ({
       ...sums,
       terms: [...terms.values()],
       termsUsed: [...terms].flatMap(([term, shown]) => (used.has(term) ? [shown] : [])),
@@ -75,34 +72,31 @@ export function figureCounter(subject: string): FigureCounter {
   };
 }
 
-/** An answer of so many words is none to speak of. */
-const shortAnswer = 3;
+const maxShortAnswerWords = 3;
 
-/** A question mark where a sentence ends, which that of a URL does not. */
-const asks = /[？؟]|\?(?=[!?"'”’»)\]*_]*(?:\s|$))/u;
+/** A question mark at the end of a sentence, not one in a URL. */
+const questionMark = /[？؟]|\?(?=[!?"'”’»)\]*_]*(?:\s|$))/u;
 
-/** At most so many terms of a subject count. */
 const maxTerms = 40;
 
-/** The subject's words that carry meaning, however short, by the form in which they are compared. */
 function termsOf(subject: string): Map<string, string> {
   const terms = new Map<string, string>();
   for (const { term, shown } of wordsOf(subject)) {
     if (terms.size === maxTerms) break;
-    if (/\p{L}/u.test(term) && !functionWords.has(shown.toLowerCase()) && !terms.has(term)) terms.set(term, shown);
+    if (/\p{L}/u.test(term) && !stopWords.has(shown.toLowerCase()) && !terms.has(term)) terms.set(term, shown);
   }
   return terms;
 }
 
-// A fixed locale: the same conversation is judged alike on every machine.
+// A fixed locale gives the same result on every machine.
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** Words of any script, as written and as compared; `C++` and `C#` are words too. */
+/** Words of any script, as written and in the form to compare; `C++` and `C#` are words. */
 function wordsOf(text: string): { shown: string; term: string }[] {
   const words: { shown: string; term: string }[] = [];
   let last: { shown: string; term: string } | undefined;
   for (const { segment, isWordLike } of segmenter.segment(text)) {
-    if (isWordLike) words.push((last = { shown: segment, term: formOf(segment) }));
+    if (isWordLike) words.push((last = { shown: segment, term: normalizedWord(segment) }));
     else if (last && (segment === '+' || segment === '#')) {
       last.shown += segment;
       last.term += segment;
@@ -111,8 +105,8 @@ function wordsOf(text: string): { shown: string; term: string }[] {
   return words;
 }
 
-/** One form for the singular and the plural of a word in English; other words only lose their case. */
-function formOf(word: string): string {
+/** Lower case, and for English words the singular. */
+function normalizedWord(word: string): string {
   const lower = word.normalize('NFKC').toLowerCase();
   if (!/^[a-z]{4,}$/.test(lower)) return lower;
   if (lower.endsWith('ies')) return `${lower.slice(0, -3)}y`;
@@ -120,8 +114,7 @@ function formOf(word: string): string {
   return /[^aiosu]s$/.test(lower) ? lower.slice(0, -1) : lower;
 }
 
-/** Words that hold a subject together and say nothing of it, in the languages that most subjects are written in. */
-const functionWords = new Set(
+const stopWords = new Set(
   `a about above after all also an and any are as at be been before being below between both but by can could did do does
    during each every few for from had has have her his how i if in into is it its may more most my no not of off on or other
    our out over own per she he shall should so some such than that the their them then there these they this those through

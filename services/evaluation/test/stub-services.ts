@@ -31,7 +31,7 @@ export const modelJudgement = {
   recommendation: 'HIRE',
 };
 
-/** A conversation of lines `MODEL: …` and `USER: …`. */
+/** From lines `MODEL: …` and `USER: …`. */
 export function conversation(...lines: string[]): Message[] {
   return lines.map((line, turnIndex) => ({
     id: turnIndex + 1,
@@ -48,14 +48,17 @@ export function conversation(...lines: string[]): Message[] {
   }));
 }
 
-export const usual = conversation('MODEL: What is an index?', 'USER: A structure that makes lookups fast in databases');
+export const shortConversation = conversation(
+  'MODEL: What is an index?',
+  'USER: A structure that makes lookups fast in databases',
+);
 
 export type Answer = (
   request: GenerateRequest,
   context: MeshContext & { signal: AbortSignal },
 ) => Promise<GenerateResponse>;
 
-/** A model's answer, as text or as what is to be JSON. */
+/** `value` is text or becomes JSON. */
 export function answering(value: unknown): Answer {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return async () => ({
@@ -78,36 +81,34 @@ export function failing(...[kind, message, details]: ConstructorParameters<typeo
   return () => Promise.reject(new DomainError(kind, message, details));
 }
 
-const unasked = () => Promise.reject(new Error('evaluation does not ask this'));
+const notCalled = () => Promise.reject(new Error('evaluation does not ask this'));
 
-/** Agent, session and identity services that answer as the test says. */
-export interface Neighbours {
+/** Stubs of the services that evaluation calls. */
+export interface StubServices {
   agentRpc: AgentServiceImplementation<MeshContext>;
   sessionRpc: SessionServiceImplementation<MeshContext>;
   identityRpc: IdentityServiceImplementation<MeshContext>;
-  /** What has become of tenants; of one that is not here: nothing. */
+  /** By id; others are active. */
   tenants: Map<number, Partial<GetTenantResponse>>;
-  /** How often identity was asked for a tenant. */
   tenantsAsked: number;
-  /** Tenant 1's. */
+  /** Those of tenant 1. */
   agents: Map<number, Agent>;
-  /** What answers for all of them. */
+  /** For all agents. */
   model: DescribeModelResponse;
-  /** Tenant 1's, by session. */
+  /** Those of tenant 1, by session. */
   transcripts: Map<number, Message[]>;
-  /** How many of them a part of a transcript holds. */
-  messagesAPart: number;
-  /** How the model answers, in turn; the last one goes on. */
+  messagesPerPart: number;
+  /** One per request; the last one repeats. */
   answers: Answer[];
-  /** What the model was asked, in order. */
+  /** Requests in order. */
   asked: GenerateRequest[];
 }
 
-export function neighbours(): Neighbours {
-  const script: Neighbours = {
+export function stubServices(): StubServices {
+  const script: StubServices = {
     agents: new Map([[interviewer.id, interviewer]]),
-    transcripts: new Map([[1, usual]]),
-    messagesAPart: 2,
+    transcripts: new Map([[1, shortConversation]]),
+    messagesPerPart: 2,
     answers: [answering(modelJudgement)],
     asked: [],
     tenants: new Map(),
@@ -136,12 +137,12 @@ export function neighbours(): Neighbours {
       },
     },
     sessionRpc: {
-      getTranscript: unasked,
+      getTranscript: notCalled,
       async *streamTranscript({ sessionId }, { caller }) {
         const messages = caller.tenantId === 1 ? script.transcripts.get(sessionId) : undefined;
         if (!messages) throw notFound('Session', sessionId);
-        for (let at = 0; at < messages.length; at += script.messagesAPart) {
-          const part = messages.slice(at, at + script.messagesAPart);
+        for (let at = 0; at < messages.length; at += script.messagesPerPart) {
+          const part = messages.slice(at, at + script.messagesPerPart);
           yield { lines: part.map(({ role, text, turnIndex, createdAt }) => ({ role, text, turnIndex, createdAt })) };
         }
       },
@@ -159,11 +160,11 @@ export function neighbours(): Neighbours {
         if (caller.tenantId !== tenantId) throw notFound('Tenant', tenantId);
         return { tenantId, plan: 'DEV', suspended: false, deleted: false, ...script.tenants.get(tenantId) };
       },
-      getJwks: unasked,
-      resolveSignIn: unasked,
-      resolveSignIns: unasked,
-      resolveApiKey: unasked,
-      rotateSigningKey: unasked,
+      getJwks: notCalled,
+      resolveSignIn: notCalled,
+      resolveSignIns: notCalled,
+      resolveApiKey: notCalled,
+      rotateSigningKey: notCalled,
     },
   };
   return script;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { figureCounter } from './conversation-figures.ts';
+import { statsCounter } from './conversation-stats.ts';
 import type { TranscriptLine } from './transcript.ts';
 
 /** Lines of `U: …` and `M: …`. */
@@ -12,14 +12,14 @@ function transcript(...lines: string[]): TranscriptLine[] {
   }));
 }
 
-async function figuresOf(subject: string, ...lines: string[]) {
-  const counter = figureCounter(subject);
+async function statsOf(subject: string, ...lines: string[]) {
+  const counter = statsCounter(subject);
   await counter.count(transcript(...lines));
-  return counter.figures();
+  return counter.stats();
 }
 
-test('the figures are what can be counted', async (t) => {
-  const figures = await figuresOf(
+test('messages, words, questions, answers and terms are counted', async (t) => {
+  const stats = await statsOf(
     'Databases and their transactions',
     'M: Hello!',
     'U: Hi.',
@@ -32,7 +32,7 @@ test('the figures are what can be counted', async (t) => {
     'M: Anything else?',
     'M: Goodbye',
   );
-  t.deepEqual(figures, {
+  t.deepEqual(stats, {
     userMessages: 4,
     modelMessages: 5,
     userWords: 1 + 6 + 1 + 2,
@@ -44,7 +44,7 @@ test('the figures are what can be counted', async (t) => {
   });
 });
 
-test('a conversation counted in pieces has the figures of the whole', async (t) => {
+test('counting in parts gives the same result as counting at once', async (t) => {
   const lines = transcript(
     'M: What is SQL?',
     'U: A language',
@@ -52,15 +52,15 @@ test('a conversation counted in pieces has the figures of the whole', async (t) 
     'M: And why?',
     'U: Because it lasts.',
   );
-  const whole = figureCounter('SQL');
+  const whole = statsCounter('SQL');
   await whole.count(lines);
-  const pieces = figureCounter('SQL');
+  const pieces = statsCounter('SQL');
   for (const line of lines) await pieces.count([line]);
-  t.deepEqual(pieces.figures(), whole.figures());
+  t.deepEqual(pieces.stats(), whole.stats());
 });
 
-test('a short word is a term like any other', async (t) => {
-  const used = async (subject: string, said: string) => (await figuresOf(subject, `U: ${said}`)).termsUsed;
+test('terms match whole words of any length and script', async (t) => {
+  const used = async (subject: string, said: string) => (await statsOf(subject, `U: ${said}`)).termsUsed;
   t.deepEqual(await used('SQL', 'I know sql well'), ['SQL']);
   t.deepEqual(await used('AI, C++, C# and Go', 'c++ and AI, not go'), ['AI', 'C++', 'Go']);
   t.deepEqual(await used('AI', 'I said it again and again'), []);
@@ -70,20 +70,20 @@ test('a short word is a term like any other', async (t) => {
   t.deepEqual(await used('Tax law', 'taxes and laws'), ['Tax', 'law']);
 });
 
-test('words that hold a subject together are no terms of it, nor are numbers', async (t) => {
-  t.deepEqual((await figuresOf('The art of asking, and how to do it in 2026')).terms, ['art', 'asking']);
-  t.deepEqual((await figuresOf('Datenbanken und das Netz')).terms, ['Datenbanken', 'Netz']);
-  t.deepEqual((await figuresOf('')).terms, []);
+test('stop words and numbers are no terms', async (t) => {
+  t.deepEqual((await statsOf('The art of asking, and how to do it in 2026')).terms, ['art', 'asking']);
+  t.deepEqual((await statsOf('Datenbanken und das Netz')).terms, ['Datenbanken', 'Netz']);
+  t.deepEqual((await statsOf('')).terms, []);
 });
 
-test('a question that the end of the session left open was not asked in vain', async (t) => {
-  const { asked, answered } = await figuresOf('', 'M: Why?', 'U: one two three four', 'M: And what of Kafka?');
+test('a question open at the end of the session is not counted', async (t) => {
+  const { asked, answered } = await statsOf('', 'M: Why?', 'U: one two three four', 'M: And what of Kafka?');
   t.deepEqual([asked, answered], [1, 1]);
 });
 
-test('an answer is all that the person says before the agent speaks again', async (t) => {
+test('an answer is everything the person says before the next reply', async (t) => {
   const counts = async (...lines: string[]) => {
-    const { asked, answered } = await figuresOf('', ...lines);
+    const { asked, answered } = await statsOf('', ...lines);
     return `${answered} of ${asked}`;
   };
   t.is(await counts('M: Why?', 'U: one two three'), '0 of 1');
@@ -95,21 +95,21 @@ test('an answer is all that the person says before the agent speaks again', asyn
   t.is(await counts('M: 为什么？', 'U: 因为 数据 很 重要'), '1 of 1');
 });
 
-test('a question mark inside an address asks nothing', async (t) => {
-  const asked = async (text: string) => (await figuresOf('', `M: ${text}`, 'U: yes')).asked;
+test('a question mark inside a URL is no question', async (t) => {
+  const asked = async (text: string) => (await statsOf('', `M: ${text}`, 'U: yes')).asked;
   t.is(await asked('See https://example.com/a?b=1 for that.'), 0);
   for (const text of ['Why?', '(Why?)', 'Why? Tell me.', '“Why?” she asked', '**Why?**', 'Why?!']) {
     t.is(await asked(text), 1, text);
   }
 });
 
-test('a very long conversation leaves other work its turn', async (t) => {
+test('counting a long conversation yields to the event loop', async (t) => {
   const line = `U: ${'many words about databases '.repeat(40)}`;
   let turns = 0;
   const ticking = setInterval(() => {
     turns += 1;
   }, 1);
-  const { userMessages } = await figuresOf('Databases', ...Array.from({ length: 1_000 }, () => line));
+  const { userMessages } = await statsOf('Databases', ...Array.from({ length: 1_000 }, () => line));
   clearInterval(ticking);
   t.is(userMessages, 1_000);
   t.true(turns > 5, `${turns} turns`);

@@ -1,34 +1,39 @@
-import type { Figures } from './conversation-figures.ts';
+import type { ConversationStats } from './conversation-stats.ts';
 import type { Judgement } from './judgement.ts';
 
-/** Why no model's judgement is there, as the summary says it. */
-export type WhyOffline = 'saidNothing' | 'noModel' | 'noAnswer' | 'tooLong' | 'noFit';
+/** Why no model judged; part of the summary. */
+export type OfflineReason = 'noUserMessage' | 'noModel' | 'noAnswer' | 'tooLong' | 'invalidAnswer';
 
-const reasons: Record<WhyOffline, string> = {
-  saidNothing: 'The person said nothing that a model could be asked about.',
+const reasons: Record<OfflineReason, string> = {
+  noUserMessage: 'The person said nothing that a model could be asked about.',
   noModel: 'No language model is configured.',
   noAnswer: 'The language model did not answer.',
   tooLong: 'The language model did not take the conversation, however much it was shortened.',
-  noFit: 'The answers of the language model did not have the form that was asked for.',
+  invalidAnswer: 'The answers of the language model did not have the form that was asked for.',
 };
 
-/**
- * Judges by counting: length, balance, answered questions, terms of the subject. It understands nothing, and says so in its
- * summary, as it says why no model has judged. The same conversation always gets the same judgement.
- */
-export function judgeOffline(figures: Figures, labels: string[], why: WhyOffline): Judgement {
-  const score = scoreOf(figures);
+/** Judges by counting, as its summary says together with the reason. The same conversation always gets the same judgement. */
+export function judgeOffline(stats: ConversationStats, labels: string[], reason: OfflineReason): Judgement {
+  const score = scoreOf(stats);
   return {
     score,
-    summary: summaryOf(figures, score, why),
-    strengths: strengthsOf(figures),
-    weaknesses: weaknessesOf(figures),
+    summary: summaryOf(stats, score, reason),
+    strengths: strengthsOf(stats),
+    weaknesses: weaknessesOf(stats),
     recommendation: labelFor(score, labels),
   };
 }
 
-/** Four equal parts: how much the person said, how evenly the two spoke, how many questions were answered, how near the subject. */
-function scoreOf({ userMessages, userWords, modelWords, asked, answered, terms, termsUsed }: Figures): number {
+/** Four equal parts: words of the person, balance of words, answered questions, terms of the subject. */
+function scoreOf({
+  userMessages,
+  userWords,
+  modelWords,
+  asked,
+  answered,
+  terms,
+  termsUsed,
+}: ConversationStats): number {
   if (userMessages === 0) return 0;
   const length = Math.min(1, userWords / 200);
   const share = userWords / Math.max(1, userWords + modelWords);
@@ -38,11 +43,11 @@ function scoreOf({ userMessages, userWords, modelWords, asked, answered, terms, 
   return Math.round(25 * (length + balance + answers + nearness));
 }
 
-function summaryOf(figures: Figures, score: number, why: WhyOffline): string {
-  const { userMessages, modelMessages, userWords, modelWords, asked, answered, terms, termsUsed } = figures;
+function summaryOf(stats: ConversationStats, score: number, reason: OfflineReason): string {
+  const { userMessages, modelMessages, userWords, modelWords, asked, answered, terms, termsUsed } = stats;
   return [
     'Judged offline, by counting and without a language model, so it says nothing about how right or fitting the answers were.',
-    reasons[why],
+    reasons[reason],
     `The person sent ${count(userMessages, 'message')} (${count(userWords, 'word')}), the agent ${modelMessages} (${count(modelWords, 'word')}).`,
     asked > 0
       ? `The agent asked ${count(asked, 'time')} and got ${count(answered, 'answer')} of more than three words.`
@@ -54,7 +59,7 @@ function summaryOf(figures: Figures, score: number, why: WhyOffline): string {
     .join(' ');
 }
 
-function strengthsOf({ userWords, userMessages, asked, answered, termsUsed }: Figures): string[] {
+function strengthsOf({ userWords, userMessages, asked, answered, termsUsed }: ConversationStats): string[] {
   return [
     userMessages >= 5 ? `Kept the conversation going over ${userMessages} messages` : '',
     userMessages > 0 && userWords / userMessages >= 20
@@ -67,7 +72,7 @@ function strengthsOf({ userWords, userMessages, asked, answered, termsUsed }: Fi
   ].filter(Boolean);
 }
 
-function weaknessesOf({ userWords, userMessages, asked, answered, terms, termsUsed }: Figures): string[] {
+function weaknessesOf({ userWords, userMessages, asked, answered, terms, termsUsed }: ConversationStats): string[] {
   return [
     userMessages === 0 ? 'Said nothing' : '',
     userMessages > 0 && userMessages < 3 ? `Sent ${count(userMessages, 'message')} only` : '',
@@ -85,7 +90,6 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** Labels stand best first: the score chooses among them in equal steps. */
 function labelFor(score: number, labels: string[]): string {
   const step = Math.min(labels.length - 1, Math.floor(((100 - score) / 100) * labels.length));
   return labels[step] ?? '';

@@ -1,0 +1,125 @@
+import type { TenantCaller } from '@parley/kernel/caller';
+import { type DomainError, isDomainError } from '@parley/kernel/errors';
+import type { Agent, DescribeModelResponse, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
+import { strictTokenBound, usualTokenBound } from '@parley/text/token-bound';
+import { type Excerpt, isWhole } from './excerpt.ts';
+import type { OfflineReason } from './judge-offline.ts';
+import { type FittedPrompt, promptFitter, type TokenBudget } from './judge-prompt.ts';
+import { type Judgement, judgementSchema, readJudgement } from './judgement.ts';
+import type { Ports } from './ports.ts';
+import type { Rendering } from './renderer-process.ts';
+import type { Sample } from './sample.ts';
+
+/** Answers per prompt that may fail the schema before the offline judge takes over. */
+const maxAnswers = 3;
+
+/** Attempts of the job before an unavailable agent service counts as no model. */
+const maxUnavailableAttempts = 3;
+
+export interface JudgementRequest {
+  agent: Agent;
+  model: DescribeModelResponse;
+  labels: string[];
+  sample: Sample;
+  sessionId: number;
+  caller: TenantCaller;
+  signal: AbortSignal;
+  /** The attempt of the job, from 1. */
+  attempt: number;
+}
+
+export type ModelOutcome = { judgement: Judgement; modelId: string } | { reason: OfflineReason };
+
+/** The summary of a shortened conversation starts with a note. @throws DomainError `unavailable` to retry the job later */
+export async function judgeWithModel(ports: Ports, request: JudgementRequest): Promise<ModelOutcome> {
+  const { labels, caller, signal, sessionId, attempt, agent, model } = request;
+  if (model.offline) return { reason: 'noModel' };
+  const jsonSchemaJson = JSON.stringify(judgementSchema(labels));
+  const maxOutputTokens = outputTokens(model);
+  // Half of the time is left for the model, so a timeout means that it was asked.
+  const maxWaitMs = Math.ceil(ports.judgeTimeoutMs / 2);
+  let calls = 0;
+  const generate = ({ system, prompt }: FittedPrompt): Promise<GenerateResponse> => {
+    calls += 1;
+    const callId = `evaluation-${sessionId}-${attempt}-${calls}`;
+    const about = { agentId: agent.id, sessionId, operation: 'evaluation', callId };
+    return ports.agent.generate(
+      { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },
+      { caller, signal, timeoutMs: ports.judgeTimeoutMs, passOn: ['invalid'] },
+    );
+  };
+
+  try {
+    for await (const prompt of promptsFor(ports, request, jsonSchemaJson)) {
+      try {
+        return await judgePrompt(prompt);
+      } catch (error) {
+        if (!isTooLong(error)) throw error;
+        ports.log.warn({ sessionId, modelId: model.modelId }, 'model refused a prompt as too long');
+      }
+    }
+    return { reason: 'tooLong' };
+  } catch (error) {
+    if (!isDomainError(error) || isTransient(error, attempt)) throw error;
+    // A judgement by counting is better than none; the agent service has already tried its fallback models.
+    ports.log.warn({ err: error, sessionId }, 'no model judgement; judging offline');
+    return { reason: 'noAnswer' };
+  }
+
+  async function judgePrompt(prompt: FittedPrompt): Promise<ModelOutcome> {
+    for (let answerNumber = 1; answerNumber <= maxAnswers; answerNumber += 1) {
+      const answer = await generate(prompt);
+      if (answer.offline) return { reason: 'noModel' };
+      const judgement = readJudgement(answer.text, labels);
+      if (judgement) {
+        const summary = `${excerptNote(prompt.excerpt)}${judgement.summary}`;
+        return { judgement: { ...judgement, summary }, modelId: answer.modelId };
+      }
+      ports.log.info({ sessionId, answerNumber }, 'judgement does not match its schema');
+    }
+    return { reason: 'invalidAnswer' };
+  }
+}
+
+/** Prompts to try until one is not too long: by the usual token bound, by the strict one, then fractions of that. */
+async function* promptsFor(ports: Ports, request: JudgementRequest, otherText: string): AsyncGenerator<FittedPrompt> {
+  const { agent, model, labels, sample, sessionId, caller, signal } = request;
+  const maxTokens = model.contextTokens - outputTokens(model);
+  const onTemplateFailed = (problem: string) =>
+    ports.log.warn({ problem, agentId: agent.id, sessionId }, 'evaluation template failed; using default instructions');
+  const render = (rendering: Rendering) => ports.templates.render(rendering, { tenantId: caller.tenantId, signal });
+  const fittedPrompt = promptFitter({ agent, labels, sample, otherText, render, onTemplateFailed });
+  const attempts: TokenBudget[] = [
+    { maxTokens, countTokens: usualTokenBound },
+    ...[1, 2, 4, 8].map((part) => ({ maxTokens: Math.floor(maxTokens / part), countTokens: strictTokenBound })),
+  ];
+  let before: FittedPrompt | undefined;
+  for (const attempt of attempts) {
+    const prompt = await fittedPrompt(attempt);
+    // The same prompt was refused already.
+    if (prompt.prompt !== before?.prompt || prompt.system !== before.system) yield prompt;
+    before = prompt;
+  }
+}
+
+/** A judgement is short, so at most a quarter of a small model's context. */
+function outputTokens({ contextTokens, maxOutputTokens }: DescribeModelResponse): number {
+  return Math.max(1, Math.min(maxOutputTokens, Math.floor(contextTokens / 4)));
+}
+
+function excerptNote(excerpt: Excerpt): string {
+  if (isWhole(excerpt)) return '';
+  const { messages, lines, truncated } = excerpt;
+  const inPart = truncated > 0 ? `, ${truncated} of them in part` : '';
+  return `Judged from a shortened conversation, since the whole is longer than the model takes: ${lines.length} of ${messages} messages were shown to it${inPart}. `;
+}
+
+function isTooLong(error: unknown): boolean {
+  return isDomainError(error, 'invalid') && error.reason === 'CONTEXT_TOO_LONG';
+}
+
+/** Whether to retry the job: always if models are busy, else a few times while the agent service is unavailable. */
+function isTransient(error: DomainError, attempt: number): boolean {
+  if (error.kind === 'unavailable' && error.reason === 'MODEL_BUSY') return true;
+  return error.kind === 'unavailable' && error.reason !== 'MODEL_UNAVAILABLE' && attempt < maxUnavailableAttempts;
+}
