@@ -70,7 +70,7 @@ export const gatewaySettings = {
     'How long a subgraph may take in all for its part of an answer, its turn to be asked included; then `UNAVAILABLE`.',
   ),
   calls: {
-    underWay: setting(
+    inFlight: setting(
       'GATEWAY_SUBGRAPH_CALLS',
       positiveInt.default(64),
       'Calls to one subgraph that are under way at once; subscriptions that begin likewise.',
@@ -184,11 +184,11 @@ export function readGatewayConfig(env: Environment) {
     subgraphCalls: subgraphCallLimits(calls),
     subscriptionStarts: {
       limits: {
-        underWay: calls.underWay,
+        inFlight: calls.inFlight,
         shares: {
           // When a gateway stops, all of its sockets and their subscriptions move to another at once.
-          address: { underWay: calls.perClient, waiting: startsPerSocket * read.maxSocketsPerClient },
-          tenant: { underWay: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
+          address: { inFlight: calls.perClient, waiting: startsPerSocket * read.maxSocketsPerClient },
+          tenant: { inFlight: calls.perTenant, waiting: startsPerSocket * read.maxSockets },
         },
       } satisfies FairQueueLimits<'address' | 'tenant'>,
       /** After this time, in ms, a subscription counts as started even if its service has not said so. */
@@ -198,14 +198,14 @@ export function readGatewayConfig(env: Environment) {
 }
 
 function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.calls>): FairQueueLimits<SubgraphShare> {
-  const tenant = { underWay: calls.perTenant, alone: calls.perTenantAlone, waiting: calls.waitingPerTenant };
+  const tenant = { inFlight: calls.perTenant, inFlightAlone: calls.perTenantAlone, waiting: calls.waitingPerTenant };
   return {
-    underWay: calls.underWay,
+    inFlight: calls.inFlight,
     shares: {
-      address: { underWay: calls.perClient, waiting: calls.waitingPerClient },
+      address: { inFlight: calls.perClient, waiting: calls.waitingPerClient },
       tenant,
       user: tenant,
-      anonymous: { ...tenant, whose: 'of callers who are not signed in' },
+      anonymous: { ...tenant, label: 'of callers who are not signed in' },
     },
   };
 }

@@ -168,7 +168,7 @@ test('a limited sign-in or a member of a suspended tenant may run an operation o
 });
 
 test('a full queue of its client delays neither the check of an open socket nor an operation that has begun', async (t) => {
-  const calls = credentialCalls({ limits: { shares: { address: { underWay: 1, waiting: 0 }, tenant: {} } } });
+  const calls = credentialCalls({ limits: { shares: { address: { inFlight: 1, waiting: 0 }, tenant: {} } } });
   const { authenticate, ownerOf } = setup(live, '', calls);
   const gate = createGate();
   const first = calls.inTurn(origin, gate.pass);

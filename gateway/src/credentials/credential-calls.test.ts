@@ -2,7 +2,7 @@ import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { credentialCalls } from './credential-calls.ts';
 
-const limits = { shares: { address: { underWay: 1, waiting: 1 }, tenant: {} } };
+const limits = { shares: { address: { inFlight: 1, waiting: 1 }, tenant: {} } };
 
 test('lookups of one client are queued without delaying others, and a full queue refuses', async (t) => {
   const calls = credentialCalls({ limits });

@@ -21,7 +21,7 @@ test('two clients that need the same answer wait in their own queues, and it is 
   const credentialStatus = createCredentialStatus({
     identity: () => identity as RpcClient<typeof IdentityServiceDefinition>,
     session: () => t.fail(),
-    calls: credentialCalls({ limits: { shares: { address: { underWay: 1, waiting: 2 }, tenant: {} } } }),
+    calls: credentialCalls({ limits: { shares: { address: { inFlight: 1, waiting: 2 }, tenant: {} } } }),
   });
   const many = [1, 2, 2].map((tenantId) => credentialStatus.tenant(tenantId, flooding));
   t.like(await t.throwsAsync(credentialStatus.tenant(3, flooding)), { kind: 'tooManyRequests' });

@@ -50,7 +50,7 @@ export function subgraphSource({
   // The queue of the pool is first in, first out, so one client could fill it.
   const queue = fairQueue(calls);
   const pool = new Pool(new URL(url).origin, {
-    connections: calls.underWay ?? null,
+    connections: calls.inFlight ?? null,
     connectTimeout: 1_000,
     // The timeouts of undici exclude the wait in the queue and restart with every byte.
     headersTimeout: 0,

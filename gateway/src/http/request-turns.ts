@@ -1,4 +1,4 @@
-import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 
 /** Runs requests round-robin between clients, and yields to the event loop between small batches. */
 export interface RequestTurns {
@@ -24,8 +24,8 @@ export interface RequestTurnsOptions {
 }
 
 export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOptions = {}): RequestTurns {
-  const queue = fairQueue<'address'>({ underWay: 1, shares: { address: {} } });
-  let last: { request: object; end: EndCall } | undefined;
+  const queue = fairQueue<'address'>({ inFlight: 1, shares: { address: {} } });
+  let last: { request: object; end: Release } | undefined;
   let isRoundDue = false;
 
   function endLast(): void {
@@ -58,7 +58,7 @@ export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOpti
   return {
     async take({ request, client, signal }, work) {
       if (last?.request === request) return work();
-      let end: EndCall;
+      let end: Release;
       try {
         const entered = queue.enter({ address: client }, signal);
         end = typeof entered === 'function' ? entered : await entered;

@@ -1,5 +1,5 @@
 import { type DomainError, type FieldProblem, invalid } from '@parley/kernel/errors';
-import { whyUnstorable } from '@parley/kernel/input-checks';
+import { storageProblem } from '@parley/kernel/input-checks';
 import {
   type ASTNode,
   BREAK,
@@ -90,7 +90,7 @@ export function refusedInput(values: RefusedValue[]): DomainError {
 }
 
 function whyRefused(value: unknown): Omit<RefusedValue, 'path'> | undefined {
-  const message = whyUnstorable(value);
+  const message = storageProblem(value);
   return message === undefined ? undefined : { message, ...(typeof value === 'number' && { malformed: true }) };
 }
 
@@ -118,7 +118,7 @@ function collect(value: unknown, path: string, levels: number, problems: Refused
     return;
   }
   for (const [key, element] of Object.entries(value)) {
-    const message = whyUnstorable(key);
+    const message = storageProblem(key);
     if (message) problems.push({ path, message: `has a key that ${message}` });
     else collect(element, path ? `${path}.${key}` : key, levels - 1, problems);
   }

@@ -3,7 +3,7 @@ import test from 'ava';
 import { takeTurn } from './turns.ts';
 
 const parties = { address: 'a' };
-const setup = () => fairQueue({ underWay: 1, shares: { address: { waiting: 1 } } });
+const setup = () => fairQueue({ inFlight: 1, shares: { address: { waiting: 1 } } });
 
 test('a wait for a turn times out as unavailable and leaves the queue', async (t) => {
   const queue = setup();
@@ -23,7 +23,7 @@ test('an aborted wait leaves the queue and takes no turn', async (t) => {
   t.is(queue.waiting, 0);
   end();
   await t.throwsAsync(takeTurn(queue, parties, { withinMs: 60_000, signal: leaving.signal }), { name: 'AbortError' });
-  t.is(queue.known, 0);
+  t.is(queue.parties, 0);
 });
 
 test('a full queue refuses, unless the operation has begun', async (t) => {
@@ -36,5 +36,5 @@ test('a full queue refuses, unless the operation has begun', async (t) => {
   end();
   (await second)();
   (await begun)();
-  t.is(queue.known, 0);
+  t.is(queue.parties, 0);
 });

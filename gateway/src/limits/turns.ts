@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import type { EndCall, FairQueue, Parties } from '@parley/kernel/fair-queue';
+import type { FairQueue, Parties, Release } from '@parley/kernel/fair-queue';
 
 export interface TurnOptions {
   /** Maximum wait in ms; then `unavailable`. */
@@ -14,7 +14,7 @@ export async function takeTurn<Kind extends string>(
   queue: FairQueue<Kind>,
   parties: Parties<Kind>,
   { withinMs, signal, begun }: TurnOptions,
-): Promise<EndCall> {
+): Promise<Release> {
   signal?.throwIfAborted();
   const cancel = new AbortController();
   const abort = () => cancel.abort(signal?.reason);

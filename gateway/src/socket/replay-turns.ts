@@ -1,17 +1,17 @@
 import type { Caller } from '@parley/kernel/caller';
 import { clientNetwork } from '@parley/kernel/client-network';
-import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 
 /** Schedules replayed events of all sockets round-robin, and yields to the event loop between them. */
 export interface ReplayTurns {
   /** @returns a function to call once the event has been sent. @throws the abort reason. */
-  next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<EndCall>;
+  next(caller: Pick<Caller, 'ip' | 'tenantId'>, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }
 
 /** @param sliceMs per iteration of the event loop. Default 2: ten iterations delay other work by some 20 ms. */
 export function replayTurns(sliceMs = 2): ReplayTurns {
-  const queue = fairQueue<'address' | 'tenant'>({ underWay: 1, shares: { address: {}, tenant: {} } });
+  const queue = fairQueue<'address' | 'tenant'>({ inFlight: 1, shares: { address: {}, tenant: {} } });
   let roundEndsAt: number | undefined;
 
   function beginRound(): void {

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { subscriptionStarts } from './subscription-starts.ts';
 
 const never = new AbortController().signal;
-const limits = { shares: { address: { underWay: 2, waiting: 1 }, tenant: { underWay: 3, waiting: 2 } } };
+const limits = { shares: { address: { inFlight: 2, waiting: 1 }, tenant: { inFlight: 3, waiting: 2 } } };
 const from = (ip: string, tenantId = 1): Caller => ({ kind: 'user', tenantId, ip, requestId: 'r-1' });
 
 /** Records which subscriptions have started, in order. */

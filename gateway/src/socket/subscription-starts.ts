@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
 import { clientNetwork } from '@parley/kernel/client-network';
-import { type EndCall, type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
+import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/fair-queue';
 import { takeTurn } from '../limits/turns.ts';
 
 export interface SubscriptionStarts {
@@ -8,7 +8,7 @@ export interface SubscriptionStarts {
    * @returns a function to call once it has started or ended at its owner.
    * @throws DomainError `tooManyRequests` when the queue is full, `unavailable` after the wait; the abort reason.
    */
-  begin(caller: Caller, signal: AbortSignal): Promise<EndCall>;
+  begin(caller: Caller, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }
 

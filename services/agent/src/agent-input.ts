@@ -1,6 +1,6 @@
 import { invalid } from '@parley/kernel/errors';
-import { between, oneOf, rule, text, whyNoText } from '@parley/kernel/input';
-import { codePoints, whyUnstorable } from '@parley/kernel/input-checks';
+import { between, oneOf, rule, text, textProblem } from '@parley/kernel/input';
+import { codePoints, storageProblem } from '@parley/kernel/input-checks';
 import { templateEngine, whyNoTemplate } from '@parley/text/template-engine';
 import { z } from 'zod';
 import type { AgentFields } from './agent.ts';
@@ -124,13 +124,13 @@ function checkMapping({ value, issues }: z.core.ParsePayload): void {
     return void refuse('must be an object that maps target fields to JSONPaths');
   }
   const entries = Object.entries(value);
-  const unstorable = whyUnstorable(entries.map(([field]) => field));
+  const unstorable = storageProblem(entries.map(([field]) => field));
   if (unstorable) refuse(unstorable);
   if (entries.length > maxMappedFields) return void refuse(`must map at most ${maxMappedFields} fields`);
   for (const [field, jsonPath] of entries) {
     if (codePoints(field) > maxMappingLength) refuse(`has a field of over ${maxMappingLength} characters`);
     else {
-      const why = whyNoText(jsonPath, maxMappingLength);
+      const why = textProblem(jsonPath, maxMappingLength);
       if (why) refuse(why, field.toWellFormed().replaceAll('\0', ''));
     }
   }

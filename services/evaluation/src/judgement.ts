@@ -1,4 +1,4 @@
-import { whyUnstorable } from '@parley/kernel/input-checks';
+import { storageProblem } from '@parley/kernel/input-checks';
 import { z } from 'zod';
 
 export interface Judgement {
@@ -40,5 +40,5 @@ export function readJudgement(text: string, labels: string[]): Judgement | undef
     return undefined;
   }
   const read = shapeFor(labels).safeParse(value);
-  return read.success && !whyUnstorable(read.data) ? read.data : undefined;
+  return read.success && !storageProblem(read.data) ? read.data : undefined;
 }

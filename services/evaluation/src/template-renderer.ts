@@ -1,4 +1,4 @@
-import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Part } from '@parley/kernel/unit';
 import {
   type Rendered,
@@ -31,7 +31,7 @@ export interface TemplateRendererOptions extends Partial<RendererLimits> {
 /** Defaults: 128 MB of heap, killed 2 s after a rendering's timeout. */
 export function templateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
-  const turns = fairQueue({ underWay: maxProcesses, shares: { tenant: { underWay: 1 } } });
+  const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
   const processes = new Set<RendererProcess>();
   let idle: RendererProcess[] = [];
   let stopped = false;
@@ -55,7 +55,7 @@ export function templateRenderer(options: TemplateRendererOptions = {}): Templat
     },
     async render(rendering, { tenantId, signal }) {
       signal.throwIfAborted();
-      const endTurn: EndCall = await turns.enter({ tenant: tenantId }, () => signal);
+      const endTurn: Release = await turns.enter({ tenant: tenantId }, () => signal);
       try {
         if (stopped) throw new Error('No templates are rendered any more');
         const acquired = acquireProcess();

@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/kernel/caller';
 import { clientNetwork } from '@parley/kernel/client-network';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
-import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import { type HashThread, startHashThread } from './hash-thread.ts';
 
 /** For whom a password is hashed or compared; decides its place in the queue. */
@@ -58,12 +58,12 @@ const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0
 export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits): Passwords {
   const admissions = fairQueue({
     shares: {
-      address: { underWay: perAddress, waiting: 0 },
-      user: { underWay: perUser, waiting: 0 },
-      'sign-in': { underWay: Math.ceil(perUser / 2), waiting: 0 },
+      address: { inFlight: perAddress, waiting: 0 },
+      user: { inFlight: perUser, waiting: 0 },
+      'sign-in': { inFlight: Math.ceil(perUser / 2), waiting: 0 },
     },
   });
-  const queue = fairQueue({ underWay: atOnce, waiting, shares: { address: {} } });
+  const queue = fairQueue({ inFlight: atOnce, waiting, shares: { address: {} } });
   const threads = new Set<HashThread>();
   const idle: HashThread[] = [];
 
@@ -77,7 +77,7 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Passwo
     return started;
   }
 
-  async function waitForSlot(requester: Requester): Promise<EndCall> {
+  async function waitForSlot(requester: Requester): Promise<Release> {
     try {
       requester.signal?.throwIfAborted();
       return await queue.enter(requester, () => requester.signal);

@@ -1,7 +1,7 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
 import { badRequest, forbidden, isDomainError, notFound } from '@parley/kernel/errors';
 import { anyText, parseInput, rule } from '@parley/kernel/input';
-import { whyUnstorable } from '@parley/kernel/input-checks';
+import { storageProblem } from '@parley/kernel/input-checks';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
@@ -65,7 +65,7 @@ export async function startSession(ports: Ports, caller: Caller, input: StartSes
 }
 
 function metadataProblem(metadata: unknown): string | undefined {
-  const unstorable = whyUnstorable(metadata);
+  const unstorable = storageProblem(metadata);
   if (unstorable) return unstorable;
   const bytes = Buffer.byteLength(JSON.stringify(metadata ?? null));
   return bytes > maxMetadataBytes ? 'must be at most 64 KB of JSON' : undefined;

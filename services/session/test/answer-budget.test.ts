@@ -1,4 +1,4 @@
-import { type AnswerBudget, type AskedFields, answerBudget } from '@parley/kernel/answer-budget';
+import { type AnswerBudget, answerBudget, type SelectedFields } from '@parley/kernel/answer-budget';
 import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { testSchema } from '@parley/testing/test-schema';
@@ -11,12 +11,12 @@ import { oneAtATime } from './session-mesh.ts';
 const tooLarge = { message: 'The answer is too large; ask for less at a time' };
 const objectBytes = 100;
 
-function fieldsOf(...names: string[]): AskedFields {
+function fieldsOf(...names: string[]): SelectedFields {
   return { objectBytes, times: (field) => names.filter((name) => name === field).length };
 }
 
 async function leftOf(budget: AnswerBudget): Promise<number> {
-  return budget.inTurn(async (room) => room.bytesLeft);
+  return budget.runExclusive(async (room) => room.bytesLeft);
 }
 
 /** Three sessions with 1,002 bytes of metadata; each has four messages of 1,000 bytes in 500 characters. */
@@ -39,14 +39,14 @@ async function insertSessions(t: ExecutionContext) {
 }
 
 function messageReader(database: Database) {
-  return (budget: AnswerBudget, ids: number[], fields: AskedFields, page: { first?: number; after?: number } = {}) =>
+  return (budget: AnswerBudget, ids: number[], fields: SelectedFields, page: { first?: number; after?: number } = {}) =>
     answerDatabase(database, budget, fields).transact(1, (db) => messageStore(db).listOf(ids, page));
 }
 
 function sessionReader(database: Database) {
   return (
     budget: AnswerBudget,
-    fields: AskedFields,
+    fields: SelectedFields,
     filter: { first?: number; after?: number; agentId?: number } = {},
   ) => answerDatabase(database, budget, fields).transact(1, (db) => sessionStore(db).list(filter));
 }

@@ -1,4 +1,4 @@
-import type { FieldInfo } from '@parley/graph/asked-fields';
+import type { FieldInfo } from '@parley/graph/selected-fields';
 import { inTenant } from '@parley/kernel/caller';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { ListedAgent } from '../agent.ts';

@@ -1,5 +1,5 @@
 import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
-import { setting, type ValuesOf, whenGiven } from '@parley/kernel/settings';
+import { optionalGroup, setting, type ValuesOf } from '@parley/kernel/settings';
 import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
 
@@ -7,7 +7,7 @@ export const modelSettings = {
   /** Concurrent calls to one provider per process; more are queued, fairly by tenant. */
   callsAtOnce: turnsAtOnceSetting,
   /** One fixed model behind an OpenAI-compatible endpoint: vLLM, Ollama, llama.cpp, a vendor. */
-  hostedSmallModel: whenGiven('HOSTED_SMALL_MODEL_URL', {
+  hostedSmallModel: optionalGroup('HOSTED_SMALL_MODEL_URL', {
     url: setting(
       'HOSTED_SMALL_MODEL_URL',
       httpUrl,

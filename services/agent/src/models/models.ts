@@ -78,7 +78,7 @@ export function createModels(settings: ModelSettings, log: ModelLog): Models {
 }
 
 function hostedSmallModel(settings: ProviderSettings, callsAtOnce: number, log: ModelLog): Provider {
-  const queue = fairQueue({ underWay: callsAtOnce, shares: { tenant: {} } });
+  const queue = fairQueue({ inFlight: callsAtOnce, shares: { tenant: {} } });
   // As many connections as slots, so that a call with a slot never waits for a connection.
   const connections = providerConnections(settings.url, { connections: callsAtOnce });
   const model = {

@@ -21,14 +21,14 @@ test('lists that are asked for at once are read one after another, each within w
   const budget = answerBudget(100);
   const gate = createGate();
   const seen: number[] = [];
-  const first = budget.inTurn(async (room) => {
-    seen.push(room.bytesLeft);
+  const first = budget.runExclusive(async (allowance) => {
+    seen.push(allowance.bytesLeft);
     await gate.pass();
-    room.charge(70);
+    allowance.charge(70);
     return 'first';
   });
-  const second = budget.inTurn(async (room) => {
-    seen.push(room.bytesLeft);
+  const second = budget.runExclusive(async (allowance) => {
+    seen.push(allowance.bytesLeft);
     return 'second';
   });
   gate.open();
@@ -39,21 +39,21 @@ test('lists that are asked for at once are read one after another, each within w
 test('once it is spent nothing more is read', async (t) => {
   const budget = answerBudget(100);
   await t.throwsAsync(
-    budget.inTurn(async (room) => room.charge(101)),
+    budget.runExclusive(async (allowance) => allowance.charge(101)),
     tooLarge,
   );
   await t.throwsAsync(
-    budget.inTurn(async () => t.fail('it was read')),
+    budget.runExclusive(async () => t.fail('it was read')),
     tooLarge,
   );
 });
 
 test('a reading that fails for another reason keeps nobody from the next', async (t) => {
   const budget = answerBudget(100);
-  const failed = budget.inTurn(async () => {
+  const failed = budget.runExclusive(async () => {
     throw new Error('away');
   });
-  const next = budget.inTurn(async (room) => room.bytesLeft);
+  const next = budget.runExclusive(async (allowance) => allowance.bytesLeft);
   await t.throwsAsync(failed, { message: 'away' });
   t.is(await next, 100);
 });

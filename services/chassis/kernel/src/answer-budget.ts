@@ -1,52 +1,52 @@
 import { badRequest, type DomainError } from './errors.ts';
 
-/** What one answer may take, in bytes of JSON: as much as the gateway hands on by default. */
+/** The default limit of one answer, in bytes of JSON; the gateway's default limit is the same. */
 export const defaultMaxAnswerBytes = 33_554_432;
 
 /**
- * What one request's answer may still take, whatever it asks for under however many aliases. Lists draw on it before their rows
- * leave the database, so that no tenant fills the memory that others' turns run in.
+ * How many bytes the answer of one request may still take. Lists are charged before their rows leave the database, so that one
+ * request cannot fill the memory of the process, however many aliases it uses.
  */
 export interface AnswerBudget {
   /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is less left. */
   charge(bytes: number): void;
   /**
-   * Reads for the answer when all that was asked to be read before it has been: side by side each list would take what is left
-   * for its own. Whoever waits holds nothing, so call it around the transaction, never inside one.
+   * Runs one read at a time, in the order of the calls: concurrent lists would each count the whole remaining budget as theirs.
+   * Open the transaction inside `read`, so that a read that waits holds no connection.
    */
-  inTurn<T>(read: (room: AnswerRoom) => Promise<T>): Promise<T>;
+  runExclusive<T>(read: (allowance: AnswerAllowance) => Promise<T>): Promise<T>;
 }
 
-/** What a list may take; had only in its turn. */
-export interface AnswerRoom {
+/** What is left of the budget, for the one read that runs. */
+export interface AnswerAllowance {
   readonly bytesLeft: number;
   charge(bytes: number): void;
 }
 
-/** Which fields of an object an answer shows. */
-export interface AskedFields {
-  /** How often a field stands in the answer, under different names; 0: it is not asked for. */
+/** The fields of an object that a query selects. */
+export interface SelectedFields {
+  /** Under how many names (aliases) the field is in the answer; 0: it is not selected. */
   times(field: string): number;
-  /** What one object takes in the answer beside its texts and JSON values, in bytes; in memory it takes no less. */
+  /** Bytes that one object is charged with, beside its texts and JSON values. */
   readonly objectBytes: number;
 }
 
-/** What a list is read for: what it may take of the answer, and the fields of its rows that the answer shows. */
-export interface AnswerPart {
-  room: AnswerRoom;
-  fields: AskedFields;
+/** The bounds of one list: the bytes that it may take, and the selected fields of its rows. */
+export interface ListBounds {
+  allowance: AnswerAllowance;
+  fields: SelectedFields;
 }
 
-/** An object of one number is shorter in JSON; that many of them would still fill the memory first. */
+/** More than a small object takes as JSON: it is what the object takes in memory. */
 export function objectBytesOf(fields: number): number {
   return 96 + 12 * fields;
 }
 
 export function answerBudget(maxBytes: number): AnswerBudget {
   let bytesLeft = maxBytes;
-  let before: Promise<unknown> = Promise.resolve();
+  let previous: Promise<unknown> = Promise.resolve();
 
-  const room: AnswerRoom = {
+  const allowance: AnswerAllowance = {
     get bytesLeft() {
       return bytesLeft;
     },
@@ -57,19 +57,18 @@ export function answerBudget(maxBytes: number): AnswerBudget {
   };
 
   return {
-    charge: room.charge,
-    inTurn(read) {
-      const reading = before.then(() => {
-        if (bytesLeft < 0) throw answerTooLarge(); // whatever else there is cannot be shown any more
-        return read(room);
+    charge: allowance.charge,
+    runExclusive(read) {
+      const reading = previous.then(() => {
+        if (bytesLeft < 0) throw answerTooLarge();
+        return read(allowance);
       });
-      before = reading.catch(() => undefined);
+      previous = reading.catch(() => undefined);
       return reading;
     },
   };
 }
 
-/** The refusal that clients see wherever an answer turns out to be too large. */
 export function answerTooLarge(): DomainError {
   return badRequest('The answer is too large; ask for less at a time', 'ANSWER_TOO_LARGE');
 }

@@ -2,17 +2,17 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { forbidden, unauthenticated } from './errors.ts';
 
 /**
- * Who is asking. The gateway makes it from a credential; a service that goes on by itself (a turn, an event) makes one of its
- * own. Services believe this and nothing else.
+ * Who calls. The gateway derives it from a credential; a service that acts by itself (a turn, an event) makes its own. Services
+ * authorize by this alone.
  */
 export interface Caller {
-  /** `anonymous`: a public operation. `service`: a part of the mesh on its own behalf. */
+  /** `anonymous`: a public operation. `service`: a unit on its own behalf. */
   kind: 'anonymous' | 'user' | 'apiKey' | 'session' | 'service';
   /** The tenant in use; null for anonymous callers and for users without one. */
   tenantId: number | null;
   /** kind `user` only. */
   userId?: number;
-  /** kind `user` only: the username, else the full name. What audit logs show. */
+  /** kind `user` only: the username, else the full name, for audit logs. */
   displayName?: string;
   /** kind `user` only: the `sid` of the access token. */
   signInId?: string;
@@ -28,20 +28,20 @@ export interface Caller {
   requestId: string;
 }
 
-/** A caller of a kind that always has a tenant, or a user who is in one. */
+/** A caller with a tenant. */
 export type TenantCaller = Caller & { tenantId: number };
 
-/** Names under which a caller travels. */
+/** The HTTP header and gRPC metadata key of the signed caller. */
 export const callerHeader = 'x-parley-caller';
 
-/** How long a minted caller is good for. A stream is checked once, when it opens. */
+/** How long a minted caller is valid. A stream is verified once, when it opens. */
 const lifetimeSeconds = 60;
 const leewaySeconds = 5;
 
 export interface Callers {
-  /** Signs `caller` for one audience (a unit's name). Mint anew for each call: a received one is never forwarded. */
+  /** Signs `caller` for one audience (a unit's name). Mint one for each call; a received token is never forwarded. */
   mint(caller: Caller, audience: string): Promise<string>;
-  /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, foreign or for someone else. */
+  /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, of another key or for another audience. */
   verify(token: string | null | undefined, audience: string): Promise<Caller>;
 }
 
@@ -53,20 +53,19 @@ interface Claims {
   aud: string;
 }
 
-/** The one header that there is, so that nothing in a token chooses an algorithm. */
+/** Compared as a whole, so that a token cannot choose its algorithm. */
 const header = encode({ alg: 'HS256' });
 const macBytes = 32;
 
 /**
- * Signs and verifies callers with the mesh's shared key (`MESH_KEY`): JWS, HS256. Done by `node:crypto` on the spot: each
- * call of the mesh does both, and the Web Crypto that JWT libraries use takes several times as long to go to a thread and
- * back as the MAC takes to compute.
+ * Signs and verifies callers with the mesh's shared key (`MESH_KEY`): JWS, HS256. Synchronous `node:crypto`, because every call
+ * of the mesh does both and Web Crypto, which JWT libraries use, spends several times the cost of the MAC on its thread pool.
  */
 export function createCallers(meshKey: Uint8Array): Callers {
-  const key = createSecretKey(meshKey); // made once: bytes would be made into one for every MAC, at five times its cost
+  const key = createSecretKey(meshKey); // once: making it from bytes for each MAC costs five times the MAC
   const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest();
 
-  /** Undefined unless the token was made with the key. Nothing in it is read before that is known. */
+  /** Undefined unless the MAC is right. The payload is parsed only then. */
   function authentic(token: string): Claims | undefined {
     const [given, payload = '', mac = '', ...more] = token.split('.');
     if (given !== header || more.length > 0) return undefined;
@@ -93,7 +92,7 @@ export function createCallers(meshKey: Uint8Array): Callers {
   };
 }
 
-/** Asked so that what is no number is not timely either. */
+/** False also for NaN and undefined, because each comparison has to hold. */
 function isTimely({ iat, exp }: Claims): boolean {
   const now = secondsNow();
   return now - leewaySeconds < exp && now - leewaySeconds <= iat + lifetimeSeconds && now + leewaySeconds >= iat;

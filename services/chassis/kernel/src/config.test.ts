@@ -2,7 +2,7 @@ import test from 'ava';
 import { pino } from 'pino';
 import { readAll, readSettings, SettingsError, unknownSettings, warnOfUnknownSettings } from './config.ts';
 import { flag, list, port, positiveInt, secretKey, text } from './setting-types.ts';
-import { setting, whenGiven } from './settings.ts';
+import { optionalGroup, setting } from './settings.ts';
 
 test('every problem of the settings is named at once', (t) => {
   const declared = {
@@ -50,7 +50,7 @@ test('in production a setting may have another default, or be required', (t) => 
 });
 
 test('a group counts where its setting is given, and is checked in any case', (t) => {
-  const store = whenGiven('STORE', {
+  const store = optionalGroup('STORE', {
     url: setting('STORE', text, ''),
     port: setting('STORE_PORT', port.default(1), ''),
     key: setting('STORE_KEY', text, ''),

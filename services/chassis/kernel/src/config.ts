@@ -1,10 +1,10 @@
 import type { Logger } from './log.ts';
-import { GroupWhenGiven, Setting, type Settings, type ValuesOf } from './settings.ts';
+import { OptionalGroup, Setting, type Settings, type ValuesOf } from './settings.ts';
 
 /** The environment as a process sees it. */
 export type Environment = Record<string, string | undefined>;
 
-/** Settings that cannot be used. The message names every problem at once, a line each. */
+/** Missing or invalid settings. The message names all problems, one per line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: string[];
@@ -15,17 +15,17 @@ export class SettingsError extends Error {
   }
 }
 
-/** What each unit may have behind its own name, asked for where it is needed. */
+/** Settings that every unit has under its own prefix, read only where they are needed. */
 const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'];
 
-/** Begins like a unit's name and is another program's: desktops on X11 set it. */
+/** Set by X11 desktops; it only looks like a setting of the unit session. */
 const foreignName = 'SESSION_MANAGER';
 
-/** The names that have been read from an environment so far. */
+/** The names read from each environment so far. */
 const namesRead = new WeakMap<Environment, Set<string>>();
 
 /**
- * Reads settings as they are declared; an empty value counts as not given.
+ * Reads settings as declared; an empty value counts as missing.
  * @returns their values, in groups as declared.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
@@ -39,7 +39,7 @@ export function readSettings<S extends Settings>(env: Environment, declared: S):
 function readGroup(env: Environment, group: Settings, problems: string[], within?: string): Record<string, unknown> {
   const values = Object.entries(group).map(([key, each]) => {
     if (each instanceof Setting) return [key, readOne(env, each, problems, within)];
-    if (!(each instanceof GroupWhenGiven)) return [key, readGroup(env, each, problems, within)];
+    if (!(each instanceof OptionalGroup)) return [key, readGroup(env, each, problems, within)];
     const read = readGroup(env, each.settings, problems, each.name);
     return [key, env[each.name] ? read : undefined];
   });
@@ -89,9 +89,9 @@ export function readAll<T extends Record<string, () => unknown>>(readers: T): { 
 }
 
 /**
- * Variables that begin with the name of one of these units and are no setting, with the setting whose name is nearest: most of them
- * are misspelt. They are no error, because Kubernetes injects such names. To be asked once all settings have been read.
- * @returns nearest settings by variable; undefined where there is no such variable.
+ * Variables with the prefix of one of these units that are not settings, most of them misspelt. Not an error, because Kubernetes
+ * injects such names. Call it after all settings have been read.
+ * @returns the setting with the nearest name, by variable; undefined where there is no such variable.
  */
 export function unknownSettings(env: Environment, units: string[]): Record<string, string> | undefined {
   const prefixes = units.map((unit) => `${unit.toUpperCase()}_`);
@@ -105,23 +105,23 @@ export function unknownSettings(env: Environment, units: string[]): Record<strin
   return Object.fromEntries(unknown.toSorted().map((name) => [name, nearest(name, [...known].toSorted())]));
 }
 
-/** Logs `unknownSettings`, for a process that starts. Their values, which may be secrets, are not in it. */
+/** Logs `unknownSettings` when a process starts, without their values, which may be secrets. */
 export function warnOfUnknownSettings(env: Environment, units: string[], log: Pick<Logger, 'warn'>): void {
   const variables = unknownSettings(env, units);
-  if (variables) log.warn({ variables }, 'these variables are no settings; beside each stands the nearest setting');
+  if (variables) log.warn({ variables }, 'unknown settings; each with the nearest setting');
 }
 
 function nearest(name: string, known: string[]): string {
   // A shared setting, such as REGIONS, may have been given a unit's name.
   const bare = name.slice(name.indexOf('_') + 1);
   const distances = known.map((each) =>
-    // Who left out the end of a name has misspelt nothing.
+    // A name without its last words is the likeliest match.
     each.startsWith(`${name}_`) ? 0 : Math.min(editDistance(name, each), 1 + editDistance(bare, each)),
   );
   return known[distances.indexOf(Math.min(...distances))] ?? '';
 }
 
-/** Levenshtein's: the characters to insert, delete or replace to make one of the other. */
+/** Levenshtein distance. */
 function editDistance(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, n) => n);
   for (let row = 0; row < one.length; row += 1) {

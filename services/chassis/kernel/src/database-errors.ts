@@ -1,6 +1,6 @@
 import { DomainError, unavailable } from './errors.ts';
 
-/** What PostgreSQL says when it refuses a statement. */
+/** An error that PostgreSQL reports for a statement. */
 export interface DatabaseError extends Error {
   /** SQLSTATE, five characters. */
   code: string;
@@ -10,8 +10,8 @@ export interface DatabaseError extends Error {
   detail?: string;
 }
 
-/** SQLSTATEs of a statement that may succeed when it is sent again, by code and by class. */
-const passingCodes = new Set([
+/** SQLSTATEs after which the same transaction may succeed later. */
+const transientCodes = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
   '53300', // too many connections
@@ -35,11 +35,11 @@ const connectionCodes = new Set([
   'ENOENT',
 ]);
 
-/** `pg` and knex give these no code; knex puts the statement and a dash before what `pg` says. */
+/** `pg` and knex give these no code; knex prepends the statement and a dash to the message of `pg`. */
 const connectionMessages =
   /(^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Knex: Timeout acquiring a connection|Unable to acquire a connection)/;
 
-/** Whether the client's own clock, rather than the server's, ran out; the server may still be at the statement. */
+/** Whether the client's timeout expired, not the server's: the server may still run the statement. */
 export function isQueryTimeout(error: Error): boolean {
   return /(^| - )Query read timeout$/.test(error.message);
 }
@@ -54,41 +54,41 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
   );
 }
 
-/** Whether a row was refused because another holds the same unique value; `constraint` names which one. */
+/** Whether a unique constraint was violated: any, or the one named `constraint`. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (
     isDatabaseError(error) && error.code === '23505' && (constraint === undefined || error.constraint === constraint)
   );
 }
 
-/** Whether a row was refused because what it refers to is not there (or is still referred to). */
+/** Whether a foreign key was violated: any, or the one named `constraint`. */
 export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
   return (
     isDatabaseError(error) && error.code === '23503' && (constraint === undefined || error.constraint === constraint)
   );
 }
 
-/** Whether the database was not there or could not serve just now: the same transaction may succeed later. */
-export function isPassing(error: unknown): boolean {
-  if (isDatabaseError(error)) return passingCodes.has(error.code) || connectionClass.test(error.code);
+/** Whether the database was unreachable or overloaded: the same transaction may succeed later. */
+export function isTransient(error: unknown): boolean {
+  if (isDatabaseError(error)) return transientCodes.has(error.code) || connectionClass.test(error.code);
   if (!(error instanceof Error)) return false;
   if ('code' in error && typeof error.code === 'string' && connectionCodes.has(error.code)) return true;
-  // Several addresses for one host name (::1 and 127.0.0.1) fail together.
-  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isPassing);
+  // A host name with several addresses (::1 and 127.0.0.1) fails with one error for each.
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isTransient);
   return connectionMessages.test(error.message);
 }
 
-/** Whether a statement waited too long for a row or a table that another transaction holds. */
+/** Whether a statement waited too long for a lock of another transaction. */
 export function isLockTimeout(error: unknown): boolean {
   return isDatabaseError(error) && error.code === '55P03';
 }
 
-/** Whether the server has given up a whole transaction for the sake of others, so that nothing of it is left. */
+/** Whether the server rolled the whole transaction back: a serialization failure or a deadlock. */
 export function isRolledBack(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === '40001' || error.code === '40P01');
 }
 
-/** Whether a connection that had been there was not any more, rather than that none could be had. */
+/** Whether an open connection was lost; false where none could be opened. */
 export function isLostConnection(error: unknown): boolean {
   if (isDatabaseError(error)) return error.code === '57P01' || error.code === '08006';
   return (
@@ -98,11 +98,11 @@ export function isLostConnection(error: unknown): boolean {
   );
 }
 
-/** What a transaction rejects with. Deadlocks and serialization failures count as passing too: nothing was written. */
+/** What a transaction rejects with: `unavailable` where it may succeed later, deadlocks and serialization failures included. */
 export function transactionError(error: unknown): unknown {
   if (error instanceof DomainError) return error;
-  if (isPassing(error)) return unavailable('The database is not available', error);
-  // "Failing row contains (…)": rows do not belong in a log.
+  if (isTransient(error)) return unavailable('The database is not available', error);
+  // "Failing row contains (…)": rows must not reach a log.
   if (isDatabaseError(error)) delete error.detail;
   return error;
 }

@@ -9,7 +9,7 @@ export interface ErrorForms {
   http: number;
 }
 
-/** The one table of how each kind of error looks on each wire. */
+/** How each kind of error looks in gRPC, GraphQL and HTTP. */
 export const errorTable: Record<ErrorKind, ErrorForms> = {
   invalid: { grpc: Status.INVALID_ARGUMENT, code: 'BAD_REQUEST', http: 400 },
   unauthenticated: { grpc: Status.UNAUTHENTICATED, code: 'UNAUTHENTICATED', http: 401 },
@@ -22,5 +22,5 @@ export const errorTable: Record<ErrorKind, ErrorForms> = {
   internal: { grpc: Status.INTERNAL, code: 'INTERNAL', http: 500 },
 };
 
-/** The message of every error whose cause must not be told. */
+/** The message of every internal error; its cause is only logged. */
 export const internalMessage = 'Something went wrong on our side';

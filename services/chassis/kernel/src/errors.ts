@@ -1,6 +1,5 @@
 /**
- * What can go wrong, told apart by who can mend it. The table in `error-table.ts` gives each kind its gRPC status,
- * GraphQL code and HTTP status.
+ * Kinds of errors. The table in `error-table.ts` gives each kind its gRPC status, GraphQL code and HTTP status.
  */
 export type ErrorKind =
   | 'invalid'
@@ -13,21 +12,21 @@ export type ErrorKind =
   | 'unavailable'
   | 'internal';
 
-/** One refused input value: `path` leads to it (`input.name`), `message` completes the sentence "<path> …". */
+/** One invalid input value: `path` locates it (`input.name`), `message` completes the sentence "<path> …". */
 export interface FieldProblem {
   path: string;
   message: string;
 }
 
 export interface DomainErrorDetails {
-  /** A second, finer name that clients can branch on, e.g. `NO_TENANT`. */
+  /** A more specific code for clients, e.g. `NO_TENANT`. */
   reason?: string | undefined;
   fields?: FieldProblem[] | undefined;
-  /** Stays inside the process: it is logged and never sent. */
+  /** Logged, never sent. */
   cause?: unknown;
 }
 
-/** An outcome that the caller is told about. Anything else that is thrown is a bug and reaches clients as INTERNAL. */
+/** An error that the caller sees. Any other error is a bug and reaches clients as INTERNAL. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly kind: ErrorKind;
@@ -42,25 +41,25 @@ export class DomainError extends Error {
   }
 }
 
-/** Refused input, naming each value that is wrong. */
+/** Input with invalid values, each of which is named. */
 export function invalid(...fields: FieldProblem[]): DomainError {
   return new DomainError('invalid', fields.map(({ path, message }) => `${path} ${message}`).join('; '), { fields });
 }
 
-/** Refused for a state or a combination rather than for one value. */
+/** Invalid because of a state or a combination of values rather than one value. */
 export function badRequest(message: string, reason?: string): DomainError {
   return new DomainError('invalid', message, { reason });
 }
 
-/** Also the answer for what another tenant owns: absent and foreign look alike. */
+/** Also for what another tenant owns, so that nobody learns that it exists. */
 export function notFound(what: string, id: number | string): DomainError {
-  const told = String(id);
-  const short = told.length > maxToldId ? `${told.slice(0, maxToldId)}…` : told;
+  const text = String(id);
+  const short = text.length > maxIdLength ? `${text.slice(0, maxIdLength)}…` : text;
   return new DomainError('notFound', `${what} ${short.toWellFormed()} not found`);
 }
 
-/** Characters of an id that a message tells: clients may send anything for one. */
-const maxToldId = 40;
+/** Characters of an id in a message: clients may send any text. */
+const maxIdLength = 40;
 
 export function forbidden(message: string, reason?: string): DomainError {
   return new DomainError('forbidden', message, { reason });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
-import { type EndCall, type FairQueue, type FairQueueLimits, fairQueue } from './fair-queue.ts';
+import { type FairQueue, type FairQueueLimits, fairQueue, type Release } from './fair-queue.ts';
 
 type Limits = FairQueueLimits<'address' | 'tenant'>;
 
@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares?: Partial<Limits['shares']> } = {}) {
   const queue = fairQueue({ ...limits, shares: { address: {}, tenant: {}, ...shares } });
   const begun: string[] = [];
-  const ends = new Map<string, EndCall>();
+  const ends = new Map<string, Release>();
   async function call(name: string, { address = name, tenant = null as number | null, signal = never } = {}) {
     const end = await queue.enter({ address, tenant }, () => signal);
     begun.push(name);
@@ -24,7 +24,7 @@ function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares
 }
 
 test('a call begins at once while there is room, and asks for no signal', (t) => {
-  const queue = fairQueue({ underWay: 2, shares: { address: {}, tenant: {} } });
+  const queue = fairQueue({ inFlight: 2, shares: { address: {}, tenant: {} } });
   const one = queue.enter({ address: 'a', tenant: 1 }, () => t.fail());
   const two = queue.enter({ address: 'a' }, () => t.fail());
   t.is(typeof one, 'function');
@@ -33,7 +33,7 @@ test('a call begins at once while there is room, and asks for no signal', (t) =>
 });
 
 test('a client has its share, and others begin past those of it that wait', async (t) => {
-  const { begun, call, end } = setup({ shares: { address: { underWay: 2 } } });
+  const { begun, call, end } = setup({ shares: { address: { inFlight: 2 } } });
   for (const name of ['a1', 'a2', 'a3', 'a4']) void call(name, { address: 'a' });
   void call('b');
   await end();
@@ -45,7 +45,7 @@ test('a client has its share, and others begin past those of it that wait', asyn
 });
 
 test('a tenant has its share over all of its clients', async (t) => {
-  const { begun, call, end } = setup({ shares: { tenant: { underWay: 2 } } });
+  const { begun, call, end } = setup({ shares: { tenant: { inFlight: 2 } } });
   for (const name of ['a', 'b', 'c']) void call(name, { tenant: 1 });
   void call('d', { address: 'a', tenant: 2 });
   void call('e', { address: 'a' });
@@ -57,8 +57,8 @@ test('a tenant has its share over all of its clients', async (t) => {
 
 test('a tenant may have more while no other has sent a call for ten seconds, and then has its share again', async (t) => {
   let clock = 0;
-  const shares = { address: {}, tenant: { underWay: 1, alone: 3 } };
-  const { begun, call, end } = setup({ underWay: 4, shares, now: () => clock });
+  const shares = { address: {}, tenant: { inFlight: 1, inFlightAlone: 3 } };
+  const { begun, call, end } = setup({ inFlight: 4, shares, now: () => clock });
   for (const name of ['a', 'b', 'c', 'd', 'e']) void call(name, { tenant: 1 });
   await end();
   t.deepEqual(begun, ['a', 'b', 'c'], 'as many as it may alone');
@@ -78,7 +78,7 @@ test('a tenant may have more while no other has sent a call for ten seconds, and
 });
 
 test('where all is taken, clients and their tenants take turns, however many calls each has waiting', async (t) => {
-  const { begun, call, end } = setup({ underWay: 1 });
+  const { begun, call, end } = setup({ inFlight: 1 });
   void call('first');
   for (const name of ['a1', 'a2', 'a3']) void call(name, { address: 'a', tenant: 1 });
   for (const name of ['b1', 'b2']) void call(name, { address: 'b', tenant: 1 });
@@ -94,7 +94,7 @@ test('where all is taken, clients and their tenants take turns, however many cal
 
 test('one call more than may wait is refused, of a client or of a tenant, and counts for nothing', async (t) => {
   const { queue, begun, call, end } = setup({
-    shares: { address: { underWay: 1, waiting: 2 }, tenant: { underWay: 2, waiting: 3 } },
+    shares: { address: { inFlight: 1, waiting: 2 }, tenant: { inFlight: 2, waiting: 3 } },
   });
   for (const name of ['a1', 'a2', 'a3']) void call(name, { address: 'a', tenant: 1 });
   for (const name of ['b1', 'b2']) void call(name, { address: 'b', tenant: 1 });
@@ -103,16 +103,16 @@ test('one call more than may wait is refused, of a client or of a tenant, and co
   await t.throwsAsync(call('a4', { address: 'a', tenant: 3 }), { message: /this address/ });
   const error = await t.throwsAsync(call('c', { tenant: 1 }), { message: /this tenant/ });
   t.like(error, { kind: 'tooManyRequests' });
-  t.is(queue.known, 3, 'who was refused is not remembered');
+  t.is(queue.parties, 3, 'who was refused is not remembered');
   await end('a1', 'b1');
   await end('a2', 'b2');
   await end('a3');
   t.is(begun.length, 5);
-  t.is(queue.known, 0);
+  t.is(queue.parties, 0);
 });
 
 test('a call that is given up leaves the queue, and its turn goes to the next', async (t) => {
-  const { queue, begun, call, end } = setup({ shares: { address: { underWay: 1, waiting: 2 } } });
+  const { queue, begun, call, end } = setup({ shares: { address: { inFlight: 1, waiting: 2 } } });
   const gone = new AbortController();
   void call('a1', { address: 'a' });
   const waiting = call('a2', { address: 'a', signal: gone.signal });
@@ -127,11 +127,11 @@ test('a call that is given up leaves the queue, and its turn goes to the next', 
   t.deepEqual(begun, ['a1', 'a3']);
   await end('a3');
   await end('a4', 'a4'); // twice counts once
-  t.is(queue.known, 0);
+  t.is(queue.parties, 0);
 });
 
 test('a full queue gives the last place of whoever has most to somebody who has less, and else refuses', async (t) => {
-  const { queue, begun, call, end } = setup({ underWay: 1, waiting: 4 });
+  const { queue, begun, call, end } = setup({ inFlight: 1, waiting: 4 });
   const gone = new AbortController();
   for (const name of ['a0', 'a1', 'a2']) void call(name, { address: 'a' });
   const last = call('a3', { address: 'a' });
@@ -151,7 +151,7 @@ test('a full queue gives the last place of whoever has most to somebody who has 
     t.is(begun.at(-1), name);
     await end(name);
   }
-  t.is(queue.known, 0);
+  t.is(queue.parties, 0);
 });
 
 /** Numbers that look random, the same each time. */
@@ -166,7 +166,7 @@ function numbers(seed: number): (below: number) => number {
 /** Calls of a few clients for a few tenants that begin, end and are given up; all of them come to an end. */
 async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most: (party: string) => number) {
   const next = numbers(seed);
-  const running: { parties: string[]; end: EndCall }[] = [];
+  const running: { parties: string[]; end: Release }[] = [];
   const waiting = new Set<AbortController>();
   const counts = { asked: 0, begun: 0, refused: 0, given: 0, broken: [] as string[] };
   async function ask() {
@@ -179,8 +179,8 @@ async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most
       counts.begun += 1;
       running.push({ parties: ['all', address, tenant ?? 'none'], end });
       for (const party of ['all', address, tenant ?? 'none']) {
-        const underWay = running.filter(({ parties }) => parties.includes(party)).length;
-        if (underWay > most(party)) counts.broken.push(`${party}: ${underWay}`);
+        const inFlight = running.filter(({ parties }) => parties.includes(party)).length;
+        if (inFlight > most(party)) counts.broken.push(`${party}: ${inFlight}`);
       }
     } catch {
       counts[leaving.signal.aborted ? 'given' : 'refused'] += 1;
@@ -204,14 +204,14 @@ async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most
 
 test('whatever begins, ends, is given up and gives way, no share is exceeded and nobody is left waiting', async (t) => {
   for (const seed of [1, 2, 3, 4]) {
-    const shares = { address: { underWay: 3, waiting: 8 }, tenant: { underWay: 1 + seed, waiting: 20 } };
-    const queue = fairQueue({ underWay: 4 + seed, waiting: seed % 2 === 0 ? 12 : 100, shares });
+    const shares = { address: { inFlight: 3, waiting: 8 }, tenant: { inFlight: 1 + seed, waiting: 20 } };
+    const queue = fairQueue({ inFlight: 4 + seed, waiting: seed % 2 === 0 ? 12 : 100, shares });
     const most = (party: string) => ({ a: 3, t: 1 + seed })[party === 'all' ? '' : (party[0] ?? '')] ?? 4 + seed;
     const { asked, begun, refused, given, broken, stuck } = await muddle(queue, seed, most);
     t.deepEqual(broken, []);
     t.is(stuck, 0);
     t.true(begun > 500 && refused > 50 && given > 10, `${begun}, ${refused}, ${given}`);
     t.is(begun + refused + given, asked);
-    t.is(queue.known, 0);
+    t.is(queue.parties, 0);
   }
 });

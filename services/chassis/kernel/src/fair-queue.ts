@@ -1,68 +1,72 @@
 import { DomainError, unavailable } from './errors.ts';
 
-/** What one party may have at once. */
-export interface Share {
-  /** Calls under way; default: any number. */
-  underWay?: number;
-  /** Calls under way while no other party whose share has an `alone` has sent a call for 10 s. Default: `underWay`. */
-  alone?: number;
-  /** Calls that wait; one more is refused. Default: any number. */
+/** The limits of one party. */
+export interface ShareLimits {
+  /** Calls in flight; default: unlimited. */
+  inFlight?: number;
+  /** Calls in flight while no other party with this limit has sent a call for 10 s. Default: `inFlight`. */
+  inFlightAlone?: number;
+  /** Calls that wait; one more is refused. Default: unlimited. */
   waiting?: number;
-  /** Whose calls they are, in the words of that refusal. Default: `of this <kind>`. */
-  whose?: string;
+  /** Names the party's calls in the message of that refusal. Default: `of this <kind>`. */
+  label?: string;
 }
 
-/** What all calls together may have, and by kind of party (address, tenant, …) what each party may. */
-export interface FairQueueLimits<Kind extends string> extends Share {
-  shares: Record<Kind, Share>;
+/** The limits of all calls together, and by kind of party (address, tenant, …) those of each party. */
+export interface FairQueueLimits<Kind extends string> extends ShareLimits {
+  shares: Record<Kind, ShareLimits>;
   /** A clock in ms, for tests. Default: `performance.now`. */
   now?(): number;
 }
 
-/** Whom a call counts for, by kind; null or undefined where it is nobody of that kind. */
+/** The parties of a call, by kind; null or undefined where it has none of that kind. */
 export type Parties<Kind extends string> = { [Each in Kind]?: string | number | null | undefined };
 
-/** Lets calls begin in turn, so that nobody waits until all calls of somebody else are over. */
+/** Limits calls in flight. Those that wait begin round robin by party, so that none waits for all calls of another. */
 export interface FairQueue<Kind extends string> {
   /**
-   * The call may begin: at once where there is room, else when its turn has come. What is answered must be called when it is over.
-   * @param signal asked for what ends the wait, which then rejects with its reason; only where there is one.
-   * @param begun the call is a part of something that has begun: it waits however many of its parties' do.
-   * @throws DomainError `tooManyRequests` when as many of one of its parties wait as may, or when a full queue needs the room of
-   * those who have most of it; `unavailable` when the queue is full and nobody in it has more than this call's parties.
+   * Resolves when the call may begin; synchronous where it may at once. Call the result when the call is over.
+   * @param signal makes the signal that ends the wait, which then rejects with its reason; called only where the call has to wait.
+   * @param continues whether the call belongs to a request that has begun: it then waits even where its parties' `waiting` is used up.
+   * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already, or when the full queue drops it for a
+   * party with fewer; `unavailable` when the queue is full and no party in it has more calls than this one's.
    */
-  enter(parties: Parties<Kind>, signal?: () => AbortSignal | undefined, begun?: boolean): EndCall | Promise<EndCall>;
-  /** Calls that wait for their turn. */
+  enter(
+    parties: Parties<Kind>,
+    signal?: () => AbortSignal | undefined,
+    continues?: boolean,
+  ): Release | Promise<Release>;
+  /** Calls that wait. */
   readonly waiting: number;
-  /** Parties that have a call. */
-  readonly known: number;
+  /** Parties that have a call in flight or waiting. */
+  readonly parties: number;
 }
 
-export type EndCall = () => void;
+export type Release = () => void;
 
-/** One that has calls, or all together. */
+/** A party with calls, or all calls together. */
 interface Party {
   kind: string;
   id: string | number;
-  share: Share & typeof unbounded;
-  /** Where it is kept while it has calls; all together are not. */
-  known: Map<string | number, Party> | undefined;
-  underWay: number;
+  limits: ShareLimits & typeof unbounded;
+  /** The active parties of its kind; undefined for all calls together. */
+  active: Map<string | number, Party> | undefined;
+  inFlight: number;
   waiting: number;
-  /** Its flows that have to wait until one of its own calls is over; of all together: those whose turn comes. */
+  /** Its flows that wait for the end of one of its own calls; of all calls together: the flows that may begin. */
   parked: Set<Flow>;
 }
 
-/** The calls of the same parties that wait. */
+/** The waiting calls of the same parties. */
 interface Flow {
   key: string;
   parties: Party[];
   /** By number, oldest first. */
   calls: Map<number, Waiting>;
-  /** No call has a higher number. */
+  /** The highest number of a call so far. */
   newest: number;
-  /** Those among whom it waits for its turn. */
-  among?: Set<Flow>;
+  /** The `parked` set that it is in. */
+  queuedIn?: Set<Flow>;
 }
 
 interface Waiting {
@@ -71,40 +75,40 @@ interface Waiting {
 }
 
 /**
- * Flows take turns, one call each. One of whose parties has its whole share is parked, and looked at again when a call of that
- * party is over: so a step takes as long with one that waits as with thousands.
+ * Flows begin one call each, round robin. A flow with a party at its limit is parked with that party and checked again when one of
+ * its calls is over, so that the cost of a step does not grow with the number of waiting calls.
  */
 export function fairQueue<Kind extends string>({
   shares,
   now = () => performance.now(),
   ...limits
 }: FairQueueLimits<Kind>): FairQueue<Kind> {
-  const kinds = Object.entries<Share>(shares).map(([kind, share]) => ({
+  const kinds = Object.entries<ShareLimits>(shares).map(([kind, share]) => ({
     kind: kind as Kind,
-    share: { ...unbounded, ...share },
-    known: new Map<string | number, Party>(),
+    limits: { ...unbounded, ...share },
+    active: new Map<string | number, Party>(),
   }));
-  const all = newParty({ kind: 'all', share: { ...unbounded, ...limits }, known: undefined }, '');
+  const all = newParty({ kind: 'all', limits: { ...unbounded, ...limits }, active: undefined }, '');
   const ready = all.parked;
   const flows = new Map<string, Flow>();
-  /** Flows by how many calls wait in each. */
+  /** Flows by their number of waiting calls. */
   const byLength: Set<Flow>[] = [];
-  /** Of those whose share has an `alone`: who sent the last call, when, and when the last one of anybody else came. */
+  /** Of the parties with `inFlightAlone`: who sent the last call, when, and when another party last sent one. */
   const latest = { sender: '', at: Number.NEGATIVE_INFINITY, othersAt: Number.NEGATIVE_INFINITY };
 
-  /** Of each kind the one that is meant, and last all together. */
+  /** The parties of a call, the last of which stands for all calls. */
   function partiesOf(ids: Parties<Kind>): Party[] {
     const parties: Party[] = [];
     for (const kind of kinds) {
       const id = ids[kind.kind];
-      if (id !== null && id !== undefined) parties.push(kind.known.get(id) ?? newParty(kind, id));
+      if (id !== null && id !== undefined) parties.push(kind.active.get(id) ?? newParty(kind, id));
     }
     parties.push(all);
     return parties;
   }
 
   function noteSender(parties: Party[]): void {
-    const sender = parties.find(({ share }) => share.alone !== undefined);
+    const sender = parties.find((party) => party.limits.inFlightAlone !== undefined);
     if (!sender) return;
     const name = nameOf(sender);
     if (name !== latest.sender) latest.othersAt = latest.at;
@@ -113,34 +117,34 @@ export function fairQueue<Kind extends string>({
   }
 
   function hasRoom(party: Party): boolean {
-    const { underWay, share } = party;
-    if (underWay < share.underWay) return true;
-    if (share.alone === undefined || underWay >= share.alone) return false;
+    const { inFlight, limits: own } = party;
+    if (inFlight < own.inFlight) return true;
+    if (own.inFlightAlone === undefined || inFlight >= own.inFlightAlone) return false;
     const othersAt = nameOf(party) === latest.sender ? latest.othersAt : latest.at;
     return now() - othersAt >= aloneAfterMs;
   }
 
-  function begin(parties: Party[]): EndCall {
-    count(parties, 'underWay', 1);
+  function begin(parties: Party[]): Release {
+    count(parties, 'inFlight', 1);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      count(parties, 'underWay', -1);
-      if (all.waiting > 0) goOn(parties);
+      count(parties, 'inFlight', -1);
+      if (all.waiting > 0) beginNext(parties);
     };
   }
 
-  function wait(parties: Party[], signal: AbortSignal | undefined): Promise<EndCall> {
+  function wait(parties: Party[], signal: AbortSignal | undefined): Promise<Release> {
     signal?.throwIfAborted();
     const key = JSON.stringify(parties.map(({ kind, id }) => [kind, id]));
     const flow = flows.get(key) ?? { key, parties, calls: new Map(), newest: 0 };
     if (!mayWait(all)) makeRoom(flow.calls.size);
-    const { promise, resolve, reject } = Promise.withResolvers<EndCall>();
+    const { promise, resolve, reject } = Promise.withResolvers<Release>();
     flow.newest += 1;
     const number = flow.newest;
     const leave = () => {
-      signal?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', onAbort);
       count(parties, 'waiting', -1);
       flow.calls.delete(number);
       resized(flow, -1);
@@ -152,26 +156,26 @@ export function fairQueue<Kind extends string>({
       },
       refuse(error) {
         leave();
-        goOn(parties); // it may have been its turn
+        beginNext(parties); // it may have been the next to begin
         reject(error);
       },
     };
-    const giveUp = () => call.refuse(signal?.reason);
-    signal?.addEventListener('abort', giveUp);
+    const onAbort = () => call.refuse(signal?.reason);
+    signal?.addEventListener('abort', onAbort);
     count(parties, 'waiting', 1);
     flow.calls.set(number, call);
     resized(flow, 1);
     return promise;
   }
 
-  /** Keeps a flow by its length after a call has come or gone: from its first call to its last it is in the queue. */
+  /** Updates the indexes after a call was added to a flow or removed; a flow is queued while it has calls. */
   function resized(flow: Flow, by: 1 | -1): void {
     const { size } = flow.calls;
     byLength[size - by]?.delete(flow);
     if (size > 0) (byLength[size] ??= new Set()).add(flow);
     while (byLength.at(-1)?.size === 0) byLength.pop();
     if (size === 0) {
-      flow.among?.delete(flow);
+      flow.queuedIn?.delete(flow);
       flows.delete(flow.key);
     } else if (size === 1 && by === 1) {
       flows.set(flow.key, flow);
@@ -179,7 +183,7 @@ export function fairQueue<Kind extends string>({
     }
   }
 
-  /** Makes the flow in which most calls wait give its last place to one in which so many wait. @throws where none has more. */
+  /** Drops the newest call of the longest flow, for a flow of `calls` calls. @throws where no flow is longer by two or more. */
   function makeRoom(calls: number): void {
     const longest = firstOf(byLength.at(-1));
     if (!longest || longest.calls.size <= calls + 1)
@@ -188,13 +192,13 @@ export function fairQueue<Kind extends string>({
     longest.calls.get(longest.newest)?.refuse(tooMany());
   }
 
-  /** Begins what may begin, after a call of these has ended or given up. */
-  function goOn(parties: Party[]): void {
+  /** Begins calls after one of these parties has ended or left the queue. */
+  function beginNext(parties: Party[]): void {
     wakeOneOfEach(parties);
     for (let flow = firstOf(ready); flow && hasRoom(all); flow = firstOf(ready)) {
       queue(flow);
-      if (flow.among === ready) firstOf(flow.calls)?.[1].begin();
-      // Only one was woken for each call that ended. It has begun, or another share is in its way: there may be room for the next.
+      if (flow.queuedIn === ready) firstOf(flow.calls)?.[1].begin();
+      // One flow was woken for each ended call. Where another limit parks it again, the next flow may use the place.
       wakeOneOfEach(flow.parties);
     }
   }
@@ -206,49 +210,49 @@ export function fairQueue<Kind extends string>({
     }
   }
 
-  /** Puts a flow last among those whose turn comes, or parks it. */
+  /** Puts a flow at the end of the ready ones, or parks it with the first party at its limit. */
   function queue(flow: Flow): void {
     move(flow, (flow.parties.find((party) => !hasRoom(party)) ?? all).parked);
   }
 
   return {
-    enter(ids, signal, begun = false) {
+    enter(ids, signal, continues = false) {
       const parties = partiesOf(ids);
       noteSender(parties);
       if (parties.every(hasRoom)) return begin(parties);
-      const full = begun ? [] : parties.filter((party) => party !== all && !mayWait(party));
+      const full = continues ? [] : parties.filter((party) => party !== all && !mayWait(party));
       if (full.length > 0) throw tooMany(full.find((party) => !hasRoom(party)) ?? full[0]);
       return wait(parties, signal?.());
     },
     get waiting() {
       return all.waiting;
     },
-    get known() {
-      return kinds.reduce((sum, { known }) => sum + known.size, 0);
+    get parties() {
+      return kinds.reduce((sum, { active }) => sum + active.size, 0);
     },
   };
 }
 
-/** Long enough that a client who looks now and then still counts as there. */
+/** Long enough that an occasional client still counts as active. */
 const aloneAfterMs = 10_000;
 
-const unbounded = { underWay: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
+const unbounded = { inFlight: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 
-function newParty({ kind, share, known }: Pick<Party, 'kind' | 'share' | 'known'>, id: string | number): Party {
-  return { kind, id, share, known, underWay: 0, waiting: 0, parked: new Set() };
+function newParty({ kind, limits, active }: Pick<Party, 'kind' | 'limits' | 'active'>, id: string | number): Party {
+  return { kind, id, limits, active, inFlight: 0, waiting: 0, parked: new Set() };
 }
 
-/** Counts calls for these, and keeps those in mind that have any. */
-function count(parties: Party[], what: 'underWay' | 'waiting', by: 1 | -1): void {
+/** Counts calls of these parties, and keeps those that have any. */
+function count(parties: Party[], what: 'inFlight' | 'waiting', by: 1 | -1): void {
   for (const party of parties) {
     party[what] += by;
-    if (party.underWay + party.waiting === 0) party.known?.delete(party.id);
-    else if (by === 1) party.known?.set(party.id, party);
+    if (party.inFlight + party.waiting === 0) party.active?.delete(party.id);
+    else if (by === 1) party.active?.set(party.id, party);
   }
 }
 
-function mayWait({ waiting, share }: Party): boolean {
-  return waiting < share.waiting;
+function mayWait({ waiting, limits }: Party): boolean {
+  return waiting < limits.waiting;
 }
 
 function nameOf({ kind, id }: Party): string {
@@ -256,8 +260,8 @@ function nameOf({ kind, id }: Party): string {
 }
 
 function move(flow: Flow, to: Set<Flow>): void {
-  flow.among?.delete(flow);
-  flow.among = to.add(flow);
+  flow.queuedIn?.delete(flow);
+  flow.queuedIn = to.add(flow);
 }
 
 function firstOf<T>(items: Iterable<T> = []): T | undefined {
@@ -266,6 +270,6 @@ function firstOf<T>(items: Iterable<T> = []): T | undefined {
 }
 
 function tooMany(party?: Party): DomainError {
-  const whose = party?.share.whose ?? `of this ${party?.kind ?? 'client'}`;
-  return new DomainError('tooManyRequests', `Too many requests ${whose} at once; try again in a moment`);
+  const label = party?.limits.label ?? `of this ${party?.kind ?? 'client'}`;
+  return new DomainError('tooManyRequests', `Too many requests ${label} at once; try again in a moment`);
 }

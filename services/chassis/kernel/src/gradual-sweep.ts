@@ -1,18 +1,18 @@
 /**
- * Keeps a map of expiring values bounded without a timer and without a long pause: each call looks at the next two
- * entries and removes the dead ones. Called once per write, it holds the map below about twice its live entries.
+ * Removes expired values from a map without a timer or a long pause: each call checks the next two entries. Called once per
+ * write, it keeps the map below about twice its live entries.
  */
-export function gradualSweep<K, V>(map: Map<K, V>, isDead: (value: V) => boolean): () => void {
-  let rest = map.entries();
+export function gradualSweep<K, V>(map: Map<K, V>, isExpired: (value: V) => boolean): () => void {
+  let entries = map.entries();
   return () => {
-    for (let looked = 0; looked < 2; looked++) {
-      const next = rest.next();
+    for (let checked = 0; checked < 2; checked++) {
+      const next = entries.next();
       if (next.done) {
-        rest = map.entries();
+        entries = map.entries();
         return;
       }
       const [key, value] = next.value;
-      if (isDead(value)) map.delete(key);
+      if (isExpired(value)) map.delete(key);
     }
   };
 }

@@ -1,31 +1,31 @@
 import type { Server, ServerResponse } from 'node:http';
 
-/** Ends a server without cutting those who are being served. */
+/** Stops an HTTP server after the requests in progress. */
 export interface HttpDrain {
   /**
-   * Takes no more connections, and resolves when the open ones have ended: each with the answer that it waits for, which says
-   * that it is the last one. What is left after `timeoutMs` is cut.
+   * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries
+   * `connection: close`. Connections left after `timeoutMs` are closed at once.
    */
   drain(timeoutMs: number): Promise<void>;
 }
 
 /**
- * Watches over the answers of a server that does not listen yet. Node's own `close` leaves a connection that is busy at that
- * moment open for more requests, so that a client that keeps it busy would be cut in the midst of one in the end.
+ * Tracks the responses of a server that does not listen yet. Needed because Node's own `close` leaves a busy connection open for
+ * more requests, one of which would be aborted in the end.
  */
 export function httpDrain(http: Server): HttpDrain {
   const open = new Set<ServerResponse>();
   let isDraining = false;
-  const isLast = (response: ServerResponse) => {
+  const markLast = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader('connection', 'close');
   };
 
   http.prependListener('request', (_request, response) => {
-    if (isDraining) isLast(response);
+    if (isDraining) markLast(response);
     open.add(response);
     response.once('close', () => {
       open.delete(response);
-      // Of one whose headers had gone when the end began, the connection is idle now and nobody else would close it.
+      // A response whose headers were sent before the drain had no `connection: close`.
       if (isDraining) http.closeIdleConnections();
     });
   });
@@ -33,11 +33,11 @@ export function httpDrain(http: Server): HttpDrain {
   return {
     async drain(timeoutMs) {
       isDraining = true;
-      for (const response of open) isLast(response);
+      for (const response of open) markLast(response);
       const closed = new Promise((resolve) => http.close(resolve)); // closes idle connections too
-      const cut = setTimeout(() => http.closeAllConnections(), timeoutMs);
+      const timer = setTimeout(() => http.closeAllConnections(), timeoutMs);
       await closed;
-      clearTimeout(cut);
+      clearTimeout(timer);
     },
   };
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { codePoints, whyUnstorable } from './input-checks.ts';
+import { codePoints, storageProblem } from './input-checks.ts';
 
 test('lengths count code points', (t) => {
   t.is(codePoints('👩‍🚀é'), 4);
@@ -12,10 +12,10 @@ test('unstorable strings are found inside JSON, keys included, however deep', (t
   let deep: unknown = 'a\0';
   for (let depth = 0; depth < 50_000; depth += 1) deep = [deep];
 
-  t.truthy(whyUnstorable(deep));
-  t.truthy(whyUnstorable({ a: [{ '\udc00': 1 }] }));
-  t.truthy(whyUnstorable({ a: [JSON.parse('1e999')] }));
-  t.truthy(whyUnstorable(Number.NaN));
-  t.is(whyUnstorable([1e308, -0, 0.1]), undefined);
-  t.is(whyUnstorable({ a: ['👩‍🚀', 1, null, true, { b: 'c' }] }), undefined);
+  t.truthy(storageProblem(deep));
+  t.truthy(storageProblem({ a: [{ '\udc00': 1 }] }));
+  t.truthy(storageProblem({ a: [JSON.parse('1e999')] }));
+  t.truthy(storageProblem(Number.NaN));
+  t.is(storageProblem([1e308, -0, 0.1]), undefined);
+  t.is(storageProblem({ a: ['👩‍🚀', 1, null, true, { b: 'c' }] }), undefined);
 });

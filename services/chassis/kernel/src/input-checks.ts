@@ -1,4 +1,4 @@
-/** Lengths are counted in Unicode code points everywhere. */
+/** The length of a text as all limits count it, in Unicode code points. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let at = 0; at < text.length - 1; at += 1) {
@@ -9,7 +9,6 @@ export function codePoints(text: string): number {
   return count;
 }
 
-/** The first half of a character of two UTF-16 units. */
 export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
@@ -18,21 +17,21 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Why a value, with every string and number inside it, cannot be stored; undefined when it can. */
-export function whyUnstorable(value: unknown): string | undefined {
-  const left = [value];
-  while (left.length > 0) {
-    const next = left.pop();
+/** Why a JSON value cannot be stored in PostgreSQL; undefined when it can. Completes "<path> …". */
+export function storageProblem(value: unknown): string | undefined {
+  const pending = [value];
+  while (pending.length > 0) {
+    const next = pending.pop();
     if (typeof next === 'string') {
       if (next.includes('\0')) return 'must not hold the character NUL';
       if (!next.isWellFormed()) return 'must not hold half of a surrogate pair';
     } else if (typeof next === 'number') {
-      // JSON knows no such numbers, and would hold null in their place.
+      // JSON.stringify would write null.
       if (!Number.isFinite(next)) return 'must not hold a number that is not finite';
     } else if (Array.isArray(next)) {
-      for (const element of next) left.push(element);
+      for (const element of next) pending.push(element);
     } else if (typeof next === 'object' && next !== null) {
-      for (const [key, element] of Object.entries(next)) left.push(key, element);
+      for (const [key, element] of Object.entries(next)) pending.push(key, element);
     }
   }
   return undefined;

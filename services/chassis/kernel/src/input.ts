@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { invalid } from './errors.ts';
-import { codePoints, whyUnstorable } from './input-checks.ts';
+import { codePoints, storageProblem } from './input-checks.ts';
 
 /**
- * Checks an input by its schema, and returns what the schema makes of it. A field that is omitted or undefined is not in the
- * result, so that a partial update can spread it over what is stored. The schema must have exactly the fields of the input's type,
- * which is the generated one, and accept all their values: otherwise the call does not compile.
- * @param path where the input stands among the arguments; '' for the arguments themselves.
+ * Validates an input by its schema and returns the schema's output. A field that is omitted or undefined is not in the result, so
+ * that a partial update can spread it over the stored row. The schema must have exactly the fields of the input's generated type
+ * and accept all their values; otherwise the call does not compile.
+ * @param path of the input among the arguments; '' for the arguments themselves.
  * @throws DomainError `invalid` with every problem, as `fields: [{path, message}]`.
  */
 export function parseInput<Schema extends z.ZodType, Input extends z.input<Schema>>(
@@ -26,18 +26,18 @@ export function parseInput<Schema extends z.ZodType, Input extends z.input<Schem
   return given as Given<z.output<Schema>>;
 }
 
-/** `unknown` where both have the same fields; otherwise a property that no schema has, so that the compiler names those fields. */
+/** `unknown` where both have the same fields; otherwise a property that no schema has, so that the compiler's error lists the fields. */
 type SameFields<Schema, Input> = [Differing<Schema, Input>] extends [never]
   ? unknown
   : { fieldsThatDiffer: Differing<Schema, Input> };
 type Differing<A, B> = Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>;
 
-/** A property that may be undefined becomes an optional one, as `exactOptionalPropertyTypes` wants it. */
+/** Makes properties that may be undefined optional, for `exactOptionalPropertyTypes`. */
 type Given<T> = { [Field in keyof T as undefined extends T[Field] ? never : Field]: T[Field] } & {
   [Field in keyof T as undefined extends T[Field] ? Field : never]?: Exclude<T[Field], undefined>;
 };
 
-/** An input without the fields that are null, for an operation to which null is the same as omitted. */
+/** The input without its null fields, for an operation that treats null like omitted. */
 export function withoutNulls<Input extends object>(
   input: Input,
 ): { [Field in keyof Input]: Exclude<Input[Field], null> } {
@@ -45,21 +45,21 @@ export function withoutNulls<Input extends object>(
   return Object.fromEntries(given) as { [Field in keyof Input]: Exclude<Input[Field], null> };
 }
 
-/** Refuses null with "must not be null". Its input type allows null, as the fields of every update input do. */
+/** A schema that refuses null, though its input type has it: fields of generated update inputs do. */
 type NeverNull<T> = z.ZodType<T, T | null>;
 
-/** Text that is storable, not blank, and of `min` to `max` Unicode code points. */
+/** Storable text that is not blank, of `min` to `max` Unicode code points. */
 export function text(max: number, min = 1): NeverNull<string> {
-  return z.string().check(rule((value) => whyNoText(value, max, min)));
+  return z.string().check(rule((value) => textProblem(value, max, min)));
 }
 
-/** Storable text, blank or not, of at most `max` Unicode code points; for secrets and identifiers that are compared as well. */
+/** Storable text, which may be blank, of at most `max` Unicode code points. */
 export function anyText(max = Number.POSITIVE_INFINITY): NeverNull<string> {
-  const why = (value: string) => whyUnstorable(value) ?? whyTooLong(value, max);
+  const why = (value: string) => storageProblem(value) ?? lengthProblem(value, max);
   return z.string().check(rule(why));
 }
 
-/** A number within two bounds, both included. Minus zero becomes zero, because the database stores it as zero. */
+/** A number from `least` to `most`. Minus zero becomes zero, as the database stores it. */
 export function between(least: number, most: number): NeverNull<number> {
   const why = (value: number) => (value >= least && value <= most ? undefined : `must be between ${least} and ${most}`);
   return z
@@ -68,17 +68,16 @@ export function between(least: number, most: number): NeverNull<number> {
     .overwrite((value) => value + 0);
 }
 
-/** A value of an enum of the GraphQL schema. It is not checked again: GraphQL has refused everything else. */
+/** An enum of the GraphQL schema. Not validated here, because GraphQL has done it. */
 export function oneOf<Value extends string>(): NeverNull<Value> {
   return z.string() as z.ZodType as NeverNull<Value>;
 }
 
-/** True or false. */
 export function flag(): NeverNull<boolean> {
   return z.boolean();
 }
 
-/** A check by a function that returns why a value is refused, or undefined. After a refusal later checks do not run. */
+/** A check by a function that returns what is wrong with a value, or undefined. Later checks run only where it returned undefined. */
 export function rule<Value>(why: (value: Value) => string | undefined): z.core.CheckFn<Value> {
   return ({ value, issues }) => {
     const message = why(value);
@@ -86,7 +85,7 @@ export function rule<Value>(why: (value: Value) => string | undefined): z.core.C
   };
 }
 
-/** The arguments that bound a list: at most `first` elements, after the id `after`; 0 is before all ids. Null or omitted: no bound. */
+/** The arguments of a page: at most `first` elements, with ids above `after`. Null or omitted: no bound. */
 export const pageArguments = {
   first: optionalNumber((first) => (first < 1 ? 'must be at least 1' : undefined)),
   after: optionalNumber((after) => (after < 0 ? 'must not be negative' : undefined)),
@@ -94,7 +93,7 @@ export const pageArguments = {
 export const page = z.object(pageArguments);
 export type Page = z.input<typeof page>;
 
-/** A number for which null is the same as omitted. */
+/** A number for which null means omitted. */
 export function optionalNumber(why: (value: number) => string | undefined = () => undefined) {
   return z
     .number()
@@ -103,22 +102,22 @@ export function optionalNumber(why: (value: number) => string | undefined = () =
     .transform((value) => value ?? undefined);
 }
 
-/** Why a value is not what `text` takes; undefined when it is. */
-export function whyNoText(value: unknown, max: number, min = 1): string | undefined {
+/** Why `text` would refuse a value; undefined when it would not. Completes "<path> …". */
+export function textProblem(value: unknown, max: number, min = 1): string | undefined {
   if (typeof value !== 'string') return 'must be text';
-  const unstorable = whyUnstorable(value);
+  const unstorable = storageProblem(value);
   if (unstorable) return unstorable;
   if (value.trim() === '') return 'must not be blank';
   if (codePoints(value) < min) return `must have at least ${min} characters`;
-  return whyTooLong(value, max);
+  return lengthProblem(value, max);
 }
 
-function whyTooLong(value: string, max: number): string | undefined {
-  // A code point is one UTF-16 unit or two: most texts need no counting.
+function lengthProblem(value: string, max: number): string | undefined {
+  // Only a text of more UTF-16 units than `max` can have more code points; others need no counting.
   return value.length > max && codePoints(value) > max ? `must have at most ${max} characters` : undefined;
 }
 
-/** For what a schema says no message of its own. */
+/** The message of an issue for which the schema has none. */
 function defaultMessage({ input, ...issue }: z.core.$ZodRawIssue): string | undefined {
   if (input === null) return 'must not be null';
   if (input === undefined) return 'must be given';

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 
-/** A key, with the name that tells which one of a ring it is. */
+/** A key with its id in the ring. */
 export interface RingKey {
   id: string;
   key: Buffer;
 }
 
-/** The first makes what is new; all of them are good for what was made before. Never empty. */
+/** The first key signs or encrypts; all of them verify or decrypt. */
 export type KeyRing = readonly [RingKey, ...RingKey[]];
 
 const entryShape = /^(?:(?<id>[\w.-]+):)?(?<key>[A-Za-z0-9+/_-]+={0,2})$/;
 const idShape = /^[\w-]{1,32}$/;
 const minimumKeyBytes = 32;
 
-/** A setting of keys of at least 32 bytes in base64, separated by commas, each with a name before it if you like. */
+/** A setting: keys of at least 32 bytes in base64, separated by commas, each optionally as `name:key`. */
 export const ringEntries = z
   .string()
   .refine(
@@ -28,8 +28,8 @@ export const ringEntries = z
   .meta({ title: 'keys' });
 
 /**
- * `k2:…,k1:…`: a ring whose keys are known by their names, of up to 32 letters, digits, `-` and `_`. To rotate, put a new
- * key before the others and drop the old ones when nothing that they made is in use any more. A name is never given again.
+ * `k2:…,k1:…`: a ring whose keys have names of up to 32 letters, digits, `-` and `_`. To rotate, put a new key first and remove
+ * an old one when nothing made with it is in use any more. Never reuse a name.
  */
 export const keyRing = ringEntries
   .refine(

@@ -2,30 +2,29 @@ import type { Writable } from 'node:stream';
 import type { DestinationStream } from 'pino';
 
 export interface LineOutput extends DestinationStream {
-  /** Calls back when all has been handed over, or after a second: whoever ends now loses no more than nobody reads. */
+  /** Calls back when all lines are written, or after a second. */
   flush(done: () => void): void;
 }
 
-/** What its reader may leave unread before lines are dropped. */
+/** Bytes that may wait for the reader before lines are dropped. */
 const maxUnreadBytes = 1024 * 1024;
 const flushTimeoutMs = 1_000;
 
 /**
- * Where log lines go, at once, since what a process logs just before it is killed matters most, and without ever waiting: a reader
- * that has stalled must not hold up the service, so lines that it leaves unread beyond 1 MiB are dropped, and counted in a line of
- * their own when it goes on. A reader that has gone is no error. (pino's own output either waits for a stalled reader, with
- * every request, or tries without end to write to one that is gone.)
+ * Writes log lines at once, because the last lines before a kill matter most, and never blocks: beyond 1 MiB that the reader has not
+ * taken, lines are dropped, and counted in a line of their own later. A closed reader is no error. (pino's own output either blocks
+ * on a stalled reader or retries for ever on a closed one.)
  */
 export function lineOutput(out: Writable): LineOutput {
   let dropped = 0;
-  out.on('error', () => undefined); // nobody reads any more, so there is nobody to tell
+  out.on('error', () => undefined); // the reader has closed the pipe
   out.on('drain', () => {
     if (dropped === 0) return;
     const line = {
       level: 'warn',
       time: new Date().toISOString(),
       lines: dropped,
-      msg: 'lines of this log were dropped: they were not read in time',
+      msg: 'log lines dropped: the reader was too slow',
     };
     dropped = 0;
     out.write(`${JSON.stringify(line)}\n`);
@@ -39,13 +38,13 @@ export function lineOutput(out: Writable): LineOutput {
     },
     flush(done) {
       if (!out.writable || out.writableLength === 0) return done();
-      const isOver = () => {
+      const finish = () => {
         clearTimeout(timer);
-        out.off('drain', isOver);
+        out.off('drain', finish);
         done();
       };
-      const timer = setTimeout(isOver, flushTimeoutMs);
-      out.on('drain', isOver);
+      const timer = setTimeout(finish, flushTimeoutMs);
+      out.on('drain', finish);
     },
   };
 }

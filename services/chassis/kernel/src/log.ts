@@ -6,7 +6,7 @@ import { logSettings } from './shared-settings.ts';
 
 export type { Logger } from 'pino';
 
-/** One for all loggers of the process. */
+/** Shared by all loggers of the process. */
 let output: DestinationStream | undefined;
 
 function standardOutput(): DestinationStream {
@@ -15,13 +15,12 @@ function standardOutput(): DestinationStream {
 }
 
 /**
- * JSON lines on standard output, each with the unit's name and, inside a request, its trace and request id.
- * `LOG_LEVEL` sets how much (default `info`), `LOG_FILE` appends them to a file instead. Never log message text, prompts,
- * tokens or secrets.
+ * Writes JSON lines to standard output, each with the unit's name and, inside a request, its trace and request id. `LOG_LEVEL` is the
+ * lowest level (default `info`); `LOG_FILE` appends to a file instead. Never log message text, prompts, tokens or secrets.
  */
 export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = process.env): Logger {
   const options: LoggerOptions = {
-    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong one is told where settings are read
+    level: logSettings.level.type.safeParse(LOG_LEVEL || undefined).data ?? 'info', // a wrong level is an error where settings are read
     base: { unit },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
@@ -30,7 +29,7 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       const requestId = currentRequestId();
       return { ...(span && { traceId: span.traceId, spanId: span.spanId }), ...(requestId && { requestId }) };
     },
-    // The credentials of a request must not reach the log by way of a logged header map.
+    // For whoever logs the headers of a request.
     redact: [
       'authorization',
       '*.authorization',

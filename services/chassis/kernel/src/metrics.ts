@@ -1,17 +1,17 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** One unit's Prometheus metrics. Counts and durations only: no label ever holds what a person wrote or a tenant's name. */
+/** The Prometheus metrics of a unit. Labels never hold user input or the names of tenants. */
 export interface Metrics {
   registry: Registry;
-  /** Seconds per gRPC call served, by method and outcome. Streams count from open to end. */
+  /** Seconds per gRPC call served, by method and outcome; a stream from open to end. */
   rpcDuration: Histogram<'method' | 'outcome'>;
   /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
   graphDuration: Histogram<'operation' | 'outcome'>;
-  /** A histogram of seconds for something that only this unit does. */
+  /** A histogram of seconds that only this unit has. */
   durations(name: string, help: string): { observe(seconds: number): void };
-  /** Counts something that only this unit sees happen. Prometheus wants such names to end in `_total`. */
+  /** A counter that only this unit has. Its name ends in `_total`. */
   counter(name: string, help: string): { add(): void };
-  /** A gauge whose value is read when it is scraped. */
+  /** A gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
 }
 

@@ -10,12 +10,12 @@ export interface OpsServerOptions {
   /** Port to listen on; 0 takes any free one. */
   port: number;
   metrics: Metrics;
-  /** Rejects with the reason while the unit cannot do its work. */
+  /** Rejects with the reason while the unit is not ready. */
   ready: () => Promise<void>;
   onListening?: (url: string) => void;
 }
 
-/** For operators: `/healthz` (the process is alive), `/readyz` (its engines answer), `/metrics` (Prometheus). */
+/** The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). */
 export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onListening }: OpsServerOptions): Part {
   let server: Server | undefined;
   return {

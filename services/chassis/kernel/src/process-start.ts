@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When a running process started, in the words of the operating system, or undefined when there is none. With the pid it
- * tells a process from every later one of the same pid. A zombie no longer counts.
+ * When a running process started, as the operating system formats it; undefined for none and for a zombie. Together with the pid
+ * it identifies a process even after the pid was reused.
  */
 export function processStart(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
@@ -12,10 +12,10 @@ export function processStart(pid: number): string | undefined {
 function startFromProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the command in parentheses, may itself hold spaces and parentheses.
+    // The second field, the command in parentheses, may contain spaces and parentheses.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (state === 'Z' || state === 'X') return undefined;
-    // Field 22 counts clock ticks since boot, so it means nothing without saying which boot.
+    // Field 22 counts clock ticks since boot, so the boot id belongs to it.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[18]}`;
   } catch (error) {
     // ESRCH: it ended between opening and reading.

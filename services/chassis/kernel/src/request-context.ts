@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 const storage = new AsyncLocalStorage<{ requestId: string }>();
 
-/** Runs `work` so that everything it logs carries this request's id. Never decides who is asking: that is the caller's part. */
+/** Runs `work` with this request id in all its log lines. For logging only: authorization goes by the `Caller`. */
 export function withRequestId<T>(requestId: string, work: () => T): T {
   return storage.run({ requestId }, work);
 }

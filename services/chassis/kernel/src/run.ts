@@ -5,26 +5,26 @@ import type { Part } from './unit.ts';
 
 export interface RunOptions {
   log: Logger;
-  /** Where the parts announce what they listen on: logged once everything is up. */
+  /** The announced addresses of the parts, logged after the start. */
   addresses?: Pick<Addresses, 'announced'>;
-  /** How long stopping may take before the process exits all the same, with code 1. Default 25 s. */
+  /** How long stopping may take, in ms, before the process exits with code 1. Default 25,000. */
   stopTimeoutMs?: number;
-  /** Resolves with the reason when something ended that the parts cannot do without: all is stopped, with exit code 1. */
+  /** Resolves when something that the parts need has ended: everything is stopped, with exit code 1. */
   failed?: Promise<Error>;
-  /** Called once everything is up. */
+  /** Called once all parts have started. */
   onReady?: () => void | Promise<void>;
 }
 
 /**
- * Starts the parts in order, waits for SIGINT or SIGTERM, stops them last first and exits. The only place that listens to
- * signals. A failed start prints one clear message and exits with code 1; a second signal exits at once.
+ * Starts the parts in order, waits for SIGINT or SIGTERM, stops them in reverse order and exits. Nothing else listens to signals. A
+ * failed start prints one message and exits with code 1; a second signal exits at once.
  */
 export async function run(
   parts: Part[],
   { log, addresses, stopTimeoutMs = 25_000, failed, onReady }: RunOptions,
 ): Promise<void> {
   const started: Part[] = [];
-  let asked: NodeJS.Signals | undefined;
+  let received: NodeJS.Signals | undefined;
   let stopping: Promise<void> | undefined;
 
   const stop = (exitCode: number): Promise<void> => {
@@ -41,7 +41,7 @@ export async function run(
           code ||= 1;
         });
       }
-      log.info({ signal: asked, code }, 'stopped');
+      log.info({ signal: received, code }, 'stopped');
       log.flush(() => process.exit(code));
     })();
     return stopping;
@@ -50,20 +50,20 @@ export async function run(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(1);
-      asked = signal;
+      received = signal;
       log.debug({ signal }, 'stopping');
       void stop(0);
     });
   }
 
-  const giveUp = async (reason: Promise<Error>): Promise<void> => {
+  const stopOnFailure = async (reason: Promise<Error>): Promise<void> => {
     const error = await reason;
     if (stopping) return;
-    log.error({ err: error }, 'cannot go on');
+    log.error({ err: error }, 'process failed');
     process.stderr.write(`${startFailure(error)}\n`);
     await stop(1);
   };
-  if (failed) void giveUp(failed);
+  if (failed) void stopOnFailure(failed);
 
   try {
     for (const part of parts) {
@@ -73,7 +73,7 @@ export async function run(
     }
     await onReady?.();
     log.info({ addresses: addresses?.announced() }, 'ready');
-    // Where Node keeps what it compiles (NODE_COMPILE_CACHE), whoever starts next has it, even if this process is killed.
+    // With NODE_COMPILE_CACHE the next process finds the compiled code even if this one is killed.
     flushCompileCache();
   } catch (error) {
     if (stopping) return;
@@ -83,7 +83,7 @@ export async function run(
   }
 }
 
-/** What a person needs to read when a start fails: the message and, of an aggregate, each of its causes. */
+/** The message for the operator when a start fails. */
 function startFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const listen = error as NodeJS.ErrnoException & { address?: string; port?: number };

@@ -1,32 +1,32 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { ringEntries } from './key-ring.ts';
 
-/** Keeps secrets that are stored: sealed under the first key of the ring, opened with whichever key sealed them. */
+/** Encrypts secrets at rest: with the first key of the ring; decrypts with the key that sealed them. */
 export interface SecretBox {
   /**
-   * Seals `plain` for one place, e.g. `identity.users.id_no:42`: what is copied to another place does not open there.
-   * Twice the same secret gives two different results.
+   * Encrypts `plain` for one place, e.g. `identity.users.id_no:42`; copied to another place it cannot be opened. The result differs
+   * for each call.
    */
   seal(plain: string | Uint8Array, place: string): Buffer;
-  /** @throws Error when the key is no longer in the ring, the place is another, or a bit has changed. */
+  /** @throws Error when the key is not in the ring, the place is another, or the bytes have changed. */
   open(sealed: Uint8Array, place: string): Buffer;
 }
 
 /**
- * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each with a name before it if you like
- * (`k2:…,k1:…`). New secrets are sealed under the first; to rotate, put a new one before the others and keep those until
- * everything under them has been sealed anew. The names are for people: a key is known by what it is.
+ * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets
+ * are sealed with the first key. To rotate, put a new one first and keep the others until everything has been sealed anew. The
+ * names are for people: a key is identified by a hash of itself.
  */
 export const secretKeys = ringEntries.transform((entries) => entries.map(({ key }) => key));
 
 const version = 1;
 const keyIdLength = 4;
 const nonceLength = 12;
-/** Given explicitly: `node:crypto` would also take a tag cut short. */
+/** Explicit, because `node:crypto` also accepts shorter tags. */
 const authTagLength = 16;
 const headLength = 1 + keyIdLength + nonceLength + authTagLength;
 
-/** AES-256-GCM; the key's id stands in the result, so that the ring can rotate. */
+/** AES-256-GCM. The result starts with version, key id, nonce and tag. */
 export function createSecretBox(keys: Uint8Array[]): SecretBox {
   const ring = keys.map((key) => ({
     id: createHash('sha256').update('parley key id').update(key).digest().subarray(0, keyIdLength),

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { type DomainError, unauthenticated } from './errors.ts';
 import type { KeyRing } from './key-ring.ts';
 
-/** How every such token begins, so that a bearer can be told from an access token before anything is verified. */
+/** The prefix of every token, which distinguishes it from an access token before anything is verified. */
 export const sessionTokenPrefix = 'pst1.';
 
-/** `session`: an embedded conversation, one session. `voice`: speech for a tenant. Neither stands in for the other. */
+/** `session`: one embedded session. `voice`: speech for a tenant. */
 export type TokenAudience = 'session' | 'voice';
 
-/** The hosted video avatar that the holder may open, as its agent has it; clients cannot choose another. */
+/** The hosted video avatar that the holder may open: that of the agent. */
 export interface AvatarBinding {
   vendorAvatarId: string;
   vendorAvatarModel: string;
@@ -25,27 +25,25 @@ export type TokenClaims<Audience extends TokenAudience = TokenAudience> = Extrac
   TokenSubject,
   { audience: Audience }
 > & {
-  /** This token's own name. */
   tokenId: string;
   issuedAt: Date;
-  /** The first moment at which it is no longer good. */
+  /** From this moment on it is not valid. */
   expiresAt: Date;
 };
 
 export interface MintedToken {
   token: string;
   expiresAt: Date;
-  /** How long it is good for from now on. */
   expiresInMs: number;
 }
 
 export interface SessionTokens {
-  /** A token for `lifetimeMs`, under the first key of the ring. */
+  /** Makes a token that is valid for `lifetimeMs`, signed with the first key of the ring. */
   mint(subject: TokenSubject): MintedToken;
   /**
-   * What the token is bound to. `graceMs` relaxes its end, and nothing else; default 0. Where several audiences are accepted,
-   * the claims say which one it is of.
-   * @throws DomainError `unauthenticated`, the same for everything that can be wrong with it.
+   * Returns the claims of the token. `graceMs` extends its expiry only; default 0. Where several audiences are accepted, the claims
+   * have the token's.
+   * @throws DomainError `unauthenticated`, the same for every reason.
    */
   verify<Audience extends TokenAudience>(
     token: string | null | undefined,
@@ -60,13 +58,13 @@ export interface SessionTokenOptions {
   lifetimeMs?: number;
 }
 
-/** Longer ones are refused unread. The largest subject makes about 3,600 characters. */
+/** Longer ones are refused before parsing. The largest subject makes about 3,600 characters. */
 const maxTokenLength = 4_096;
 const macBytes = 32;
 
 /**
- * Session and voice tokens: `pst1.<key id>.<payload>.<mac>`, the payload JSON in base64url, the mac HMAC-SHA256 over what
- * stands before it, key id and version included. Not a JWT: nothing in it chooses an algorithm.
+ * Session and voice tokens: `pst1.<key id>.<payload>.<mac>`, the payload JSON in base64url, the MAC HMAC-SHA256 over everything
+ * before it. Not a JWT, so that a token cannot choose its algorithm.
  */
 export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions = {}): SessionTokens {
   const { clock = () => new Date(), lifetimeMs = 60 * 60 * 1_000 } = options;
@@ -92,14 +90,14 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
       const claims = toClaims(readPayload(authentic(token, keys)));
       const accepted: readonly TokenAudience[] = [audience].flat();
       if (!isOf<Audience>(claims, accepted)) throw refused();
-      // Asked this way round, what is no number refuses too.
+      // Negated, so that NaN refuses too.
       if (!(clock().getTime() < claims.expiresAt.getTime() + graceMs)) throw refused();
       return claims;
     },
   };
 }
 
-/** One error for all that can be wrong, so that nobody learns how far a forgery came. */
+/** One error for all reasons, so that nobody learns which check a forgery passed. */
 function refused(): DomainError {
   return unauthenticated('Invalid or expired avatar token');
 }
@@ -108,7 +106,7 @@ function macOf(signed: string, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(signed).digest();
 }
 
-/** The payload, still encoded, of a token that one of the keys made. Nothing in it is read before that is known. */
+/** The encoded payload of a token whose MAC is right. */
 function authentic(token: string | null | undefined, keys: ReadonlyMap<string, Uint8Array>): string {
   if (!token || token.length > maxTokenLength || !token.startsWith(sessionTokenPrefix)) throw refused();
   const [, keyId = '', payload = '', mac = '', ...more] = token.split('.');
@@ -119,30 +117,30 @@ function authentic(token: string | null | undefined, keys: ReadonlyMap<string, U
   return payload;
 }
 
-/** Undefined unless it is written in the one way that base64url has for these bytes: one token has one spelling. */
+/** Undefined unless the text is the canonical base64url of its bytes, so that each token has one spelling. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
 const id = z.int().min(1).max(2_147_483_647);
-/** What a Date can hold. */
-const moment = z.int().min(0).max(8_640_000_000_000_000);
-const always = { tenantId: id, iat: moment, exp: moment, jti: z.string().min(1).max(64) };
+/** The range of Date. */
+const timestamp = z.int().min(0).max(8_640_000_000_000_000);
+const commonClaims = { tenantId: id, iat: timestamp, exp: timestamp, jti: z.string().min(1).max(64) };
 
-/** What is signed. `iat` and `exp` are milliseconds since 1970, so that a token ends when `expiresInMs` says. */
+/** `iat` and `exp` are milliseconds since 1970, so that a token ends exactly after `expiresInMs`. */
 const payloadShape = z.discriminatedUnion('aud', [
   z.strictObject({
     aud: z.literal('session'),
-    ...always,
+    ...commonClaims,
     sessionId: id,
     avatar: z.strictObject({ vendorAvatarId: z.string(), vendorAvatarModel: z.string() }).optional(),
   }),
-  z.strictObject({ aud: z.literal('voice'), ...always }),
+  z.strictObject({ aud: z.literal('voice'), ...commonClaims }),
 ]);
 type Payload = z.infer<typeof payloadShape>;
 
-/** Only those who hold a key can write a payload, but they may be of another version, or have lost the key. */
+/** Validated although it is signed: the signer may be of another version, or the key may have leaked. */
 function readPayload(encoded: string): Payload {
   const bytes = decode(encoded);
   if (!bytes) throw refused();

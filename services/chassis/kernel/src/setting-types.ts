@@ -15,14 +15,13 @@ export const positiveInt = z.coerce
   .meta({ title: 'number' });
 /** An http or https URL. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
-/** Any text. */
 export const text = z.string();
 /** `true` or `false`. */
 export const flag = z
   .enum(['true', 'false'], 'is neither true nor false')
   .transform((value) => value === 'true')
   .meta({ title: 'true | false' });
-/** Values separated by commas; blanks are dropped. */
+/** Values separated by commas; blank ones are dropped. */
 export const list = z
   .string()
   .transform((value) =>

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { z } from 'zod';
 import { flag, list, port, positiveInt, secretKey, text } from './setting-types.ts';
-import { type ListedSetting, listSettings, setting, whenGiven } from './settings.ts';
+import { type ListedSetting, listSettings, optionalGroup, setting } from './settings.ts';
 
 const declared = {
   port: setting('PORT', port.default(80), 'Where it listens.'),
@@ -17,7 +17,7 @@ const declared = {
   isOpen: setting('OPEN', flag.default(true), 'Whether.'),
   hosts: setting('HOSTS', list.refine((all) => all.length < 9).default([]), 'Which.', { without: 'any' }),
   broker: setting('BROKER', text.optional(), 'Which.', { without: 'in process', requiredInProduction: true }),
-  store: whenGiven('STORE_URL', {
+  store: optionalGroup('STORE_URL', {
     url: setting('STORE_URL', text, 'Where.'),
     secret: setting('STORE_SECRET', text, 'Its key.', { secret: true }),
   }),

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 export interface SettingOptions<Value> {
-  /** Its value is a secret: no list and no message holds it. */
+  /** Its value must not appear in a list or a message. */
   secret?: boolean;
-  /** What is used without it, in a few words, where the default alone does not say so: `PGlite`. */
+  /** What is used without it, in a few words, where the default does not say so: `PGlite`. */
   without?: string;
   /** The default where `NODE_ENV` is `production`. */
   productionDefault?: Value;
-  /** In production nothing is replaced by a smaller engine unasked: there it must be given. */
+  /** Must be given in production, where no engine is replaced by a smaller one. */
   requiredInProduction?: boolean;
-  /** When it is needed, in words, where its reader checks that with other settings: `without SESSION_DATABASE_URL`. */
+  /** When it is required, in words, where its reader decides that by other settings: `without SESSION_DATABASE_URL`. */
   required?: string;
 }
 
@@ -28,8 +28,8 @@ export class Setting<Value = unknown> {
   }
 }
 
-/** Settings that are read together where the variable `name` is given. Without it their values are undefined. */
-export class GroupWhenGiven<S extends Settings = Settings> {
+/** Settings that are read where the variable `name` is given. Without it their values are undefined. */
+export class OptionalGroup<S extends Settings = Settings> {
   readonly name: string;
   readonly settings: S;
 
@@ -39,23 +39,23 @@ export class GroupWhenGiven<S extends Settings = Settings> {
   }
 }
 
-/** Declared settings, by the keys under which their values are read; groups nest. */
+/** Declared settings, by the keys of their values; groups nest. */
 export interface Settings {
-  readonly [key: string]: Setting | GroupWhenGiven | Settings;
+  readonly [key: string]: Setting | OptionalGroup | Settings;
 }
 
-/** What `readSettings` makes of a declaration. */
+/** The values of a declaration, as `readSettings` returns them. */
 export type ValuesOf<S> = {
   -readonly [Key in keyof S]: S[Key] extends Setting<infer Value>
     ? Value
-    : S[Key] extends GroupWhenGiven<infer Group>
+    : S[Key] extends OptionalGroup<infer Group>
       ? ValuesOf<Group> | undefined
       : ValuesOf<S[Key]>;
 };
 
 /**
- * Declares a setting. This is its one place: reading, the error at start, `scripts/settings` and the README's table come from it.
- * @param type checks and converts the text of the variable, and has the default; without one, and not optional, it is required.
+ * Declares a setting. Reading, the error at start, `scripts/settings` and the README's table come from this declaration.
+ * @param type validates and converts the text of the variable, and has the default; without a default it is required unless optional.
  * @param meaning a sentence or two, in Markdown; units included where the name does not have them.
  */
 export function setting<T extends z.ZodType>(
@@ -67,24 +67,24 @@ export function setting<T extends z.ZodType>(
   return new Setting<z.output<T>>(name, type as z.ZodType<z.output<T>>, meaning, options);
 }
 
-/** Declares settings of which none is needed unless the variable `name`, one of them, is given. */
-export function whenGiven<S extends Settings>(name: string, settings: S): GroupWhenGiven<S> {
-  return new GroupWhenGiven(name, settings);
+/** Declares settings that are required only where the variable `name`, one of them, is given. */
+export function optionalGroup<S extends Settings>(name: string, settings: S): OptionalGroup<S> {
+  return new OptionalGroup(name, settings);
 }
 
-/** A setting as people, charts and checks of an installation read it. It never holds the value that somebody gave. */
+/** A setting as plain data, for people, charts and checks of an installation. It never holds a configured value. */
 export interface ListedSetting {
   name: string;
-  /** In a word or two, e.g. `port`; `a`, `b` or `c` as `a | b | c`. */
+  /** E.g. `port`, or `a | b | c` for an enum. */
   type: string;
   secret: boolean;
-  /** As it would stand in the environment. Undefined where it is required or may be absent. */
+  /** As text of the environment. Undefined where it is required or has none. */
   default: string | undefined;
-  /** The default where `NODE_ENV` is `production`, if it is another one. */
+  /** The default where `NODE_ENV` is `production`, if it differs. */
   productionDefault: string | undefined;
   /** What is used without it, in words. */
   without: string | undefined;
-  /** When it must be given: `always`, `in production`, or `with NAME` or `without NAME`, another setting. */
+  /** When it must be given: `always`, `in production`, `with NAME` or `without NAME`, where NAME is another setting. */
   required: string | undefined;
   meaning: string;
 }
@@ -93,7 +93,7 @@ export interface ListedSetting {
 export function listSettings(declared: Settings, within?: string): ListedSetting[] {
   return Object.values(declared).flatMap((each) => {
     if (each instanceof Setting) return listed(each, within);
-    if (each instanceof GroupWhenGiven) return listSettings(each.settings, each.name);
+    if (each instanceof OptionalGroup) return listSettings(each.settings, each.name);
     return listSettings(each, within);
   });
 }
@@ -129,7 +129,7 @@ function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-/** What zod wraps around a type (optional, default) or begins with (a transformation), one layer off. */
+/** The type inside an optional, a default or a transformation. */
 function inner({ def }: z.core.$ZodType['_zod']): z.core.$ZodType | undefined {
   const { innerType, in: before } = def as { innerType?: z.core.$ZodType; in?: z.core.$ZodType };
   return innerType ?? before;

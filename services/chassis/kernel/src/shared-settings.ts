@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secretKeys } from './secret-box.ts';
 import { httpUrl, list, port, positiveInt, secretKey } from './setting-types.ts';
-import { type Setting, setting, whenGiven } from './settings.ts';
+import { optionalGroup, type Setting, setting } from './settings.ts';
 
 /** `host:port` of one broker or more, separated by commas. */
 const brokers = list.refine(
@@ -16,7 +16,7 @@ const postgresUrl = z
   .optional();
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Read by commands: a unit keeps nothing there. */
+/** Read by commands, not by units. */
 export const dataFolderSetting = setting(
   'PARLEY_DATA_DIR',
   z.string().default('.parley'),
@@ -29,7 +29,7 @@ export const serversFolderSetting = setting(
 );
 export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs who is asking, between units.', { secret: true });
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
-/** For commands that do nothing without Kafka. */
+/** For commands that need Kafka. */
 export const neededBrokersSetting = setting('KAFKA_BROKERS', brokers, brokersMeaning);
 export const poolSizeSetting = setting(
   'DATABASE_POOL_SIZE',
@@ -59,7 +59,7 @@ export const tracingSettings = {
   serviceName: setting('OTEL_SERVICE_NAME', z.string().default('parley'), 'The name of the process in traces.'),
 };
 
-/** What every process of the mesh reads, a unit of its own and all units in one. */
+/** What every process reads, with one unit or with all. */
 const everyProcessSettings = {
   nodeEnv: setting(
     'NODE_ENV',
@@ -82,7 +82,7 @@ const everyProcessSettings = {
   tracing: tracingSettings,
 };
 
-/** What a process reads besides in which a service keeps data. */
+/** What a process with a service that keeps data reads besides. */
 export const dataSettings = {
   databasePoolSize: poolSizeSetting,
   kafka: {
@@ -96,7 +96,7 @@ export const dataSettings = {
       'A consumer that shows no sign of life, or no progress, for so long is made anew.',
     ),
   },
-  s3: whenGiven('S3_ENDPOINT', {
+  s3: optionalGroup('S3_ENDPOINT', {
     endpoint: setting('S3_ENDPOINT', httpUrl, 'Any S3, where files are kept.', {
       without: 'files',
       requiredInProduction: true,
@@ -114,16 +114,16 @@ export const dataSettings = {
   }),
 };
 
-/** What a process reads that has all units in it. */
+/** What the one-process mesh reads. */
 export const processSettings = { ...everyProcessSettings, ...dataSettings };
 
-/** What a unit reads that is a process of its own. */
+/** What the process of a single unit reads. */
 export const unitProcessSettings = {
   ...everyProcessSettings,
   host: setting('PARLEY_HOST', z.string().default('127.0.0.1'), 'The address that the servers of a unit listen on.'),
 };
 
-/** Where the database of a service is. Its own settings come before the shared ones. */
+/** Where the database of a service is. Its own settings override the shared ones. */
 export function databaseSettings(service: string) {
   const prefix = service.toUpperCase();
   return {
@@ -187,7 +187,7 @@ export const publicUrlSetting = setting(
   'The address that clients know; issuer and audience of access tokens, so the same for gateway and identity.',
 );
 
-/** Keys of what is stored or signed at rest, the first in use. */
+/** Keys that encrypt or sign what is stored; the first one is in use. */
 export const secretsKeysSetting = setting(
   'SECRETS_KEYS',
   secretKeys,
@@ -195,7 +195,7 @@ export const secretsKeysSetting = setting(
   { secret: true },
 );
 
-/** One setting for both, so that as many calls of a model are let through as there are turns. */
+/** One setting for both units, so that each turn can have its call of a model. */
 export const turnsAtOnceSetting = setting(
   'SESSION_TURNS_AT_ONCE',
   positiveInt.default(200),

@@ -4,13 +4,12 @@ import { type Environment, readSettings } from './config.ts';
 import { tracingSettings } from './shared-settings.ts';
 import type { Part } from './unit.ts';
 
-/** How long the last spans may take to leave when a process stops. */
+/** How long a process that stops waits for its last spans to be exported. */
 const flushTimeoutMs = 2_000;
 
 /**
- * OpenTelemetry for one process, set up by the `OTEL_*` variables as OpenTelemetry defines them. Without
- * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_TRACES_EXPORTER` nothing is loaded and spans cost next to nothing.
- * Spans are made by hand at the boundaries; nothing is instrumented behind the code's back.
+ * OpenTelemetry for one process, configured by the `OTEL_*` variables. Without `OTEL_EXPORTER_OTLP_ENDPOINT` or
+ * `OTEL_TRACES_EXPORTER` the SDK is not loaded. There is no automatic instrumentation: boundaries make their spans by `inSpan`.
  */
 export function telemetry(env: Environment): Part {
   let shutdown: (() => Promise<void>) | undefined;
@@ -25,7 +24,7 @@ export function telemetry(env: Environment): Part {
       shutdown = () => sdk.shutdown();
     },
     async stop() {
-      // A collector that is away must not hold up the exit: the SDK would go on trying for some 10 s.
+      // The SDK would retry for some 10 s while the collector is down.
       const sent = shutdown?.().catch(() => undefined);
       await Promise.race([sent, delay(flushTimeoutMs, undefined, { ref: false })]);
     },

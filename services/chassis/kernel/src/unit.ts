@@ -1,14 +1,14 @@
-/** Something that is opened and closed: a server, a pool, a consumer. Nothing happens before `start`. */
+/** Something with a lifetime: a server, a pool, a consumer. It does nothing before `start`. */
 export interface Part {
   name: string;
   start(): Promise<void>;
-  /** Finishes or hands over what is under way, then closes. Called once, also after a failed start of a later part. */
+  /** Finishes or hands over what is in progress, then closes. Called once, also where a later part failed to start. */
   stop(): Promise<void>;
-  /** Rejects with the reason while the part cannot do its work. A part without it is ready once started. */
+  /** Rejects with the reason while the part is not ready. A part without it is ready once started. */
   ready?(): Promise<void>;
 }
 
-/** One deployable: its parts opened in order, closed last first. It is a part itself, so units nest in one process. */
+/** One deployable: its parts start in order and stop in reverse. It is a part itself, so one process can run several. */
 export interface Unit extends Part {
   ready(): Promise<void>;
 }

@@ -26,7 +26,7 @@ async function answered(document: string, ids: number[], bytes = 10_000) {
     document: parse(document),
     rootValue: { things: () => ids.map(thing) },
   });
-  const bytesLeft = await budget.inTurn(async (room) => room.bytesLeft).catch(() => -1);
+  const bytesLeft = await budget.runExclusive(async (room) => room.bytesLeft).catch(() => -1);
   return { data, errors, read, taken: bytes - bytesLeft };
 }
 

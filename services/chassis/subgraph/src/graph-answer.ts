@@ -1,4 +1,4 @@
-import { askedFields, type FieldInfo } from '@parley/graph/asked-fields';
+import { type FieldInfo, selectedFields } from '@parley/graph/selected-fields';
 import type { AnswerBudget } from '@parley/kernel/answer-budget';
 import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
@@ -22,7 +22,7 @@ export function graphAnswer(budget: AnswerBudget): GraphAnswer {
   return {
     budget,
 
-    reading: (deps, info) => ({ ...deps, database: answerDatabase(deps.database, budget, askedFields(info)) }),
+    reading: (deps, info) => ({ ...deps, database: answerDatabase(deps.database, budget, selectedFields(info)) }),
 
     batched<Args extends unknown[], Value>(
       read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
@@ -37,7 +37,7 @@ export function graphAnswer(budget: AnswerBudget): GraphAnswer {
         const again = place.shown.has(key);
         place.shown.add(key);
         const value = await place.loader.load(key);
-        if (again) budget.charge((Array.isArray(value) ? value.length : 1) * askedFields(info).objectBytes);
+        if (again) budget.charge((Array.isArray(value) ? value.length : 1) * selectedFields(info).objectBytes);
         return value;
       };
     },

@@ -1,4 +1,4 @@
-import type { FieldInfo } from '@parley/graph/asked-fields';
+import type { FieldInfo } from '@parley/graph/selected-fields';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import type { SessionDtoMessagesArgs } from '../generated/schema.ts';
 import type { Ports } from '../ports.ts';

@@ -1,4 +1,4 @@
-import { askedFields } from '@parley/graph/asked-fields';
+import { selectedFields } from '@parley/graph/selected-fields';
 import type { Evaluation } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { endSession } from '../end-session.ts';
 import { findEvaluation } from '../find-evaluation.ts';
@@ -21,8 +21,8 @@ export const resolvers: Resolvers = {
     sessionCount: (_, __, { ports, caller }) => countSessions(ports, caller),
     // A transcript counts against the answer budget as lists do.
     evaluation: (_, { sessionId }, { ports, caller, answer }, info) =>
-      answer.budget.inTurn(async (room) => {
-        const times = askedFields(info).times('transcript');
+      answer.budget.runExclusive(async (room) => {
+        const times = selectedFields(info).times('transcript');
         const most = times === 0 ? 0 : Math.max(1, Math.floor(room.bytesLeft / times));
         const evaluation = await findEvaluation(ports, caller, sessionId, most);
         if (evaluation && times > 0) room.charge(times * transcriptBytes(evaluation));

@@ -1,10 +1,10 @@
 import {
   type AnswerBudget,
-  type AnswerPart,
-  type AskedFields,
   answerBudget,
   defaultMaxAnswerBytes,
+  type ListBounds,
   objectBytesOf,
+  type SelectedFields,
 } from '@parley/kernel/answer-budget';
 import type { Database, TenantDb, TransactOptions } from './types.ts';
 
@@ -12,19 +12,21 @@ import type { Database, TenantDb, TransactOptions } from './types.ts';
  * The same database for what one field of an answer shows: its lists read these fields, and draw on the answer's budget. Each
  * transaction waits, before it takes a connection, until those that were asked for earlier with the same budget have ended.
  */
-export function answerDatabase(database: Database, budget: AnswerBudget, fields: AskedFields): Database {
-  return boundedDatabase(database, (read) => budget.inTurn((room) => read({ room, fields })));
+export function answerDatabase(database: Database, budget: AnswerBudget, fields: SelectedFields): Database {
+  return boundedDatabase(database, (read) => budget.runExclusive((allowance) => read({ allowance, fields })));
 }
 
 /** The same database for reading whole rows: the lists of one transaction take at most so many bytes together. */
 export function wholeRowsDatabase(database: Database, maxBytes = defaultMaxAnswerBytes): Database {
   const fields = { times: () => 1, objectBytes: objectBytesOf(12) };
-  return boundedDatabase(database, (read) => answerBudget(maxBytes).inTurn((room) => read({ room, fields })));
+  return boundedDatabase(database, (read) =>
+    answerBudget(maxBytes).runExclusive((allowance) => read({ allowance, fields })),
+  );
 }
 
 function boundedDatabase(
   database: Database,
-  within: <T>(read: (answer: AnswerPart) => Promise<T>) => Promise<T>,
+  within: <T>(read: (answer: ListBounds) => Promise<T>) => Promise<T>,
 ): Database {
   return {
     ...database,

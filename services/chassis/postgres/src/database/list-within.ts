@@ -1,4 +1,4 @@
-import type { AnswerPart } from '@parley/kernel/answer-budget';
+import type { ListBounds } from '@parley/kernel/answer-budget';
 import type { Knex } from 'knex';
 import { readColumn, type Table } from './table.ts';
 import type { TenantDb } from './types.ts';
@@ -35,20 +35,20 @@ export async function listWithin<Row extends object>(
   list: Knex.QueryBuilder,
 ): Promise<(Row & { answerBytes: number })[]> {
   const { knex } = db;
-  const { room } = answerOf(db);
+  const { allowance } = answerOf(db);
   const sums = knex
     .select(knex.raw('sum(answer_bytes) OVER (ROWS UNBOUNDED PRECEDING) AS bytes'))
     .from(list.as('list'));
-  const excess = knex.select(knex.raw('1')).from(sums.as('sums')).where('bytes', '>', room.bytesLeft);
+  const excess = knex.select(knex.raw('1')).from(sums.as('sums')).where('bytes', '>', allowance.bytesLeft);
 
   const rows: (Row & { answerBytes: number })[] = await knex.select('*').from(list.as('list')).whereNotExists(excess);
-  if (rows.length === 0 && (await excess.limit(1)).length > 0) room.charge(Number.POSITIVE_INFINITY);
-  room.charge(rows.reduce((sum, { answerBytes }) => sum + answerBytes, 0));
+  if (rows.length === 0 && (await excess.limit(1)).length > 0) allowance.charge(Number.POSITIVE_INFINITY);
+  allowance.charge(rows.reduce((sum, { answerBytes }) => sum + answerBytes, 0));
   return rows;
 }
 
 /** A list that no budget bounds could fill the memory of everybody's turns: it fails in its first test. */
-function answerOf({ answer }: AnswerDb): AnswerPart {
+function answerOf({ answer }: AnswerDb): ListBounds {
   if (!answer) throw new Error('A list is read without a bound: use answerDatabase or wholeRowsDatabase');
   return answer;
 }

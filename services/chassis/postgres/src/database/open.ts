@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { isLostConnection, isRolledBack, transactionError } from '@parley/kernel/database-errors';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
-import { type EndCall, fairQueue } from '@parley/kernel/fair-queue';
+import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
 import type { Knex } from 'knex';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
@@ -46,7 +46,7 @@ type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 const pingTimeoutMs = 2_000;
 
-const alone = { underWay: 1 };
+const alone = { inFlight: 1 };
 
 const tracer = trace.getTracer('parley.database');
 
@@ -76,7 +76,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   /** Runs `work` when nobody else of this process is at the same rows. */
   async function inTurn<T>({ turn, gone }: TransactOptions, work: () => Promise<T>): Promise<T> {
     if (!turn) return work();
-    let end: EndCall;
+    let end: Release;
     try {
       const entered = turns.enter(turn, () => gone);
       end = typeof entered === 'function' ? entered : await entered;

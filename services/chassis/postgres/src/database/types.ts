@@ -1,4 +1,4 @@
-import type { AnswerPart } from '@parley/kernel/answer-budget';
+import type { ListBounds } from '@parley/kernel/answer-budget';
 import type { Parties } from '@parley/kernel/fair-queue';
 import type { Knex } from 'knex';
 import type { JobClaimer } from '../jobs/job-claimer.ts';
@@ -59,7 +59,7 @@ export interface Transaction {
 export interface TenantDb extends Transaction {
   tenantId: number;
   /** What a list may take and shows. Without it, i.e. outside of `answer-database.ts`, `listWithin` and `columnsWithin` fail. */
-  answer?: AnswerPart;
+  answer?: ListBounds;
 }
 
 /** A transaction that sees people and plumbing, and no tenant's rows until it turns to one. */

@@ -1,7 +1,7 @@
-import type { AskedFields } from '@parley/kernel/answer-budget';
+import type { SelectedFields } from '@parley/kernel/answer-budget';
 import test from 'ava';
 import { buildSchema, execute, type GraphQLResolveInfo, parse } from 'graphql';
-import { askedFields } from './asked-fields.ts';
+import { selectedFields } from './selected-fields.ts';
 
 const schema = buildSchema(`
   type Thing { id: Int text: String parts: [Thing!] }
@@ -9,10 +9,10 @@ const schema = buildSchema(`
 `);
 
 /** What a resolver of `things` finds to be asked for. */
-async function asked(document: string, variableValues: Record<string, unknown> = {}): Promise<AskedFields> {
-  let fields: AskedFields | undefined;
+async function asked(document: string, variableValues: Record<string, unknown> = {}): Promise<SelectedFields> {
+  let fields: SelectedFields | undefined;
   const things = (_args: unknown, _context: unknown, info: GraphQLResolveInfo) => {
-    fields = askedFields(info);
+    fields = selectedFields(info);
     return [];
   };
   await execute({ schema, document: parse(document), variableValues, rootValue: { things } });

@@ -1,4 +1,4 @@
-import { type AskedFields, objectBytesOf } from '@parley/kernel/answer-budget';
+import { objectBytesOf, type SelectedFields } from '@parley/kernel/answer-budget';
 import {
   type FieldNode,
   GraphQLIncludeDirective,
@@ -12,10 +12,10 @@ import {
 /** What a resolver's `info` says of its field. */
 export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
 
-const known = new WeakMap<readonly FieldNode[], AskedFields>();
+const known = new WeakMap<readonly FieldNode[], SelectedFields>();
 
 /** The fields asked of what a resolver answers, or of each object of the list that it answers. */
-export function askedFields({ fieldNodes, fragments, variableValues }: FieldInfo): AskedFields {
+export function selectedFields({ fieldNodes, fragments, variableValues }: FieldInfo): SelectedFields {
   const asked = known.get(fieldNodes);
   if (asked) return asked; // a list's elements share their nodes
   const nameOf = new Map<string, string>(); // by the name in the answer
