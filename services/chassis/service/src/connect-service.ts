@@ -13,17 +13,16 @@ import { connectUnit } from '@parley/unit/connect-unit';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
 /**
- * What a service that is a process of its own is given, from the environment: what every unit is, and the engines that keep data. One
- * with a schema needs `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`); schemas are brought up to date beforehand by
- * `scripts/migrate`. With `KAFKA_BROKERS` the event bus is shared by all processes, else it is this process's own; topics are made
- * beforehand by `scripts/topics`. Files are in the bucket of `S3_ENDPOINT`; without it whoever wants one is told that there is none.
- * In production all must be given.
- * @param schema the database schema of the service; left out where it has none.
- * @throws SettingsError naming all that is missing or wrong.
+ * The dependencies of a service in a process of its own, from the environment. Production requires all of these settings.
+ * - Database: a service with a schema needs `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`). `scripts/migrate` migrates it
+ *   beforehand.
+ * - Events: with `KAFKA_BROKERS` all processes share them, else the bus is in memory. `scripts/topics` creates the topics beforehand.
+ * - Files: in the bucket of `S3_ENDPOINT`; without it each call of the object store is `unavailable`.
+ * @param schema name of the service's database schema; left out where it has none.
+ * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectService(env: Environment, schema?: string): ServiceDependencies & Part {
-  // In production the engines are required: alone on its own bus a process would publish to nobody, and the outbox would take its
-  // events for delivered.
+  // Required in production, because events published to an in-memory bus would count as delivered and reach no other process.
   const { settings, unit } = readAll({
     unit: () => connectUnit(env),
     settings: () => readSettings(env, dataSettings),
@@ -33,7 +32,7 @@ export function connectService(env: Environment, schema?: string): ServiceDepend
   const eventBus =
     kafkaBusOf(kafka, createLogger('kafka')) ??
     inProcessEventBus({
-      deadLetters: { append: () => Promise.reject(new Error('A process of its own keeps no dead letters')) },
+      deadLetters: { append: () => Promise.reject(new Error('An in-memory bus keeps no dead letters')) },
     });
   const objectStore = s3 ? s3ObjectStore(s3) : absentObjectStore();
 
@@ -52,7 +51,7 @@ export function connectService(env: Environment, schema?: string): ServiceDepend
 }
 
 /**
- * One service's database: where the settings say, else at `fallbackUrl`.
+ * The database of one service: at the URL of its settings, else at `fallbackUrl`.
  * @throws SettingsError where there is neither.
  */
 export function serviceDatabase(

@@ -4,14 +4,11 @@ import type { Part } from '@parley/kernel/unit';
 import type { Database } from '@parley/postgres/database/types';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
-/** How long a database may take to answer a unit that starts: both may have been started together. */
-const startPatienceMs = 30_000;
-const askAgainMs = 250;
+/** How long a starting unit waits for its database, since both may have been started together. */
+const startTimeoutMs = 30_000;
+const retryIntervalMs = 250;
 
-/**
- * A unit's database as a part: migrated on start where that is wanted, else waited for up to 30 s; asked for readiness,
- * closed on stop.
- */
+/** The database as a part: its start migrates the schema where `migrateOnStart`, else waits up to 30 s until the database answers. */
 export function databasePart(
   database: Database,
   { migrateOnStart }: Pick<ServiceDependencies, 'migrateOnStart'>,
@@ -19,22 +16,22 @@ export function databasePart(
   return {
     name: 'database',
     async start() {
-      await (migrateOnStart ? database.migrate() : untilItAnswers(database));
+      await (migrateOnStart ? database.migrate() : waitForDatabase(database));
     },
     stop: () => database.close(),
     ready: () => database.ping(),
   };
 }
 
-async function untilItAnswers(database: Database): Promise<void> {
-  const deadline = performance.now() + startPatienceMs;
+async function waitForDatabase(database: Database): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs;
   for (;;) {
     try {
       return await database.ping();
     } catch (error) {
-      // A refused password does not mend itself.
+      // Other errors, such as a wrong password, do not pass with time.
       if (!isDomainError(error) || error.kind !== 'unavailable' || performance.now() > deadline) throw error;
     }
-    await delay(askAgainMs);
+    await delay(retryIntervalMs);
   }
 }

@@ -3,18 +3,18 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { declareUnit, type UnitConfig, type UnitDeclaration } from '@parley/unit/declaration';
 
 /**
- * What a service is to those who run it: a unit that keeps data, with what is needed to migrate its schema and make its topics.
- * Its name is also that of its schema, and of its group on the event bus.
+ * The declaration of a unit that keeps data: also what is needed to migrate its schema and create its topics, without its code. Its
+ * name is also the name of its schema and of its consumer group.
  */
 export interface ServiceDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig>
   extends UnitDeclaration<Name, Config> {
-  /** Its tables and migrations; left out where it keeps nothing. */
+  /** Its tables and migrations; left out where it has no database. */
   schema?: SchemaDeclaration;
   /** The topics of its events; what it appends to the outbox is refused for any other. */
   publishes?: readonly TopicDeclaration[];
 }
 
-/** @throws Error where the declaration contradicts itself. */
+/** Checks a declaration. @throws Error where it contradicts itself. */
 export function declareService<const Name extends string, Config extends UnitConfig>(
   declaration: ServiceDeclaration<Name, Config>,
 ): ServiceDeclaration<Name, Config> {

@@ -4,7 +4,7 @@ import { runProcess } from '@parley/unit/run-unit';
 import { connectService } from './connect-service.ts';
 import type { Service } from './service.ts';
 
-/** Runs a service as a process of its own, until a signal ends it: all of its `main.ts`. */
+/** Runs a service in this process until a signal ends it; the whole of its `main.ts`. */
 export function runService<Config extends UnitConfig>(
   service: Service<string, Config, unknown>,
   env: Environment = process.env,

@@ -3,15 +3,15 @@ import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import type { UnitDependencies } from '@parley/unit/unit-dependencies';
 
-/** What a service is given: what every unit is, and the engines that keep data. */
+/** The dependencies of a service: those of every unit, and the engines that keep data. */
 export interface ServiceDependencies extends UnitDependencies {
-  /** Opens nothing yet; `databasePart` does. */
+  /** Makes the client of a database; `databasePart` connects it. */
   database(schema: SchemaDeclaration): Database;
   eventBus: EventBus;
-  /** Of all tenants: work for one of them goes by `tenantObjects`. */
+  /** The objects of all tenants; use `tenantObjects` for work of one tenant. */
   objectStore: ObjectStore;
-  /** True where services bring their own schema up to date when they start; false where a migration job does it before. */
+  /** True where services migrate their schema when they start; false where `scripts/migrate` does it beforehand. */
   migrateOnStart: boolean;
-  /** True where no other process can hold a lease in these databases, so that the leases of a dead run are void at once. */
+  /** True where no other process uses these databases, so that leases of a previous run can be taken over at once. */
   soleOwner: boolean;
 }

@@ -18,7 +18,7 @@ import type { ServiceDeclaration } from './declaration.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
-/** What a service makes its own dependencies from. */
+/** What the builder provides to a service. */
 export interface ServiceProvided<Config, Calls extends Called = Called>
   extends Omit<ServiceDependencies, 'database'>,
     Provided<Config, Calls> {
@@ -26,7 +26,7 @@ export interface ServiceProvided<Config, Calls extends Called = Called>
   readonly database: Database;
 }
 
-/** What a service does; what it is stands in its `ServiceDeclaration`. */
+/** The code of a service; its `ServiceDeclaration` has the rest. */
 export interface ServiceDefinition<
   Config extends UnitConfig,
   Calls extends Called,
@@ -37,33 +37,33 @@ export interface ServiceDefinition<
 > {
   /** The gRPC service of each unit that it calls. */
   calls?: Calls;
-  /** Makes what all of its use cases work with. Opens nothing. */
+  /** Makes the dependencies of its use cases. Opens nothing. */
   dependencies(provided: ServiceProvided<Config, Calls>): Deps;
-  /** What it has to open and close beside what follows here: started before that, and stopped after it. */
+  /** Its own parts: started after clients and database, before relay, jobs, consumer and servers; stopped in reverse. */
   parts?(deps: Deps, provided: ServiceProvided<Config, NoInfer<Calls>>): Part[];
-  /** What it does slowly. A job finds its runner by its kind, and is refused where there is none. */
+  /** Its background jobs. Appending a job of a kind that is not here throws. */
   jobs?: ((deps: Deps, config: Config) => JobDeclaration)[];
-  /** What it does at events of other services, by type. A handler commits the inbox mark together with its effect. */
+  /** Handlers of events of other services, by type. A handler commits the inbox row together with its effect. */
   consumes?: { [Type in keyof Payloads]: Consumed<Payloads[Type], Deps> };
-  /** What it does when a tenant is deleted. Required where it keeps rows of tenants. */
+  /** What it does when a tenant is deleted. Required where it has tenant tables. */
   onTenantEnd?: OnTenantEnd<Deps, Config>;
   rpc?: {
     definition: Rpc;
     implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
-    /** How long open calls may take to end when it stops, before they are cut, in ms. Default 10 s. */
+    /** How long open calls may take when it stops, in ms, before they are cancelled. Default 10,000. */
     drainTimeoutMs?: number;
   };
   graph?: {
-    /** Its own SDL. */
+    /** The file of its own SDL. */
     schema: URL;
     resolvers: SubgraphOptions<Context>['resolvers'];
-    /** Its fields of Subscription, by name. Gateways follow them by gRPC, so it serves that as well. */
+    /** Its fields of Subscription, by name. Gateways read them by gRPC, so `rpc` is required. */
     subscriptions?(deps: Deps): Record<string, SubscriptionField>;
     context(deps: Deps): SubgraphOptions<Context>['context'];
   };
 }
 
-/** An event of another service. */
+/** How a service handles one type of event. */
 interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
   handle(deps: Deps): Handler<Payload>;
 }
@@ -75,17 +75,17 @@ export interface Service<
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > extends DefinedUnit<Name, Config, Deps, ServiceDependencies>,
     Pick<ServiceDeclaration, 'schema' | 'publishes'> {
-  /** What it serves over gRPC. */
+  /** Its gRPC service. */
   readonly rpc: Rpc | undefined;
   /** The topics that it consumes, as the group of its name. */
   readonly consumes: readonly string[];
 }
 
 /**
- * Builds a unit that keeps data: what `defineUnit` builds, and servers with health, metrics and, in development, reflection; the
- * database; the relay of its events; runners of its jobs; a consumer. They start in this order: operators' port, clients, database,
- * own parts, relay, runners, consumer, rpc, graph; and stop in the other.
- * @throws Error where declaration and definition do not fit together.
+ * Defines a unit that keeps data. Beside what `defineUnit` makes it has the database, the relay of its events, runners of its jobs, a
+ * consumer, and servers with health, metrics and, in development, reflection. Parts start in this order and stop in reverse:
+ * operators' port, clients, database, own parts, relay, runners, consumer, gRPC, subgraph.
+ * @throws Error where declaration and definition contradict each other.
  */
 export function service<
   const Name extends string,
@@ -105,15 +105,15 @@ export function service<
   const tenantEnd = onTenantEnd && 'close' in onTenantEnd ? onTenantEnd : undefined;
   const problem = problemOf(declaration, { ...definition, needsDatabase: jobs.length + reactions.length > 0 });
   if (problem) throw new Error(`${name}: ${problem}`);
-  type Made = { deps: Deps; provided: ServiceProvided<Config, Calls>; database: Database | undefined };
+  type Built = { deps: Deps; provided: ServiceProvided<Config, Calls>; database: Database | undefined };
 
-  const defined = defineUnit<Name, Config, Made, Calls, ServiceDependencies>(declaration, {
+  const defined = defineUnit<Name, Config, Built, Calls, ServiceDependencies>(declaration, {
     ...(calls && { calls }),
-    dependencies(given) {
-      const database = schema && given.database(schema);
+    dependencies(dependencies) {
+      const database = schema && dependencies.database(schema);
       for (const { name: topic } of publishes) database?.registry.topics.add(topic);
       const provided: ServiceProvided<Config, Calls> = {
-        ...given,
+        ...dependencies,
         get database() {
           if (!database) throw new Error(`${name} declares no schema`);
           return database;
@@ -124,13 +124,13 @@ export function service<
     parts: ({ deps, provided, database }, { migrateOnStart }) => [
       ...(database ? [databasePart(database, { migrateOnStart })] : []),
       ...(definition.parts?.(deps, provided) ?? []),
-      ...(database ? storedParts(deps, provided) : []),
+      ...(database ? databaseWorkers(deps, provided) : []),
     ],
     servers: ({ deps, provided }) => serversOf(deps, provided),
   });
 
-  /** What works on the database beside requests. */
-  function storedParts(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
+  /** The parts that work on the database in the background. */
+  function databaseWorkers(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
     const { config, database, eventBus: bus, keyValue, log, metrics, soleOwner } = provided;
     const declared = jobs.map((declare) => declare(deps, config));
     if (tenantEnd) declared.push(tenantEndJob(name, tenantEnd, deps, config));
@@ -206,17 +206,17 @@ export function service<
     rpc: rpc?.definition,
     calls: defined.calls,
     consumes: [...new Set([...topics, ...(tenantEnd ? [tenantDeleted.topic] : [])])],
-    unit(config, given, options) {
-      const built = defined.unit(config, given, options);
+    unit(config, dependencies, options) {
+      const built = defined.unit(config, dependencies, options);
       return { ...built, deps: built.deps.deps };
     },
   };
 }
 
-/** Why a declaration and a definition do not fit together; undefined where they do. */
+/** Why a declaration and a definition contradict each other; undefined where they do not. */
 function problemOf(
   { serves, schema }: ServiceDeclaration,
-  given: {
+  definition: {
     consumes?: object;
     rpc?: unknown;
     graph?: { subscriptions?: unknown };
@@ -225,22 +225,24 @@ function problemOf(
   },
 ): string | undefined {
   for (const endpoint of ['rpc', 'graph'] as const) {
-    if (serves.includes(endpoint) !== (given[endpoint] !== undefined)) {
-      return given[endpoint]
+    if (serves.includes(endpoint) !== (definition[endpoint] !== undefined)) {
+      return definition[endpoint]
         ? `it defines ${endpoint}, so declare that it serves ${endpoint}`
         : `it serves ${endpoint} and defines none`;
     }
   }
-  if (given.onTenantEnd && 'close' in given.onTenantEnd && tenantDeleted.type in (given.consumes ?? {})) {
+  const { onTenantEnd } = definition;
+  const closesTenants = onTenantEnd !== undefined && 'close' in onTenantEnd;
+  if (closesTenants && tenantDeleted.type in (definition.consumes ?? {})) {
     return `onTenantEnd consumes ${tenantDeleted.type}, so leave that out of consumes`;
   }
-  if (given.graph?.subscriptions && !given.rpc) return 'gateways follow subscriptions by gRPC, so define rpc';
-  if (given.needsDatabase && !schema) return 'jobs and consumed events are stored, so declare a schema';
+  if (definition.graph?.subscriptions && !definition.rpc) return 'gateways follow subscriptions by gRPC, so define rpc';
+  if (definition.needsDatabase && !schema) return 'jobs and consumed events are stored, so declare a schema';
   const tables = schema?.tables ?? {};
-  if (!given.onTenantEnd && Object.values(tables).includes('tenant')) {
+  if (!onTenantEnd && Object.values(tables).includes('tenant')) {
     return 'it keeps rows of tenants, so declare onTenantEnd: what becomes of a deleted one, or why nothing has to';
   }
-  if (given.onTenantEnd && 'close' in given.onTenantEnd && tables[tombstonesTable] !== 'tenant') {
+  if (closesTenants && tables[tombstonesTable] !== 'tenant') {
     return `onTenantEnd marks deleted tenants in the table ${tombstonesTable}: declare it as a tenant table (tombstonesMigration makes it)`;
   }
   return undefined;
@@ -263,7 +265,7 @@ function fullNameOf(definition: CompatServiceDefinition): string {
   return String((definition as { fullName?: unknown }).fullName);
 }
 
-/** What reflection describes the services by. */
+/** The descriptors that reflection serves. */
 function protoImage(): Uint8Array {
   return readFileSync(new URL(import.meta.resolve('@parley/protos/image.binpb')));
 }

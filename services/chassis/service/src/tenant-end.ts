@@ -7,29 +7,28 @@ import { once } from '@parley/postgres/outbox/inbox';
 import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 
-/** How it is announced that a tenant has been deleted. */
+/** The event that a tenant has been deleted. */
 export const tenantDeleted = { topic: 'tenant-deleted', type: 'tenant.deleted.v1' } as const;
 
-/** What a service does when a tenant is deleted, at most a moment after its credentials have ceased to be good. */
+/** What a service does when a tenant is deleted. Its credentials are refused before. */
 export interface TenantEnd<Deps, Config> {
   /**
-   * Closes what must not go on, in the transaction that marks the tenant as deleted (`tenantTombstones`): whoever starts
-   * something afterwards sees the mark. Answers whether there is anything left for `finish`.
+   * Ends what must not continue, in the transaction that marks the tenant as deleted (`tenantTombstones`), so that whoever starts
+   * something later sees the mark. Resolves with whether `finish` is needed.
    */
   close(db: TenantDb): Promise<boolean>;
   /**
-   * Ends what is left. It is a job: outside any transaction, on any replica, again until it succeeds, perhaps on something that
-   * has ended already.
+   * Ends the rest, as a job: outside any transaction, on any replica, retried until it succeeds. It has to be idempotent.
    */
   finish(deps: Deps, run: { tenantId: number; signal: AbortSignal }): Promise<void>;
-  /** How that job is leased and handed over, where the usual does not do. */
+  /** Lease and stop grace of that job, where the defaults do not suffice. */
   lease?(config: Config): Pick<RunnerOptions, 'leaseMs' | 'stopGraceMs'>;
 }
 
-/** A service that keeps rows of tenants says what becomes of a deleted one, or why nothing has to. */
+/** What a service with tenant rows does when a tenant is deleted, or why it does nothing. */
 export type OnTenantEnd<Deps, Config> = TenantEnd<Deps, Config> | { nothingBecause: string };
 
-/** The job that `finish` is. */
+/** The job that runs `finish`. */
 export function tenantEndJob<Deps, Config>(
   service: string,
   end: TenantEnd<Deps, Config>,
@@ -40,17 +39,17 @@ export function tenantEndJob<Deps, Config>(
     kind: kindOf(service),
     concurrency: 2,
     perTenantLimit: {
-      // A tenant has one such job, which takes long where it has much to end; the jobs of other deleted tenants wait meanwhile.
+      // A tenant has one such job. A long one may delay those of other deleted tenants.
       unlimitedBecause: 'nobody waits for it: all credentials of a deleted tenant are refused before',
     },
-    // Whatever is in the way, nothing may go on for a tenant that is gone.
+    // It has to succeed in the end, whatever fails meanwhile.
     maxAttempts: 1_000_000,
     ...end.lease?.(config),
     handler: (run) => end.finish(deps, run),
   });
 }
 
-/** Marks the tenant as deleted, closes what must not go on, and leaves the job behind. */
+/** Marks the tenant as deleted, runs `close`, and appends the job where it is needed, all in one transaction. */
 export function tenantEndReaction(
   service: string,
   end: Pick<TenantEnd<unknown, unknown>, 'close'>,

@@ -4,9 +4,9 @@ import { z } from 'zod';
 import type { ServiceDeclaration } from './declaration.ts';
 
 /**
- * All settings that the unit reads as a process of its own; nothing is started or read for it.
- * @param subgraphs the units whose subgraphs it asks.
- * @returns those that only it reads, its neighbours' addresses included, and those of every process.
+ * Lists all settings that the unit reads in a process of its own, without starting or reading anything.
+ * @param subgraphs the units whose subgraphs it queries.
+ * @returns `own`: those that only it reads, addresses of other units included; `shared`: those of every process.
  */
 export function settingsOfProcess(
   { name, settings, schema, calls = [] }: Pick<ServiceDeclaration, 'name' | 'settings' | 'schema' | 'calls'>,

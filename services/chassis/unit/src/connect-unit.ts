@@ -10,9 +10,9 @@ import { redisEngines } from '@parley/live/redis/redis-engines';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
 /**
- * What a unit that is a process of its own is given, from the environment. With `REDIS_URL`, key-value and event log are shared by
- * all processes; else they are this process's own, and units that share them have to share a process. In production it must be given.
- * @throws SettingsError naming all that is missing or wrong.
+ * The dependencies of a unit in a process of its own, from the environment. With `REDIS_URL` all processes share key-value store and
+ * event log; without it they are in memory, so that units which share them have to run in one process. Production requires it.
+ * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectUnit(env: Environment): UnitDependencies & Part {
   const settings = readSettings(env, unitProcessSettings);

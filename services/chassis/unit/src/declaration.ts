@@ -3,34 +3,33 @@ import type { Environment } from '@parley/kernel/config';
 import { listSettings, type Settings } from '@parley/kernel/settings';
 import { portName } from '@parley/kernel/shared-settings';
 
-/** What of a unit's settings the builder reads. */
+/** The values that `defineUnit` and `service` need of a unit's settings. */
 export interface UnitConfig {
   /** Ports to listen on; 0 takes any free one. */
   opsPort: number;
   rpcPort?: number;
   graphPort?: number;
-  /** Bytes of one answer of its subgraph at most. */
+  /** The limit of one answer of its subgraph, in bytes. */
   maxAnswerBytes?: number;
 }
 
 /**
- * What a unit is to those who run it: enough to start and reach it. It loads none of the unit's code, so that commands which only
- * need this start quickly.
+ * What is known of a unit without loading its code, so that commands which need no more start quickly.
  */
 export interface UnitDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig> {
-  /** Also the stem of its settings (`<NAME>_RPC_PORT`). */
+  /** Also the prefix of its settings (`<NAME>_RPC_PORT`). */
   name: Name;
-  /** How others reach it. Every unit has a port for operators beside these. */
+  /** The endpoints that it serves beside the operators' port, which every unit has. */
   serves: readonly Exclude<Endpoint, 'ops'>[];
-  /** What it alone reads from the environment. */
+  /** The settings that only it reads. */
   settings: Settings;
-  /** Reads that. @throws SettingsError naming all that is missing or wrong. */
+  /** Reads them. @throws SettingsError naming every setting that is missing or wrong. */
   readConfig(env: Environment): Config;
   /** The units that it calls by gRPC. */
   calls?: readonly string[];
 }
 
-/** @throws Error where the declaration contradicts itself. */
+/** Checks a declaration. @throws Error where it serves an endpoint and has no setting for its port. */
 export function declareUnit<const Name extends string, Config extends UnitConfig>(
   declaration: UnitDeclaration<Name, Config>,
 ): UnitDeclaration<Name, Config> {

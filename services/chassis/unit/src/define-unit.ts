@@ -7,79 +7,80 @@ import type { CompatServiceDefinition } from 'nice-grpc';
 import type { UnitConfig, UnitDeclaration } from './declaration.ts';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
-/** The gRPC services that a unit calls, by the name of the unit that serves each. */
+/** The gRPC services that a unit calls, by the names of the units that serve them. */
 export type Called = Record<string, CompatServiceDefinition>;
 
-/** What a unit makes its own dependencies from, beside those of every unit. */
+/** What the builder provides to a unit beside `UnitDependencies`. */
 export interface Provided<Config, Calls extends Called = Called> {
   config: Config;
-  /** Clients of the units in `calls`. They may be handed on at once, and called once the unit starts. */
+  /** Clients of the units in `calls`. They may be called once the unit starts. */
   calls: { readonly [Name in keyof Calls]: RpcClient<Calls[Name]> };
   log: Logger;
   metrics: Metrics;
 }
 
-/** What a unit does; what it is stands in its `UnitDeclaration`. */
+/** The code of a unit; its `UnitDeclaration` has the rest. */
 export interface UnitDefinition<
   Config extends UnitConfig,
   Calls extends Called,
   Deps,
-  Given extends UnitDependencies = UnitDependencies,
+  Dependencies extends UnitDependencies = UnitDependencies,
 > {
   /** The gRPC service of each unit that it calls. */
   calls?: Calls;
-  /** Makes what all of its use cases work with. Opens nothing. */
-  dependencies(provided: Given & Provided<Config, Calls>): Deps;
-  /** What it opens and closes, in order; started after its clients. */
-  parts?(deps: Deps, provided: Given & Provided<Config, NoInfer<Calls>>): Part[];
-  /** What others reach it by: started last, and left out in tests of its use cases. */
-  servers?(deps: Deps, provided: Given & Provided<Config, NoInfer<Calls>>): Part[];
+  /** Makes the dependencies of its use cases. Opens nothing. */
+  dependencies(provided: Dependencies & Provided<Config, Calls>): Deps;
+  /** Its own parts, in their start order; started after its clients. */
+  parts?(deps: Deps, provided: Dependencies & Provided<Config, NoInfer<Calls>>): Part[];
+  /** Its servers: started last, and left out in tests of its use cases. */
+  servers?(deps: Deps, provided: Dependencies & Provided<Config, NoInfer<Calls>>): Part[];
 }
 
 export interface UnitOptions {
-  /** Default: one of its name. */
+  /** Default: a logger with the unit's name. */
   log?: Logger;
-  /** False leaves out its servers, for tests that call its use cases. Default true. */
+  /** False: without servers, for tests that call its use cases. Default true. */
   servers?: boolean;
 }
 
-/** A unit with what its use cases work with. */
+/** A unit with the dependencies of its use cases. */
 export interface BuiltUnit<Deps> extends Unit {
   deps: Deps;
 }
 
+/** A unit to build, as often as processes and tests need it. */
 export interface DefinedUnit<
   Name extends string,
   Config extends UnitConfig,
   Deps,
-  Given extends UnitDependencies = UnitDependencies,
+  Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
   /** The units that it calls. */
   readonly calls: readonly string[];
-  unit(config: Config, given: Given, options?: UnitOptions): BuiltUnit<Deps>;
+  unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
 }
 
 /**
- * Builds a unit of what it is and what it does: the operators' port with health, readiness and metrics; clients of other units; its
- * own parts; its servers. They start in this order and stop in the other.
- * @throws Error where declaration and definition do not call the same units.
+ * Defines a unit by its declaration and its code. It consists of the operators' port with health, readiness and metrics; clients of
+ * other units; its own parts; its servers. They start in this order and stop in reverse.
+ * @throws Error where declaration and definition do not name the same `calls`.
  */
 export function defineUnit<
   const Name extends string,
   Config extends UnitConfig,
   Deps,
   Calls extends Called = Record<string, never>,
-  Given extends UnitDependencies = UnitDependencies,
+  Dependencies extends UnitDependencies = UnitDependencies,
 >(
   declaration: UnitDeclaration<Name, Config>,
-  definition: UnitDefinition<Config, Calls, Deps, Given>,
-): DefinedUnit<Name, Config, Deps, Given> {
+  definition: UnitDefinition<Config, Calls, Deps, Dependencies>,
+): DefinedUnit<Name, Config, Deps, Dependencies> {
   const { name } = declaration;
   const { calls = {} as Calls } = definition;
   checkCalls(declaration, Object.keys(calls));
 
-  function build(config: Config, given: Given, options: UnitOptions = {}): BuiltUnit<Deps> {
-    const { addresses, callers, host } = given;
+  function build(config: Config, dependencies: Dependencies, options: UnitOptions = {}): BuiltUnit<Deps> {
+    const { addresses, callers, host } = dependencies;
     const { log = createLogger(name), servers = true } = options;
     const metrics = createMetrics(name);
     const clients = Object.entries(calls).map(([called, client]): [string, RpcClientPart<CompatServiceDefinition>] => [
@@ -87,7 +88,7 @@ export function defineUnit<
       rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers }),
     ]);
     const provided = {
-      ...given,
+      ...dependencies,
       config,
       log,
       metrics,

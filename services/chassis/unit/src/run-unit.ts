@@ -8,7 +8,7 @@ import type { UnitConfig } from './declaration.ts';
 import type { DefinedUnit } from './define-unit.ts';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
-/** Runs a unit that keeps no data as a process of its own, until a signal ends it: all of its `main.ts`. */
+/** Runs a unit without data in this process until a signal ends it; the whole of its `main.ts`. */
 export function runUnit<Config extends UnitConfig>(
   unit: DefinedUnit<string, Config, unknown>,
   env: Environment = process.env,
@@ -17,23 +17,23 @@ export function runUnit<Config extends UnitConfig>(
 }
 
 /**
- * Runs one unit as a process of its own on what `connect` gives it. All that is wrong with the settings of either is told in one
- * message, with exit code 1, before anything is opened.
+ * Runs one unit in this process with the dependencies that `connect` makes. Where settings of either are missing or wrong, it prints
+ * all problems in one message and exits with code 1 before anything is opened.
  */
-export async function runProcess<Config extends UnitConfig, Given extends UnitDependencies>(
-  { name, readConfig, unit }: DefinedUnit<string, Config, unknown, Given>,
-  connect: (env: Environment) => Given & Part,
+export async function runProcess<Config extends UnitConfig, Dependencies extends UnitDependencies>(
+  { name, readConfig, unit }: DefinedUnit<string, Config, unknown, Dependencies>,
+  connect: (env: Environment) => Dependencies & Part,
   env: Environment,
 ): Promise<void> {
-  const read = settingsOf(() => readAll({ config: () => readConfig(env), given: () => connect(env) }));
+  const read = readOrReport(() => readAll({ config: () => readConfig(env), dependencies: () => connect(env) }));
   if (!read) return;
-  const { config, given } = read;
+  const { config, dependencies } = read;
   const log = createLogger(name);
   warnOfUnknownSettings(env, [name], log);
-  await run([telemetry(env), given, unit(config, given)], { log, addresses: given.addresses });
+  await run([telemetry(env), dependencies, unit(config, dependencies)], { log, addresses: dependencies.addresses });
 }
 
-function settingsOf<T>(read: () => T): T | undefined {
+function readOrReport<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

@@ -4,16 +4,16 @@ import type { EventLog } from '@parley/live/event-log/event-log';
 import type { KeyValue } from '@parley/live/key-value/key-value';
 
 /**
- * What every unit is given: the engines that all processes share, and the way to other units. Made once a process: from the
- * environment in production, by the one-process mesh for all its units together.
+ * The dependencies of every unit: the engines that all processes share, and the addresses of other units. Made once per process: by
+ * `connectUnit` for a unit of its own, by the one-process mesh for all its units together.
  */
 export interface UnitDependencies {
   keyValue: KeyValue;
   eventLog: EventLog;
   addresses: Addresses;
   callers: Callers;
-  /** Address that servers of the mesh listen on. */
+  /** The address that the unit's servers listen on. */
   host: string;
-  /** Whether gRPC reflection and other aids to developers are open. */
+  /** Whether gRPC reflection and other aids for developers are enabled. */
   development: boolean;
 }
