@@ -36,7 +36,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const database = plumbingOnly(url, 'bench_relay');
   await database.migrate();
-  database.registry.topics.add(topic.name);
+  database.registry.topics.set(topic.name, [eventType]);
   const bus = kafkaEventBus({ brokers, log });
   const relay = outboxRelay({ database, bus, log });
   const consumer = await startChild('event-consumer.ts', { DATABASE_URL: url, KAFKA_BROKERS: brokerList });

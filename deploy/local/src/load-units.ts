@@ -1,6 +1,6 @@
 import { type LoadedUnit, units } from './units.ts';
 
-/** The code of all units, in the order in which they start. @throws Error where they do not fit together. */
+/** Loads the code of all units, in their start order. @throws Error where they do not fit together. */
 export async function loadUnits(): Promise<LoadedUnit[]> {
   const loaded: LoadedUnit[] = await Promise.all(units.map(({ load }) => load()));
   const problems = misfits(loaded);
@@ -11,16 +11,17 @@ export async function loadUnits(): Promise<LoadedUnit[]> {
 
 type Parts = Pick<LoadedUnit, 'name' | 'serves' | 'publishes' | 'calls' | 'consumes'>;
 
-/** In which ways units rely on what no other unit gives; none where they fit together. */
+/** Lists the calls and consumed events of units that no unit serves or publishes, and the topics that several publish. */
 export function misfits(together: readonly Parts[]): string[] {
-  const topics = together.flatMap(({ publishes = [] }) => publishes.map(({ name }) => name));
-  const twice = topics.filter((name, index) => topics.indexOf(name) !== index);
+  const topics = together.flatMap(({ publishes = [] }) => publishes);
+  const names = topics.map(({ name }) => name);
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
   return [
     ...twice.map((topic) => `more than one unit publishes ${topic}`),
     ...together.flatMap(({ name, calls, consumes = [] }) => [
       ...consumes
-        .filter((topic) => !topics.includes(topic))
-        .map((topic) => `${name} consumes ${topic}, which no unit publishes`),
+        .filter(({ topic, type }) => !topics.some((each) => each.name === topic && each.types.includes(type)))
+        .map(({ topic, type }) => `${name} consumes ${type} from ${topic}, which no unit publishes there`),
       ...calls
         .filter((called) => !together.some((unit) => unit.name === called && unit.serves.includes('rpc')))
         .map((called) => `${name} calls ${called}, which is no unit that serves rpc`),
@@ -28,11 +29,12 @@ export function misfits(together: readonly Parts[]): string[] {
   ];
 }
 
-/** The groups that take the events of each topic. */
+/** The consumer groups of each topic. */
 export function groupsOf(together: readonly Pick<LoadedUnit, 'name' | 'consumes'>[]): Record<string, string[]> {
   const groups: Record<string, string[]> = {};
   for (const { name, consumes = [] } of together) {
-    for (const topic of consumes) groups[topic] = [...(groups[topic] ?? []), name];
+    const consumed = new Set(consumes.map(({ topic }) => topic));
+    for (const topic of consumed) groups[topic] = [...(groups[topic] ?? []), name];
   }
   return groups;
 }

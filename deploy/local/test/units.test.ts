@@ -28,13 +28,17 @@ test('the units fit together, and the groups of each topic are those that consum
   t.deepEqual(groupsOf(loaded), { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] });
 });
 
-test('whatever a unit relies on and no other unit gives is named', (t) => {
-  const topic = { name: 'note-written', partitions: 2, retentionMs: 1_000 };
+test('calls and consumed events that no other unit serves or publishes are named', (t) => {
+  const topic = { name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 } as const;
   const notes = { name: 'notes', serves: ['rpc'], publishes: [topic], calls: [], consumes: [] } as const;
-  const reader = { name: 'reader', serves: ['graph'], calls: ['notes'], consumes: ['note-written'] } as const;
+  const written = { topic: 'note-written', type: 'note.written.v1' };
+  const reader = { name: 'reader', serves: ['graph'], calls: ['notes'], consumes: [written] } as const;
   t.deepEqual(misfits([notes, reader]), []);
+  t.deepEqual(misfits([notes, { ...reader, consumes: [written, { ...written, type: 'note.writen.v1' }] }]), [
+    'reader consumes note.writen.v1 from note-written, which no unit publishes there',
+  ]);
   t.deepEqual(misfits([reader]), [
-    'reader consumes note-written, which no unit publishes',
+    'reader consumes note.written.v1 from note-written, which no unit publishes there',
     'reader calls notes, which is no unit that serves rpc',
   ]);
   t.deepEqual(misfits([notes, { ...notes, name: 'copy', calls: ['reader'] }, reader]), [

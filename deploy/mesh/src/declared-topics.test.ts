@@ -2,17 +2,26 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usualRetentionMs } from '@parley/events/topics';
 import { topics } from '@parley/local/topics';
+import { type ListedUnit, units } from '@parley/local/units';
 import { root } from '@parley/servers/root';
 import test from 'ava';
 
-const sources = globSync('services/*/src/**/*.ts', { cwd: root, exclude: ['services/chassis/**', '**/*.test.ts'] });
-
-test('every topic that a service publishes to or takes from is declared, and nothing else is', (t) => {
-  const used = sources.flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(/\btopic: '([^']+)'/gu)].map(([, name = '']) => name),
+/** The events that the code of a unit appends, as it writes them: `topic: '…', type: '…'`. */
+function appendedBy(folder: string): string[] {
+  const sources = globSync(`${folder}/src/**/*.ts`, { cwd: root, exclude: ['**/*.test.ts'] });
+  return sources.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\btopic: '([^']+)',\s*type: '([^']+)'/gu)].map(
+      ([, topic, type]) => `${topic} ${type}`,
+    ),
   );
-  t.true(used.length > 1);
-  t.deepEqual([...new Set(used)].toSorted(), topics.map(({ name }) => name).toSorted());
+}
+
+test('every event type that a unit declares is one that its code appends, and the other way round', (t) => {
+  for (const { folder, publishes = [] } of units as readonly ListedUnit[]) {
+    const declared = publishes.flatMap(({ name, types }) => types.map((type) => `${name} ${type}`));
+    t.deepEqual([...new Set(appendedBy(folder))].toSorted(), declared.toSorted(), folder);
+  }
+  t.true(topics.length > 1);
 });
 
 test('events are kept no longer than consumers count on, and shared by several replicas', (t) => {

@@ -11,7 +11,7 @@ export const identityDeclaration = declareService({
   readConfig: readIdentityConfig,
   schema: identitySchema,
   publishes: [
-    // Carries `tenant.deleted.v1`, keyed by tenant id.
-    { name: 'tenant-deleted', partitions: 3, retentionMs: usualRetentionMs },
+    // Keyed by tenant id.
+    { name: 'tenant-deleted', types: ['tenant.deleted.v1'], partitions: 3, retentionMs: usualRetentionMs },
   ],
 });

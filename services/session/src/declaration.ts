@@ -12,7 +12,7 @@ export const sessionDeclaration = declareService({
   calls: ['agent', 'evaluation'],
   schema: sessionSchema,
   publishes: [
-    // `session.ended.v1`, keyed by the session.
-    { name: 'session-ended', partitions: 12, retentionMs: usualRetentionMs },
+    // Keyed by the session.
+    { name: 'session-ended', types: ['session.ended.v1'], partitions: 12, retentionMs: usualRetentionMs },
   ],
 });

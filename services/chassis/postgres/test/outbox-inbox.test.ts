@@ -75,14 +75,16 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.is(await waiting(database), 1);
   });
 
-  test('an event on a topic that the service does not declare is refused, and nothing of its transaction stays', async (t) => {
+  test('an event of a topic or type that the service does not declare is refused, and its transaction rolled back', async (t) => {
     const database = publishesNotes(await testSchema(t, notesSchema));
-    const forgotten = { ...numbered('a', 1), topic: 'note-torn' };
 
-    await t.throwsAsync(
-      database.transact(1, (db) => outbox(db).append(numbered('a', 1), forgotten)),
-      { message: /does not declare that it publishes note-torn/ },
-    );
+    for (const undeclared of [{ topic: 'note-torn' }, { type: 'note.writen.v1' }]) {
+      const { topic, type, ...event } = { ...numbered('a', 1), ...undeclared };
+      await t.throwsAsync(
+        database.transact(1, (db) => outbox(db).append(numbered('a', 1), { ...event, topic, type })),
+        { message: `This service does not declare that it publishes ${type} to ${topic}` },
+      );
+    }
 
     t.is(await waiting(database), 0);
   });

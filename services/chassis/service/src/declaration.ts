@@ -2,6 +2,12 @@ import type { TopicDeclaration } from '@parley/events/topics';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { declareUnit, type UnitConfig, type UnitDeclaration } from '@parley/unit/declaration';
 
+/** A topic with the types of its events. */
+export interface PublishedTopic extends TopicDeclaration {
+  /** In the past tense and with their versions, e.g. `session.ended.v1`. */
+  types: readonly [string, ...string[]];
+}
+
 /**
  * The declaration of a unit that keeps data: also what is needed to migrate its schema and create its topics, without its code. Its
  * name is also the name of its schema and of its consumer group.
@@ -10,8 +16,8 @@ export interface ServiceDeclaration<Name extends string = string, Config extends
   extends UnitDeclaration<Name, Config> {
   /** Its tables and migrations; left out where it has no database. */
   schema?: SchemaDeclaration;
-  /** The topics of its events; what it appends to the outbox is refused for any other. */
-  publishes?: readonly TopicDeclaration[];
+  /** Its events. Appending an event of another topic or type to the outbox throws. */
+  publishes?: readonly PublishedTopic[];
 }
 
 /** Checks a declaration. @throws Error where it contradicts itself. */

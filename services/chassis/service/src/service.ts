@@ -77,8 +77,8 @@ export interface Service<
     Pick<ServiceDeclaration, 'schema' | 'publishes'> {
   /** Its gRPC service. */
   readonly rpc: Rpc | undefined;
-  /** The topics that it consumes, as the group of its name. */
-  readonly consumes: readonly string[];
+  /** The events that it consumes, in the group of its name. */
+  readonly consumes: readonly { topic: string; type: string }[];
 }
 
 /**
@@ -111,7 +111,7 @@ export function service<
     ...(calls && { calls }),
     dependencies(dependencies) {
       const database = schema && dependencies.database(schema);
-      for (const { name: topic } of publishes) database?.registry.topics.add(topic);
+      for (const { name: topic, types } of publishes) database?.registry.topics.set(topic, types);
       const provided: ServiceProvided<Config, Calls> = {
         ...dependencies,
         get database() {
@@ -200,12 +200,11 @@ export function service<
     return servers;
   }
 
-  const topics = reactions.map(([, { topic }]) => topic);
   return {
     ...declaration,
     rpc: rpc?.definition,
     calls: defined.calls,
-    consumes: [...new Set([...topics, ...(tenantEnd ? [tenantDeleted.topic] : [])])],
+    consumes: [...reactions.map(([type, { topic }]) => ({ topic, type })), ...(tenantEnd ? [tenantDeleted] : [])],
     unit(config, dependencies, options) {
       const built = defined.unit(config, dependencies, options);
       return { ...built, deps: built.deps.deps };

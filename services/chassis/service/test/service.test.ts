@@ -81,7 +81,7 @@ test('a service that forgets to declare something is refused before anything sta
     () => declareService({ name: 'bare', serves: ['graph'], settings: portSettings('other', ['graph']), readConfig }),
     'bare serves graph and has no setting BARE_GRAPH_PORT (portSettings)',
   );
-  const topic = { name: 'bare-worked', partitions: 2, retentionMs: 1_000 };
+  const topic = { name: 'bare-worked', types: ['bare.worked.v1'], partitions: 2, retentionMs: 1_000 } as const;
   refused(
     () => declareService({ name: 'bare', serves: [], settings: {}, readConfig, publishes: [topic] }),
     'bare publishes events and declares no schema for the outbox',
@@ -195,8 +195,8 @@ test('the end of a tenant is marked and closed once, and finished by a job that 
   await database.transact(1, (db) => tenantTombstones(db).markDeleted());
 });
 
-test('a service publishes only what it declares, and appends only jobs that it runs', async (t) => {
-  const topic = { name: 'note-written', partitions: 2, retentionMs: 1_000 };
+test('a service publishes only declared topics and types, and appends only jobs that it runs', async (t) => {
+  const topic = { name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 } as const;
   const done: string[] = [];
   const writing = service(
     { ...notes, serves: ['rpc'], publishes: [topic] },
@@ -216,11 +216,15 @@ test('a service publishes only what it declares, and appends only jobs that it r
     },
   );
   const { database } = await startService(t, writing, { database: await testSchema(t, notesSchema), log: silent });
-  const event = { type: 'note.written.v1', key: 'a', data: new Uint8Array() };
+  const event = { key: 'a', data: new Uint8Array() };
   const append = (kind: string) => database.transact(1, (db) => jobs(db).append({ kind, key: 'k', data: kind }));
-  const publish = (name: string) => database.transact(1, (db) => outbox(db).append({ ...event, topic: name }));
+  const publish = (name: string, type = 'note.written.v1') =>
+    database.transact(1, (db) => outbox(db).append({ ...event, topic: name, type }));
 
-  await t.throwsAsync(publish('note-torn'), { message: /does not declare that it publishes note-torn/ });
+  await t.throwsAsync(publish('note-torn'), { message: /does not declare that it publishes .* to note-torn/ });
+  await t.throwsAsync(publish('note-written', 'note.writen.v1'), {
+    message: 'This service does not declare that it publishes note.writen.v1 to note-written',
+  });
   await t.throwsAsync(append('notes.tear'), { message: /Nobody runs jobs of the kind notes\.tear/ });
   await publish('note-written');
   t.true((await append('notes.write')).claimed);

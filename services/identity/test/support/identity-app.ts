@@ -86,7 +86,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   const keyValue = memoryKeyValue({ now: () => performance.now() + offsetMs });
   const announced: CredentialsChanged['whose'][] = [];
   const portsOn = (on: Database): Ports => {
-    for (const { name } of identityDeclaration.publishes ?? []) on.registry.topics.add(name);
+    for (const { name, types } of identityDeclaration.publishes ?? []) on.registry.topics.set(name, types);
     const box = createSecretBox([secretsKey]);
     const passwords = createPasswords({ atOnce: 2, waiting: 100, perUser: 4, perAddress: 40 });
     t.teardown(() => passwords.close());

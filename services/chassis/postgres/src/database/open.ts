@@ -57,7 +57,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const roles = rolesOf(schemaName);
   const { lockTimeoutMs, acquireTimeoutMs } = options;
   const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, mapsNames: true, log });
-  const registry: Registry = { runners: new Map(), topics: new Set() };
+  const registry: Registry = { runners: new Map(), topics: new Map() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
   const turns = fairQueue({ shares: { user: alone, tenant: alone, row: alone } });

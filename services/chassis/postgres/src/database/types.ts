@@ -40,8 +40,8 @@ export interface SchemaDeclaration {
 export interface Registry {
   /** Who runs the jobs of each kind in this process. A runner registers itself when it is made. */
   readonly runners: Map<string, JobClaimer>;
-  /** The topics that the service publishes. */
-  readonly topics: Set<string>;
+  /** The types of events that the service publishes, by topic. */
+  readonly topics: Map<string, readonly string[]>;
 }
 
 /** One open transaction. SQL takes time from `parley_now()` only. */

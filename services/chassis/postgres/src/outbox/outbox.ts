@@ -24,11 +24,14 @@ export interface OutgoingEvent {
  */
 export function outbox(db: Transaction & { tenantId?: number }) {
   return {
-    /** @throws Error where the service does not publish the topic. */
+    /** @throws Error where the service does not declare that it publishes the type to the topic. */
     async append(...events: OutgoingEvent[]): Promise<void> {
       if (events.length === 0) return;
-      const undeclared = events.find(({ topic }) => !db.registry.topics.has(topic));
-      if (undeclared) throw new Error(`This service does not declare that it publishes ${undeclared.topic}`);
+      const undeclared = events.find(({ topic, type }) => !db.registry.topics.get(topic)?.includes(type));
+      if (undeclared) {
+        const { topic, type } = undeclared;
+        throw new Error(`This service does not declare that it publishes ${type} to ${topic}`);
+      }
       const carrier: { traceparent?: string } = {};
       propagation.inject(context.active(), carrier);
       await db.knex('outbox').insert(

@@ -19,7 +19,7 @@ export const numbersOf = (events: Envelope[], key: string) => events.filter((eve
 export const range = (length: number) => Array.from({ length }, (_, index) => index);
 /** What the service of these tests declares. */
 export function publishesNotes<D extends Database>(database: D): D {
-  database.registry.topics.add('note-written');
+  database.registry.topics.set('note-written', ['note.written.v1']);
   return database;
 }
 export const append = (database: Database, key: string, number: number) =>
