@@ -152,7 +152,7 @@ async function apiKeyCaller(deps: CredentialDeps, request: CredentialRequest): P
       tenantId,
       tenantSuspended: suspended,
     } = await deps.calls.inTurn(request.requester, () =>
-      deps.identity().resolveApiKey({ keySha256 }, { caller, passOn: ['notFound'] }),
+      deps.identity().resolveApiKey({ keySha256 }, { caller, expectedErrors: ['notFound'] }),
     );
     if (suspended) throw tenantSuspended();
     return { kind: 'apiKey', apiKeyId, tenantId, ...origin };

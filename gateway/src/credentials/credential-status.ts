@@ -51,7 +51,7 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
   async function askSignIn(signInId: string, requestId: string): Promise<ResolveSignInResponse> {
     const caller = serviceCaller('gateway', null, requestId);
     try {
-      return await identity().resolveSignIn({ signInId }, { caller, passOn: ['notFound'] });
+      return await identity().resolveSignIn({ signInId }, { caller, expectedErrors: ['notFound'] });
     } catch (error) {
       if (isDomainError(error, 'notFound')) throw noSignIn();
       throw error;
@@ -73,7 +73,7 @@ export function createCredentialStatus({ identity, session, calls }: CredentialS
   async function askTenant(tenantId: number, requestId: string): Promise<TenantStatus> {
     const caller = serviceCaller('gateway', null, requestId);
     try {
-      return await identity().getTenant({ tenantId }, { caller, passOn: ['notFound'] });
+      return await identity().getTenant({ tenantId }, { caller, expectedErrors: ['notFound'] });
     } catch (error) {
       if (isDomainError(error, 'notFound')) throw noSession();
       throw error;

@@ -26,7 +26,7 @@ export function streamedField(
     if (signal.aborted) return begun(); // aborted as its turn came
     const options = {
       caller,
-      passOn: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
+      expectedErrors: ['notFound', 'forbidden', 'invalid', 'tooManyRequests'],
       onHeader: begun,
     } satisfies MeshCallOptions & { onHeader: () => void };
     const open = (requests: AsyncIterable<FollowRequest>, cut: { signal: AbortSignal }) =>

@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/kernel/caller';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
 import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
-import { followed, tellFollowing } from '@parley/rpc/follow';
+import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshCall, MeshContext } from '@parley/rpc/server';
 
 /** The request of a stream, as the owning service reads it. */
@@ -86,7 +86,7 @@ export function sessionScript(): SessionScript {
     },
     subscriptions: {
       async *follow(requests, call) {
-        const { request, left } = await followed(requests, call.draining);
+        const { request, left } = await acceptFollow(requests, call.draining);
         yield* stream(JSON.parse(request.argumentsJson), call, AbortSignal.any([call.signal, call.draining, left]));
       },
     },
@@ -99,7 +99,7 @@ export function sessionScript(): SessionScript {
     try {
       script.onOpen(request);
       await script.beforeFollowing();
-      tellFollowing(call);
+      acknowledgeFollow(call);
       while (!over.aborted) {
         for (const event of self.events.splice(0)) {
           script.handedOn += 1;

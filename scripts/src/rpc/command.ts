@@ -59,7 +59,7 @@ async function call(method: DescMethod, typed: Typed, env: Environment, terminal
   const timeout = setting('timeout-ms', positiveInt.default(30_000), 'How long the call may take.');
   const { timeoutMs } = readSettings(typed.numbers, { timeoutMs: timeout });
   // Whatever the unit says is for whoever types.
-  const options = { caller: callerOf(typed), signal, passOn: Object.keys(errorTable) as ErrorKind[] };
+  const options = { caller: callerOf(typed), signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
   const client = rpcClient({ definition: definitionOf(method), unit, ...findUnit(unit, env) });
   await client.start();
   try {

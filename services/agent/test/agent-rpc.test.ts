@@ -38,7 +38,7 @@ test("gRPC does not find another tenant's or an unknown agent", async (t) => {
     [-1, owner],
   ] as const) {
     const expected = { kind: 'notFound', message: `Agent ${agentId} not found` };
-    const options = { caller, passOn: ['notFound' as const] };
+    const options = { caller, expectedErrors: ['notFound' as const] };
     t.like(await t.throwsAsync(unit.rpc.getAgent({ agentId }, options)), expected);
     const request = {
       agentId,
@@ -90,7 +90,7 @@ test('Generate with the offline model returns no text and `offline`', async (t) 
 test('Generate is MODEL_UNAVAILABLE if the model fails, and refuses invalid schemas and blank prompts', async (t) => {
   const unit = await unitWithModel(t, { status: 500 });
   const { id } = await createAgent(unit, owner);
-  const options = { caller: owner, passOn: ['invalid' as const] };
+  const options = { caller: owner, expectedErrors: ['invalid' as const] };
   const asked = { ...generation, agentId: id };
   t.like(await t.throwsAsync(unit.rpc.generate({ ...asked, jsonSchemaJson: '' }, options)), {
     kind: 'unavailable',
@@ -109,7 +109,7 @@ test('Generate is CONTEXT_TOO_LONG if the request exceeds the context', async (t
   const unit = await unitWithModel(t, { status: 400, body });
   const { id } = await createAgent(unit, owner);
   const asked = { ...generation, agentId: id, jsonSchemaJson: '' };
-  const error = await t.throwsAsync(unit.rpc.generate(asked, { caller: owner, passOn: ['invalid'] }));
+  const error = await t.throwsAsync(unit.rpc.generate(asked, { caller: owner, expectedErrors: ['invalid'] }));
   t.like(error, { kind: 'invalid', reason: 'CONTEXT_TOO_LONG' });
 });
 
@@ -130,7 +130,7 @@ test('Generate is MODEL_BUSY without calling the model if no slot is free within
   await t.throwsAsync(held);
   t.is((await waiting).text, 'Good.');
   for (const maxWaitMs of [0, -1]) {
-    const refused = unit.rpc.generate({ ...asked, maxWaitMs }, { caller: owner, passOn: ['invalid'] });
+    const refused = unit.rpc.generate({ ...asked, maxWaitMs }, { caller: owner, expectedErrors: ['invalid'] });
     t.like(await t.throwsAsync(refused), { kind: 'invalid', fields: [{ path: 'max_wait_ms' }] });
   }
 });
@@ -145,7 +145,7 @@ test('max_output_tokens is limited by the maximum of the model', async (t) => {
     [20, 100],
   );
   for (const maxOutputTokens of [0, -1]) {
-    const refused = unit.rpc.generate({ ...asked, maxOutputTokens }, { caller: owner, passOn: ['invalid'] });
+    const refused = unit.rpc.generate({ ...asked, maxOutputTokens }, { caller: owner, expectedErrors: ['invalid'] });
     t.like(await t.throwsAsync(refused), { kind: 'invalid', fields: [{ path: 'max_output_tokens' }] });
   }
 });
@@ -166,7 +166,7 @@ test("DescribeModel returns the limits of the agent's model", async (t) => {
     [999, owner],
     [-1, owner],
   ] as const) {
-    const asked = unit.rpc.describeModel({ agentId }, { caller, passOn: ['notFound'] });
+    const asked = unit.rpc.describeModel({ agentId }, { caller, expectedErrors: ['notFound'] });
     t.like(await t.throwsAsync(asked), { kind: 'notFound', message: `Agent ${agentId} not found` });
   }
   const offline = await agentUnit(t);

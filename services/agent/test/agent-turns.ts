@@ -32,7 +32,11 @@ export async function runTurn(
   { history = hello, caller = inTenant(1), signal, onText }: TurnOptions = {},
 ): Promise<Reply> {
   const reply: Reply = { texts: [] };
-  const call = { caller, passOn: ['notFound', 'invalid'] as ('notFound' | 'invalid')[], ...(signal && { signal }) };
+  const call = {
+    caller,
+    expectedErrors: ['notFound', 'invalid'] as ('notFound' | 'invalid')[],
+    ...(signal && { signal }),
+  };
   try {
     for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId: 'c', history }, call)) {
       if (event?.$case === 'contextTokens')

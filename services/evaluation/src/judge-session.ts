@@ -97,7 +97,10 @@ async function findTenant(
   signal: AbortSignal,
 ): Promise<GetTenantResponse | undefined> {
   try {
-    return await ports.identity.getTenant({ tenantId: caller.tenantId }, { caller, signal, passOn: ['notFound'] });
+    return await ports.identity.getTenant(
+      { tenantId: caller.tenantId },
+      { caller, signal, expectedErrors: ['notFound'] },
+    );
   } catch (error) {
     if (isDomainError(error, 'notFound')) return undefined;
     throw error;

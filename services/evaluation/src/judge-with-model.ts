@@ -45,7 +45,7 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
     const about = { agentId: agent.id, sessionId, operation: 'evaluation', callId };
     return ports.agent.generate(
       { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },
-      { caller, signal, timeoutMs: ports.judgeTimeoutMs, passOn: ['invalid'] },
+      { caller, signal, timeoutMs: ports.judgeTimeoutMs, expectedErrors: ['invalid'] },
     );
   };
 

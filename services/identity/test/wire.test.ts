@@ -138,12 +138,16 @@ test('gRPC describes a tenant, and unknown ids are not found', async (t) => {
     llmProviderOverride: 'CLOUD_HOSTED_MODELS',
     llmModelOverride: 'm',
   });
-  const passOn = ['notFound' as const];
+  const expectedErrors = ['notFound' as const];
   for (const id of [0, -1, tenantId + 1000]) {
-    t.like(await t.throwsAsync(unit.rpc.getTenant({ tenantId: id }, { caller: mesh, passOn })), { kind: 'notFound' });
+    t.like(await t.throwsAsync(unit.rpc.getTenant({ tenantId: id }, { caller: mesh, expectedErrors })), {
+      kind: 'notFound',
+    });
   }
   for (const signInId of ['', 'x', '00000000-0000-0000-0000-000000000000', "' OR 1=1", '\0']) {
-    t.like(await t.throwsAsync(unit.rpc.resolveSignIn({ signInId }, { caller: mesh, passOn })), { kind: 'notFound' });
+    t.like(await t.throwsAsync(unit.rpc.resolveSignIn({ signInId }, { caller: mesh, expectedErrors })), {
+      kind: 'notFound',
+    });
   }
   const { signIns } = await unit.rpc.resolveSignIns(
     { signInIds: ['x', caller.signInId, '00000000-0000-0000-0000-000000000000', "' OR 1=1"] },

@@ -1,5 +1,5 @@
 import type { SessionEvent, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
-import { followed, tellFollowing } from '@parley/rpc/follow';
+import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshContext } from '@parley/rpc/server';
 import type { Ports } from './ports.ts';
 import { getTranscript, streamTranscript } from './read-sessions.ts';
@@ -12,14 +12,14 @@ export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceIm
   return {
     async *watchSession({ sessionId, after }, call) {
       const until = AbortSignal.any([call.signal, call.draining]);
-      const follows = () => tellFollowing(call);
+      const follows = () => acknowledgeFollow(call);
       yield* responses(watch(ports, call.caller, { sessionId, after, follows }, until), until);
     },
 
     async *followSession(requests, call) {
-      const { request, left } = await followed(requests, call.draining);
+      const { request, left } = await acceptFollow(requests, call.draining);
       const until = AbortSignal.any([call.signal, call.draining, left]);
-      const follows = () => tellFollowing(call);
+      const follows = () => acknowledgeFollow(call);
       yield* responses(watch(ports, call.caller, { ...request, follows }, until), until);
     },
 

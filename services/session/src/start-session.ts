@@ -75,7 +75,7 @@ async function getActiveAgent(ports: Ports, caller: Caller, agentId: number): Pr
   const notThere = () => notFound('Agent', agentId);
   if (parseId(agentId) === undefined) throw notThere();
   const { agent } = await ports.agent
-    .getAgent({ agentId }, { caller, passOn: ['notFound'] })
+    .getAgent({ agentId }, { caller, expectedErrors: ['notFound'] })
     .catch((error: unknown) => {
       throw isDomainError(error, 'notFound') ? notThere() : error;
     });

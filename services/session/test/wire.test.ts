@@ -141,7 +141,7 @@ test('a conversation works over GraphQL and gRPC from start to evaluation', asyn
   for await (const part of client.streamTranscript({ sessionId }, { caller: user })) said.push(...part.lines);
   t.like(said[0], { role: 'MODEL', turnIndex: 0 });
   t.true(said[0]?.createdAt instanceof Date);
-  const absent = client.streamTranscript({ sessionId: 999 }, { caller: user, passOn: ['notFound'] });
+  const absent = client.streamTranscript({ sessionId: 999 }, { caller: user, expectedErrors: ['notFound'] });
   t.like(await t.throwsAsync(absent[Symbol.asyncIterator]().next()), { kind: 'notFound' });
   const transcript = await client.getTranscript({ sessionId }, { caller: user });
   t.deepEqual(

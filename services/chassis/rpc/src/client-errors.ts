@@ -14,19 +14,19 @@ const unanswered = new Set([
   Status.CANCELLED,
 ]);
 
-export interface PassOn {
+export interface ExpectedErrors {
   /**
    * The kinds of error that the use case can answer for and wants to see as they are. `unavailable` always passes; every
    * other kind becomes `internal`, so that a callee's refusal of *us* never reads as a refusal of our caller.
    */
-  passOn?: ErrorKind[];
+  expectedErrors?: ErrorKind[];
 }
 
 /** Turns a failed call into a DomainError. An abort by the caller's own signal stays an AbortError. */
 export function clientErrors(service: string) {
   return async function* <Request, Response>(
     call: ClientMiddlewareCall<Request, Response>,
-    { passOn = [], ...options }: CallOptions & PassOn,
+    { expectedErrors = [], ...options }: CallOptions & ExpectedErrors,
   ) {
     try {
       return yield* call.next(call.request, options);
@@ -39,7 +39,8 @@ export function clientErrors(service: string) {
         });
       }
       const { kind, reason, fields } = detailsOf(error);
-      if (kind && passOn.includes(kind)) throw new DomainError(kind, error.details, { reason, fields, cause: error });
+      if (kind && expectedErrors.includes(kind))
+        throw new DomainError(kind, error.details, { reason, fields, cause: error });
       if (kind === 'unavailable') throw unavailable(error.details, error);
       throw new DomainError('internal', internalMessage, { reason, cause: error });
     }

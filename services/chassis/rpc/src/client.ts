@@ -7,13 +7,13 @@ import { type RetryOptions, retryMiddleware } from 'nice-grpc-client-middleware-
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { Metadata, Status } from 'nice-grpc-common';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
-import { clientErrors, type PassOn } from './client-errors.ts';
+import { clientErrors, type ExpectedErrors } from './client-errors.ts';
 import { keepDrainingConnections } from './draining-connections.ts';
 import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
 /** Beside `signal`: what a call of the mesh says. */
-export interface MeshCallOptions extends PassOn {
+export interface MeshCallOptions extends ExpectedErrors {
   /** On whose behalf. Required: a call without it is a bug and throws. */
   caller: Caller;
   /** How long until the call fails as `unavailable`; Infinity for streams that end by themselves. Default 5 s, streams none. */
@@ -36,7 +36,7 @@ export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
    * How long a peer may be silent, though asked and though calls of it are open, before its connection is given up: it is frozen,
    * or a network has lost the connection. Default 40,000.
    */
-  silenceTimeoutMs?: number;
+  keepaliveTimeoutMs?: number;
 }
 
 /** A client that is a part: `calls` may be handed on at once and be made from `start` on. */
@@ -59,7 +59,7 @@ const retries: RetryOptions = {
 export function rpcClient<Definition extends CompatServiceDefinition>(
   options: RpcClientOptions<Definition>,
 ): RpcClientPart<Definition> {
-  const { definition, unit, address, callers, silenceTimeoutMs = 40_000 } = options;
+  const { definition, unit, address, callers, keepaliveTimeoutMs = 40_000 } = options;
   let started = false;
   let channel: ReturnType<typeof createChannel> | undefined;
   let client: RpcClient<Definition> | undefined;
@@ -90,8 +90,8 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1_000,
       // Streams have no deadline, and nothing else would ever end one whose peer says nothing any more.
-      'grpc.keepalive_time_ms': silenceTimeoutMs / 2,
-      'grpc.keepalive_timeout_ms': silenceTimeoutMs / 2,
+      'grpc.keepalive_time_ms': keepaliveTimeoutMs / 2,
+      'grpc.keepalive_timeout_ms': keepaliveTimeoutMs / 2,
     });
     return createClientFactory()
       .use(errorDetailsClientMiddleware)
@@ -100,7 +100,7 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       .use((call, options) => retryMiddleware(call, { ...retries, ...options }))
       .use(deadlineMiddleware)
       .use<{ timeoutMs: number }>(withDeadline)
-      .use<PassOn>(clientErrors(unit))
+      .use<ExpectedErrors>(clientErrors(unit))
       .create(definition, channel) as RpcClient<Definition>;
   }
 

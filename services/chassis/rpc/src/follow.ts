@@ -83,7 +83,7 @@ async function endOf(responses: AsyncIterator<unknown>, cut: AbortController): P
  * At the server of such a method: tells the reader, by the header of the answer, that whatever happens from now on will reach it.
  * There may be nothing to answer for long.
  */
-export function tellFollowing({ header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>): void {
+export function acknowledgeFollow({ header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>): void {
   header.set('parley-following', '1'); // an empty header would wait for the first response
   sendHeader();
 }
@@ -93,7 +93,7 @@ export function tellFollowing({ header, sendHeader }: Pick<CallContext, 'header'
  * @param draining Nobody waits for the request beyond it.
  * @throws DomainError `badRequest` when the requests end before there is one, `unavailable` when the server stops.
  */
-export async function followed<Request>(
+export async function acceptFollow<Request>(
   requests: AsyncIterable<Request>,
   draining: AbortSignal,
 ): Promise<{ request: Request; left: AbortSignal }> {

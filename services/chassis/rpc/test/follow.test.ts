@@ -8,7 +8,7 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import type { RpcClient } from '../src/client.ts';
-import { follow, followed, tellFollowing } from '../src/follow.ts';
+import { acceptFollow, acknowledgeFollow, follow } from '../src/follow.ts';
 import type { MeshContext } from '../src/server.ts';
 import { caller, serving } from './support/rpc-served.ts';
 
@@ -19,7 +19,7 @@ type Session = RpcClient<typeof SessionServiceDefinition>;
 function endless() {
   const streams = { open: 0, cancelled: 0 };
   const handler: Handler = async function* (requests, { signal, draining }) {
-    const { left } = await followed(requests, draining);
+    const { left } = await acceptFollow(requests, draining);
     streams.open += 1;
     try {
       yield {};
@@ -100,7 +100,7 @@ test('whoever leaves a server that has more to send than it may is gone, too', a
   let open = 0;
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
-      const { left } = await followed(requests, draining);
+      const { left } = await acceptFollow(requests, draining);
       open += 1;
       try {
         const event = { eventId: 'x'.repeat(100_000), sessionId: 1, occurredAt: undefined, kind: undefined };
@@ -123,7 +123,7 @@ test('a server that stops does not wait for what was to be followed', async (t) 
   const { session, stop } = await serving(t, {
     async *followSession(requests, { draining }) {
       gate.open();
-      await followed(requests, draining);
+      await acceptFollow(requests, draining);
       yield {};
     },
   });
@@ -146,7 +146,7 @@ test('nobody waits for a server that does not let go', async (t) => {
   const gate = createGate();
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
-      await followed(requests, draining);
+      await acceptFollow(requests, draining);
       yield {};
       await gate.pass();
     },
@@ -160,7 +160,7 @@ test('the end and the errors of a stream reach who follows it', async (t) => {
   let isWhole = true;
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
-      const { request } = await followed(requests, draining);
+      const { request } = await acceptFollow(requests, draining);
       yield {};
       yield {};
       if (!isWhole) throw new Error(`${request.sessionId} broke`);
@@ -183,11 +183,11 @@ test('nothing is asked for when the signal is aborted already', async (t) => {
 test('a stream that is left before it said what to follow is refused', async (t) => {
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
-      await followed(requests, draining);
+      await acceptFollow(requests, draining);
       yield {};
     },
   });
-  const nothing = session.followSession((async function* () {})(), { caller, passOn: ['invalid'] });
+  const nothing = session.followSession((async function* () {})(), { caller, expectedErrors: ['invalid'] });
   await t.throwsAsync(count(nothing), { message: 'The stream was left before it said what to follow' });
 });
 
@@ -195,9 +195,9 @@ test('a reader hears that its stream has begun before there is anything to read'
   const gate = createGate();
   const { session } = await serving(t, {
     async *followSession(requests, call) {
-      const { left } = await followed(requests, call.draining);
+      const { left } = await acceptFollow(requests, call.draining);
       await gate.pass();
-      tellFollowing(call);
+      acknowledgeFollow(call);
       await new Promise((resolve) => left.addEventListener('abort', resolve));
       yield* [];
     },

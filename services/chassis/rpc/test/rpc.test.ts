@@ -40,9 +40,11 @@ test('kind, reason and fields of an error arrive where the caller passes that ki
       throw sessionId === 1 ? invalid({ path: 'sessionId', message: 'is odd' }) : notFound('Session', sessionId);
     },
   });
-  const odd = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, passOn: ['invalid'] }));
+  const odd = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, expectedErrors: ['invalid'] }));
   t.like(odd, { kind: 'invalid', message: 'sessionId is odd', fields: [{ path: 'sessionId', message: 'is odd' }] });
-  const absent = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['invalid'] }));
+  const absent = await t.throwsAsync(
+    evaluation.getEvaluation({ sessionId: 2 }, { caller, expectedErrors: ['invalid'] }),
+  );
   t.like(absent, { kind: 'internal' });
 });
 
@@ -57,7 +59,7 @@ test('unavailable always passes on with its reason; a bug becomes internal witho
     kind: 'unavailable',
     reason: 'MODEL_UNAVAILABLE',
   });
-  const bug = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, passOn: ['internal'] }));
+  const bug = await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller, expectedErrors: ['internal'] }));
   t.like(bug, { kind: 'internal' });
   t.notRegex(bug?.message ?? '', /secret/);
 });
@@ -164,12 +166,12 @@ const saysItIsStopping = (gate: Gate) =>
   };
 
 test('a stream from a server that stops is read to its end, also where that is long after the next look at the peer', async (t) => {
-  const silenceTimeoutMs = 2_000;
+  const keepaliveTimeoutMs = 2_000;
   const gate = createGate();
   const { session, stop } = await serving(
     t,
     { watchSession: saysItIsStopping(gate) },
-    { silenceTimeoutMs, drainTimeoutMs: 60_000 },
+    { keepaliveTimeoutMs, drainTimeoutMs: 60_000 },
   );
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
@@ -177,7 +179,7 @@ test('a stream from a server that stops is read to its end, also where that is l
   await stream.next(); // which comes after the connection was told to end
   const end = stream.next();
   // The time is what is tested: the peer is asked after half of it, and given up after all of it where it does not answer.
-  await Promise.race([end, delay(1.25 * silenceTimeoutMs)]);
+  await Promise.race([end, delay(1.25 * keepaliveTimeoutMs)]);
   gate.open();
   t.like(await end, { done: true });
   await stopped;

@@ -1,7 +1,7 @@
 import type { Caller } from '@parley/kernel/caller';
 import { badRequest, unavailable } from '@parley/kernel/errors';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
-import { followed, tellFollowing } from '@parley/rpc/follow';
+import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshContext } from '@parley/rpc/server';
 import type { EventId } from '../event-log/event-id.ts';
 
@@ -26,11 +26,11 @@ export function subscriptionRpc(
 ): SubscriptionServiceImplementation<MeshContext> {
   return {
     async *follow(requests, call) {
-      const { request, left } = await followed(requests, call.draining);
+      const { request, left } = await acceptFollow(requests, call.draining);
       const field = Object.hasOwn(fields, request.field) ? fields[request.field] : undefined;
       if (!field) throw unavailable(`Subscription.${request.field} is not served here`);
       const signal = AbortSignal.any([call.signal, call.draining, left]);
-      const follows = () => tellFollowing(call);
+      const follows = () => acknowledgeFollow(call);
       for await (const event of field(argumentsOf(request.argumentsJson), { caller: call.caller, follows, signal })) {
         if (signal.aborted) return; // also in the middle of a long replay
         yield event;

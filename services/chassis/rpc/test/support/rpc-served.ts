@@ -24,14 +24,14 @@ interface ServingOptions {
   /** How long open calls may take to end when the server stops. Default 2 s. */
   drainTimeoutMs?: number;
   /** How long a silent peer is waited for. Default: over a line 1 s, else what clients have by default. */
-  silenceTimeoutMs?: number;
+  keepaliveTimeoutMs?: number;
 }
 
 /** A server of the mesh with these handlers, and a client of each of its services over a connection of its own. */
 export async function serving(
   t: ExecutionContext,
   handlers: Handlers,
-  { overLine = false, drainTimeoutMs = 2_000, silenceTimeoutMs = overLine ? 1_000 : undefined }: ServingOptions = {},
+  { overLine = false, drainTimeoutMs = 2_000, keepaliveTimeoutMs = overLine ? 1_000 : undefined }: ServingOptions = {},
 ) {
   const callers = createCallers(randomBytes(32));
   let address = '';
@@ -65,7 +65,7 @@ export async function serving(
     unit: 'it',
     address: () => (line ? `127.0.0.1:${line.port}` : address),
     callers,
-    ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
+    ...(keepaliveTimeoutMs !== undefined && { keepaliveTimeoutMs }),
   };
   const evaluation = rpcClient({ definition: EvaluationServiceDefinition, ...to });
   const session = rpcClient({ definition: SessionServiceDefinition, ...to });
