@@ -7,16 +7,16 @@ import { type RetryOptions, retryMiddleware } from 'nice-grpc-client-middleware-
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { Metadata, Status } from 'nice-grpc-common';
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details';
-import { clientErrors, type ExpectedErrors } from './client-errors.ts';
+import { answeredErrors, clientErrors, type ExpectedErrors } from './client-errors.ts';
 import { keepDrainingConnections } from './draining-connections.ts';
 import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
-/** Beside `signal`: what a call of the mesh says. */
+/** Options of a call, beside `signal`. */
 export interface MeshCallOptions extends ExpectedErrors {
-  /** On whose behalf. Required: a call without it is a bug and throws. */
+  /** Who calls. Required: a call without it throws. */
   caller: Caller;
-  /** How long until the call fails as `unavailable`; Infinity for streams that end by themselves. Default 5 s, streams none. */
+  /** After how many ms the call fails as `unavailable`, retry included; Infinity: never. Default 5,000; streams: never. */
   timeoutMs?: number;
 }
 
@@ -24,22 +24,22 @@ export type RpcClient<Definition extends CompatServiceDefinition> = Client<Defin
 
 export interface RpcClientOptions<Definition extends CompatServiceDefinition> {
   definition: Definition;
-  /** The unit that serves it: whom callers are minted for, and what errors name. */
+  /** The unit that serves it: the audience of minted callers, and the name in errors. */
   unit: string;
   /**
-   * Its address, asked when the client is started, and with its first call once more where the unit was still to start
-   * in this process. A DNS name with several addresses is balanced round robin, and so is a list of addresses.
+   * Returns the address (`rpcTarget`). Called when the client starts, or with the first call where the unit starts later in the same
+   * process. Several addresses, of a DNS name or in a list, are balanced round robin.
    */
   address: () => string;
   callers: Callers;
   /**
-   * How long a peer may be silent, though asked and though calls of it are open, before its connection is given up: it is frozen,
-   * or a network has lost the connection. Default 40,000.
+   * How long a connection with open calls may be without a response to keepalive pings, in ms, before it is closed, as when the peer
+   * is frozen or the network has lost the connection. Default 40,000.
    */
   keepaliveTimeoutMs?: number;
 }
 
-/** A client that is a part: `calls` may be handed on at once and be made from `start` on. */
+/** A client as a part. `calls` may be passed on at once and called from `start` on. */
 export interface RpcClientPart<Definition extends CompatServiceDefinition> extends Part {
   readonly calls: RpcClient<Definition>;
 }
@@ -47,8 +47,9 @@ export interface RpcClientPart<Definition extends CompatServiceDefinition> exten
 const defaultTimeoutMs = 5_000;
 
 /**
- * For unary calls whose proto has an `idempotency_level`, within the time of the call: where a server is not reached, or cuts the call
- * because it stops, another one may answer. Once only, so that an outage does not multiply the calls.
+ * A unary call whose proto has an `idempotency_level` is retried once where no handler answered it: the server was unreachable, the
+ * connection was lost, or the server stopped. An answered `unavailable` is not retried (`answeredErrors`), so that a chain of calls
+ * does not multiply during an outage. The timeout of the call includes the retry.
  */
 const retries: RetryOptions = {
   retryableStatuses: [Status.UNAVAILABLE, Status.CANCELLED],
@@ -86,10 +87,10 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
     channel = createChannel(rpcTarget(address()), undefined, {
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
-      // A peer that comes back is found again within a second rather than after grpc-js's two minutes.
+      // Reconnects within a second after an outage; the default backoff goes up to two minutes.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1_000,
-      // Streams have no deadline, and nothing else would ever end one whose peer says nothing any more.
+      // Without it a stream, which has no deadline, would never end after its peer froze.
       'grpc.keepalive_time_ms': keepaliveTimeoutMs / 2,
       'grpc.keepalive_timeout_ms': keepaliveTimeoutMs / 2,
     });
@@ -97,10 +98,11 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
       .use(errorDetailsClientMiddleware)
       .use(clientTracing)
       .use<{ caller: Caller }>(withCaller)
+      .use<ExpectedErrors>(answeredErrors(unit))
       .use((call, options) => retryMiddleware(call, { ...retries, ...options }))
       .use(deadlineMiddleware)
       .use<{ timeoutMs: number }>(withDeadline)
-      .use<ExpectedErrors>(clientErrors(unit))
+      .use(clientErrors(unit))
       .create(definition, channel) as RpcClient<Definition>;
   }
 
@@ -112,13 +114,13 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
 
   return {
     name: `${unit} client`,
-    calls: lateClient(definition, connected),
+    calls: lazyClient(definition, connected),
     async start() {
       started = true;
       try {
         client = connect();
       } catch (error) {
-        // Two units of one process that call each other cannot both come first.
+        // Of two units of one process that call each other, one starts first.
         if (!(error instanceof NotListeningYetError)) throw error;
       }
     },
@@ -128,13 +130,13 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
   };
 }
 
-/** A client each of whose methods looks up the connected one when it is called. */
-function lateClient<Definition extends CompatServiceDefinition>(
+/** A client whose methods get the connected client when they are called. */
+function lazyClient<Definition extends CompatServiceDefinition>(
   definition: Definition,
   connected: () => RpcClient<Definition>,
 ): RpcClient<Definition> {
   const names = Object.keys('methods' in definition ? (definition.methods as object) : definition);
-  const late = (name: string) => (request: unknown, options: unknown) =>
+  const method = (name: string) => (request: unknown, options: unknown) =>
     (connected() as Record<string, (request: unknown, options: unknown) => unknown>)[name]?.(request, options);
-  return Object.fromEntries(names.map((name) => [name, late(name)])) as RpcClient<Definition>;
+  return Object.fromEntries(names.map((name) => [name, method(name)])) as RpcClient<Definition>;
 }

@@ -25,7 +25,7 @@ test('a handler sees who is asking', async (t) => {
 
 test('a call without a mesh credential reaches no handler; health answers everyone', async (t) => {
   const { address } = await serving(t, { getEvaluation: async () => t.fail('must not be reached') });
-  const channel = createChannel(address);
+  const channel = createChannel(address());
   t.teardown(() => channel.close());
   await t.throwsAsync(createClient(EvaluationServiceDefinition, channel).getEvaluation({ sessionId: 1 }), {
     message: /UNAUTHENTICATED/,
@@ -64,32 +64,68 @@ test('unavailable always passes on with its reason; a bug becomes internal witho
   t.notRegex(bug?.message ?? '', /secret/);
 });
 
-test('a call that its proto marks as idempotent is made once more where its server is not available', async (t) => {
+test('an idempotent call is retried once where its connection is lost, and another call is not', async (t) => {
   const asked: number[] = [];
-  const { evaluation, address, callers } = await serving(t, {
-    getEvaluation: async ({ sessionId }) => {
-      asked.push(sessionId);
-      if (sessionId === 1 && asked.length > 1) return {};
-      throw sessionId === 3 ? notFound('Session', 3) : new DomainError('unavailable', 'is stopping');
+  let lost = 0;
+  const { evaluation, line, ...to } = await serving(
+    t,
+    {
+      getEvaluation: async ({ sessionId }) => {
+        asked.push(sessionId);
+        if (asked.length > lost) return {};
+        line?.dropConnections();
+        return new Promise(() => undefined);
+      },
     },
-  });
-  t.deepEqual((await evaluation.getEvaluation({ sessionId: 1 }, { caller })).evaluation, undefined);
+    { overLine: true, drainTimeoutMs: 10 },
+  );
+  const options = { caller, timeoutMs: 60_000 };
+  lost = 1;
+  t.deepEqual((await evaluation.getEvaluation({ sessionId: 1 }, options)).evaluation, undefined);
   t.deepEqual(asked.splice(0), [1, 1]);
-  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'unavailable' });
+  lost = 2;
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, options)), { kind: 'unavailable' });
   t.deepEqual(asked.splice(0), [2, 2]);
-  await t.throwsAsync(evaluation.getEvaluation({ sessionId: 3 }, { caller }));
-  t.deepEqual(asked.splice(0), [3], 'an answer is an answer');
 
   const { methods } = EvaluationServiceDefinition;
   const unmarked = {
     ...EvaluationServiceDefinition,
     methods: { getEvaluation: { ...methods.getEvaluation, options: {} } },
   };
-  const client = rpcClient({ definition: unmarked, unit: 'it', address: () => address, callers });
+  const client = rpcClient({ ...to, definition: unmarked });
   await client.start();
   t.teardown(() => client.stop());
-  t.like(await t.throwsAsync(client.calls.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'unavailable' });
-  t.deepEqual(asked, [2], 'it may have done something');
+  t.like(await t.throwsAsync(client.calls.getEvaluation({ sessionId: 3 }, options)), { kind: 'unavailable' });
+  t.deepEqual(asked, [3], 'it may have had an effect');
+});
+
+test('a call that its handler has answered is never retried, not even where the answer is unavailable', async (t) => {
+  const asked: number[] = [];
+  const { evaluation } = await serving(t, {
+    getEvaluation: async ({ sessionId }) => {
+      asked.push(sessionId);
+      throw sessionId === 1 ? new DomainError('unavailable', 'a service behind it is down') : notFound('Session', 2);
+    },
+  });
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller })), { kind: 'unavailable' });
+  t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 2 }, { caller })), { kind: 'internal' });
+  t.deepEqual(asked, [1, 2]);
+});
+
+test('a retry does not extend the timeout of its call', async (t) => {
+  t.timeout(60_000);
+  const { evaluation, line } = await serving(t, {}, { overLine: true });
+  await line?.cut();
+  let isRetrying = false;
+  const retry = { retryBaseDelayMs: 3_600_000, retryMaxDelayMs: 3_600_000 };
+  const onRetryableError = () => {
+    isRetrying = true;
+  };
+  await eventually('a call fails at its timeout while it waits for its retry', async () => {
+    const call = { caller, timeoutMs: 500, ...retry, onRetryableError };
+    t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, call)), { kind: 'unavailable' });
+    return isRetrying; // on a busy machine the time may be over before the first attempt has failed
+  });
 });
 
 test('a call that takes too long is unavailable, and its handler is told', async (t) => {
@@ -187,12 +223,12 @@ test('a stream from a server that stops is read to its end, also where that is l
 
 test('a peer that says nothing any more while it stops ends the streams to it', async (t) => {
   const handlers = { watchSession: saysItIsStopping(createGate()) };
-  const { session, hold, stop } = await serving(t, handlers, { overLine: true });
+  const { session, line, stop } = await serving(t, handlers, { overLine: true });
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();
   await stream.next();
-  hold();
+  line?.hold();
   await t.throwsAsync(stream.next(), { message: 'it is not available' });
   await stopped;
 });
@@ -229,10 +265,10 @@ test('a peer that says nothing any more ends the streams to it, and is found aga
     yield {};
     await new Promise(() => undefined);
   };
-  const { session, hold } = await serving(t, { watchSession: handler }, { overLine: true });
+  const { session, line } = await serving(t, { watchSession: handler }, { overLine: true });
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   t.like(await stream.next(), { done: false });
-  hold();
+  line?.hold();
   await t.throwsAsync(stream.next(), { message: 'it is not available' });
 
   const another = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();

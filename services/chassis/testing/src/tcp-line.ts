@@ -5,8 +5,10 @@ import { type AddressInfo, connect, createServer, type NetConnectOpts, type Serv
 export interface TcpLine {
   /** Where it is entered, on 127.0.0.1. */
   port: number;
-  /** Ends all connections without a word; new ones are refused until `restore`. */
+  /** Closes all connections; new ones are refused until `restore`. */
   cut(): Promise<void>;
+  /** Closes all connections; new ones are accepted. */
+  dropConnections(): void;
   /** Lets new connections through again, at the same address. */
   restore(): Promise<void>;
   /** Nothing passes any more on connections that are there, and they do not end; new ones are whole. */
@@ -38,15 +40,19 @@ export async function tcpLine(upstream: NetConnectOpts): Promise<TcpLine> {
 
   let server = await serve(0);
   const { port } = server.address() as AddressInfo;
+  const dropConnections = () => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  };
   const cut = async () => {
     const closed = server.listening ? once(server, 'close') : undefined;
     server.close();
-    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    dropConnections();
     await closed;
   };
   return {
     port,
     cut,
+    dropConnections,
     async restore() {
       server = await serve(port);
     },

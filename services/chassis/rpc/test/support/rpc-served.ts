@@ -82,5 +82,5 @@ export async function serving(
     await stop();
     await line?.close();
   });
-  return { evaluation: evaluation.calls, session: session.calls, address, callers, stop, hold: () => line?.hold() };
+  return { evaluation: evaluation.calls, session: session.calls, ...to, stop, line };
 }
