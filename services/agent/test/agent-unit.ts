@@ -35,7 +35,7 @@ export async function agentUnit(
   };
   const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // identity is unreachable
   const given = { addresses, development: false };
-  const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, given });
+  const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, dependencies: given });
   return { rpc, graph, database, transactions: () => transactions };
 }
 

@@ -96,7 +96,7 @@ export async function evaluationMesh(
       deadLetters: { append: () => Promise.reject(new Error('none is expected')) },
     });
     const given = { keyValue, eventBus, addresses, callers };
-    const started = await startService(t, evaluation, { env, migrated, database: own, given });
+    const started = await startService(t, evaluation, { env, migrated, database: own, dependencies: given });
     const { unit } = started;
     ({ rpc } = started);
     let stopped: Promise<void> | undefined;

@@ -166,7 +166,7 @@ test('a mutation waits for a concurrent revocation of its sign-in and is then re
     locked.open();
     await enough.pass();
     // PGlite runs transactions one after another, so nothing ever waits for a lock there.
-    if (usualEngine() === 'server') await eventually('one waits for the lock', () => isWaitedFor(knex));
+    if (defaultEngine() === 'server') await eventually('one waits for the lock', () => isWaitedFor(knex));
     await knex('sign_ins').where({ id: thief.signInId }).update({ revoked_at: knex.fn.now() });
   });
   await locked.pass();

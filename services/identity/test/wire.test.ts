@@ -108,15 +108,15 @@ test('GraphQL errors have the extensions of the contract', async (t) => {
 });
 
 test('both ports refuse calls without a mesh credential or with one for another service', async (t) => {
-  const { graph, given, rpc } = await identityUnit(t);
+  const { graph, dependencies, rpc } = await identityUnit(t);
   t.is((await graph(null, '{ __typename }')).status, 401);
 
-  const channel = createChannel(given.addresses.of('identity', 'rpc'));
+  const channel = createChannel(dependencies.addresses.of('identity', 'rpc'));
   t.teardown(() => channel.close());
   const bare = createClient(IdentityServiceDefinition, channel);
   await t.throwsAsync(bare.getJwks({}), { message: /UNAUTHENTICATED/ });
   await t.throwsAsync(bare.resolveSignIn({ signInId: 'x' }), { message: /UNAUTHENTICATED/ });
-  const forAnother = Metadata({ [callerHeader]: await given.callers.mint(mesh, 'session') });
+  const forAnother = Metadata({ [callerHeader]: await dependencies.callers.mint(mesh, 'session') });
   await t.throwsAsync(bare.getJwks({}, { metadata: forAnother }), { message: /UNAUTHENTICATED/ });
   await t.notThrowsAsync(rpc.getJwks({}, { caller: mesh }));
 });
@@ -163,7 +163,7 @@ test('changed credentials are announced before the mutation responds', async (t)
   const { caller } = await registerOverGraphql(unit);
   const received: CredentialsChanged['whose'][] = [];
   await onAnnouncement(
-    unit.given.keyValue,
+    unit.dependencies.keyValue,
     credentialsChanged,
     (changed) => received.push(changed?.whose),
     createLogger('test'),
@@ -175,11 +175,11 @@ test('changed credentials are announced before the mutation responds', async (t)
 });
 
 test('readiness follows the database', async (t) => {
-  const { unit, given } = await identityUnit(t);
-  const ready = async () => (await fetch(`${given.addresses.of('identity', 'ops')}/readyz`)).status;
+  const { unit, dependencies } = await identityUnit(t);
+  const ready = async () => (await fetch(`${dependencies.addresses.of('identity', 'ops')}/readyz`)).status;
   await t.notThrowsAsync(unit.ready());
   t.is(await ready(), 200);
-  await given.database({ name: 'identity', tables: {}, migrations: [] }).close();
+  await dependencies.database({ name: 'identity', tables: {}, migrations: [] }).close();
   t.is(await ready(), 503);
 });
 
@@ -188,7 +188,7 @@ test('the deletion of a tenant is published as tenant.deleted.v1', async (t) => 
   const { caller } = await registerOverGraphql(unit);
   const events: Envelope[] = [];
   const topics = ['tenant-deleted'];
-  await unit.given.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void events.push(event) });
+  await unit.dependencies.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void events.push(event) });
   await unit.graph(caller, 'mutation { deleteTenant }');
   await eventually('the event', () => events.length > 0);
   t.like(events, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);

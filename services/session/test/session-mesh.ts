@@ -122,7 +122,7 @@ async function startMesh(t: ExecutionContext, { env = {}, clockOffsetMs }: MeshO
     const { unit } = await startService(t, session, {
       env: { SESSION_STOP_GRACE_MS: '100', ...env, ...options.env },
       database: own,
-      given: { keyValue, eventLog, eventBus, addresses, callers, soleOwner: options.soleOwner ?? false },
+      dependencies: { keyValue, eventLog, eventBus, addresses, callers, soleOwner: options.soleOwner ?? false },
       log: createLogger('session', { LOG_LEVEL: 'silent' }),
       servers: false,
     });

@@ -60,7 +60,7 @@ async function startUnit(t: ExecutionContext) {
 
   const running = await startService(t, session, {
     env: { SESSION_STOP_GRACE_MS: '100' },
-    given: { addresses, callers },
+    dependencies: { addresses, callers },
   });
   const query = async (document: string, variables: object = {}, caller: Caller = user) =>
     (await running.graph(caller, document, variables)) as unknown as Answer;

@@ -1,27 +1,31 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Envelope } from '@parley/events/envelope';
 import { createLogger } from '@parley/kernel/log';
 import { portSettings } from '@parley/kernel/shared-settings';
-import type { TenantDb } from '@parley/postgres/database/types';
 import { job } from '@parley/postgres/jobs/job';
 import { jobs } from '@parley/postgres/jobs/jobs';
+import { leaseTimes } from '@parley/postgres/jobs/lease-times';
 import { outbox } from '@parley/postgres/outbox/outbox';
 import { tenantTombstones, tombstonesMigration } from '@parley/postgres/tenant-tombstones';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
 import { startService, testDependencies } from '@parley/testing/service-harness';
 import { testSchema } from '@parley/testing/test-schema';
-import test from 'ava';
+import type { UnitConfig } from '@parley/unit/declaration';
+import test, { type ExecutionContext } from 'ava';
 import { declareService } from '../src/declaration.ts';
 import { service } from '../src/service.ts';
-import { tenantDeleted } from '../src/tenant-end.ts';
+import { type TenantEnd, tenantDeleted } from '../src/tenant-end.ts';
 
 const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
 const readConfig = () => ({ opsPort: 0 });
@@ -32,6 +36,14 @@ const rpc = {
   implementation: () => ({ getEvaluation: async () => ({ evaluation: undefined }) }),
 };
 const nothing = () => ({});
+
+function temporaryFile(t: ExecutionContext, name: string, text: string): URL {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-service-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = pathToFileURL(join(folder, name));
+  writeFileSync(file, text);
+  return file;
+}
 
 test('a service that forgets to declare something is refused before anything starts', (t) => {
   const refused = (build: () => unknown, message: string) => t.throws(build, { message });
@@ -90,9 +102,11 @@ test('a service that forgets to declare something is refused before anything sta
 });
 
 test('a subscription of the schema that the service does not serve is refused, and the other way round', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-service-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
-  const schema = pathToFileURL(join(folder, 'schema.graphql'));
+  const schema = temporaryFile(
+    t,
+    'schema.graphql',
+    'type Query { now: Int } type Subscription { ticks: Int tocks: Int }',
+  );
   const ticking = declareService({
     name: 'ticking',
     serves: ['rpc', 'graph'],
@@ -108,7 +122,6 @@ test('a subscription of the schema that the service does not serve is refused, a
       graph: { ...graph, subscriptions: () => Object.fromEntries(fields) },
     }).unit({ opsPort: 0 }, testDependencies());
   };
-  writeFileSync(schema, 'type Query { now: Int } type Subscription { ticks: Int tocks: Int }');
   t.notThrows(() => build(['tocks', 'ticks']));
   for (const served of [[], ['ticks'], ['ticks', 'tocks', 'more']])
     t.throws(() => build(served), { message: /^ticking: its schema has the subscriptions "ticks,tocks", it serves/ });
@@ -136,7 +149,12 @@ test('a unit that is not among the calls of a service cannot be called', (t) => 
 });
 
 /** A service that ends a deleted tenant's notes by the use cases of a test. */
-function endingNotes(end: { close(db: TenantDb): Promise<boolean>; finish(tenantId: number): Promise<void> }) {
+function endingNotes({
+  finish,
+  ...end
+}: Pick<TenantEnd<object, UnitConfig>, 'close' | 'lease'> & {
+  finish(tenantId: number, signal: AbortSignal): Promise<void>;
+}) {
   const schema = {
     ...notesSchema,
     tables: { ...notesSchema.tables, deleted_tenants: 'tenant' as const },
@@ -146,7 +164,7 @@ function endingNotes(end: { close(db: TenantDb): Promise<boolean>; finish(tenant
     { ...notes, serves: ['rpc'], schema },
     {
       dependencies: ({ database }) => ({ database }),
-      onTenantEnd: { close: end.close, finish: (_deps, { tenantId }) => end.finish(tenantId) },
+      onTenantEnd: { ...end, finish: (_deps, { tenantId, signal }) => finish(tenantId, signal) },
       rpc,
     },
   );
@@ -174,10 +192,10 @@ test('the end of a tenant is marked and closed once, and finished by a job that 
   });
   if (!ending.schema) return t.fail('no schema');
   const database = await testSchema(t, ending.schema);
-  const { given } = await startService(t, ending, { database, log: silent });
+  const { dependencies } = await startService(t, ending, { database, log: silent });
   const event = deletion(1);
-  await given.eventBus.publish([event, deletion(2)]);
-  await given.eventBus.publish([event]); // delivery is at least once
+  await dependencies.eventBus.publish([event, deletion(2)]);
+  await dependencies.eventBus.publish([event]); // delivery is at least once
 
   await eventually('the job is done', async () => {
     const { count } = (await database.transactShared(({ knex }) => knex('jobs').count().first())) ?? {};
@@ -193,6 +211,142 @@ test('the end of a tenant is marked and closed once, and finished by a job that 
     t.is(marks.length, tenantId === 3 ? 0 : 1);
   }
   await database.transact(1, (db) => tenantTombstones(db).markDeleted());
+});
+
+test('parts start in the order of their dependencies and stop in reverse', async (t) => {
+  const order: string[] = [];
+  const addressOf = new Map<string, string>();
+  const isListening = async (endpoint: string) => {
+    const { hostname, port } = new URL(addressOf.get(endpoint)?.replace(/^(?!http)/, 'tcp://') ?? '');
+    const socket = connect(Number(port), hostname);
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    return isOpen;
+  };
+  const listening = async () => {
+    const open = [];
+    for (const endpoint of ['ops', 'rpc', 'graph']) if (await isListening(endpoint)) open.push(endpoint);
+    return open;
+  };
+  const given = testDependencies();
+  const database = await testSchema(t, notesSchema);
+  const schemaFile = temporaryFile(t, 'schema.graphql', 'type Query { now: Int @access(by: []) }');
+  const everything = service(
+    {
+      ...notes,
+      serves: ['rpc', 'graph'],
+      calls: ['evaluation'],
+      publishes: [{ name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 }],
+    },
+    {
+      calls: { evaluation: EvaluationServiceDefinition },
+      dependencies: nothing,
+      parts: () => [
+        {
+          name: 'own',
+          start: async () => void order.push('own part'),
+          stop: async () => void order.push('own part stopped'),
+        },
+      ],
+      jobs: [() => job({ kind: 'notes.work', concurrency: 1, perTenantLimit: 1, handler: async () => {} })],
+      consumes: { 'x.happened.v1': { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
+      onTenantEnd: keeping,
+      rpc,
+      graph: { schema: schemaFile, resolvers: {}, context: () => (request: GraphContext) => request },
+    },
+  );
+  const { unit } = await startService(t, everything, {
+    log: silent,
+    database: {
+      ...database,
+      async ping() {
+        if (!order.includes('database')) order.push('database');
+        await database.ping();
+      },
+      onWake(what, listener) {
+        const worker = what === 'outbox' ? 'relay' : what;
+        order.push(worker);
+        const stop = database.onWake(what, listener);
+        return () => {
+          order.push(`${worker} stopped`);
+          stop();
+        };
+      },
+      async close() {
+        order.push(`database closed, listening: ${await listening()}`);
+      },
+    },
+    dependencies: {
+      addresses: {
+        ...given.addresses,
+        of(unitName, endpoint) {
+          if (unitName !== 'evaluation') return given.addresses.of(unitName, endpoint);
+          order.push('client');
+          return '127.0.0.1:1';
+        },
+        announce(unitName, endpoint, address) {
+          order.push(endpoint);
+          addressOf.set(endpoint, address);
+          given.addresses.announce(unitName, endpoint, address);
+        },
+      },
+      eventBus: {
+        ...given.eventBus,
+        async subscribe(options) {
+          order.push('consumer');
+          const subscription = await given.eventBus.subscribe(options);
+          return {
+            async stop() {
+              order.push(`consumer stopped, listening: ${await listening()}`);
+              await subscription.stop();
+            },
+          };
+        },
+      },
+    },
+  });
+  const runner = 'jobs:notes.work';
+  t.deepEqual(order.splice(0), ['ops', 'client', 'database', 'own part', 'relay', runner, 'consumer', 'rpc', 'graph']);
+  t.deepEqual(await listening(), ['ops', 'rpc', 'graph']);
+  await unit.stop();
+  t.deepEqual(order, [
+    'consumer stopped, listening: ops',
+    `${runner} stopped`,
+    'relay stopped',
+    'own part stopped',
+    'database closed, listening: ops',
+  ]);
+  t.deepEqual(await listening(), []);
+});
+
+test('the job of a deleted tenant has the lease and the stop grace of its declaration', async (t) => {
+  const leased = { leaseMs: 4_000, stopGraceMs: 1 };
+  const started = createGate();
+  let handedOver = false;
+  const ending = endingNotes({
+    close: async () => true,
+    async finish(_tenantId, signal) {
+      started.open();
+      await once(signal, 'abort');
+      handedOver = true;
+      throw signal.reason;
+    },
+    lease: ({ opsPort }) => ({ ...leased, stopGraceMs: leased.stopGraceMs + opsPort }),
+  });
+  if (!ending.schema) return t.fail('no schema');
+  const database = await testSchema(t, ending.schema);
+  const { unit, dependencies } = await startService(t, ending, { database, log: silent });
+  t.is(database.registry.runners.get('notes.end-tenant')?.leaseMs, leaseTimes(leased.leaseMs).leaseMs);
+
+  await dependencies.eventBus.publish([deletion(1)]);
+  await started.pass();
+  const stopsAt = performance.now();
+  await unit.stop();
+  t.true(handedOver);
+  t.true(performance.now() - stopsAt < 12_000, 'by default a job has 15 s to end');
 });
 
 test('a service publishes only declared topics and types, and appends only jobs that it runs', async (t) => {

@@ -16,8 +16,8 @@ import type { ExecutionContext } from 'ava';
 import type { CompatServiceDefinition } from 'nice-grpc';
 import { testSchema } from './test-schema.ts';
 
-/** What a unit finds given it in a test: engines in memory, and nobody else but who is announced in `addresses`. */
-export function testDependencies(given: Partial<ServiceDependencies> = {}): ServiceDependencies {
+/** Dependencies for tests: engines in memory, and no other units but those announced in `addresses`. */
+export function testDependencies(overrides: Partial<ServiceDependencies> = {}): ServiceDependencies {
   return {
     database: () => {
       throw new Error('this test has no database');
@@ -32,21 +32,22 @@ export function testDependencies(given: Partial<ServiceDependencies> = {}): Serv
     migrateOnStart: false,
     soleOwner: false,
     development: true,
-    ...given,
+    ...overrides,
   };
 }
 
 export interface ServiceOptions extends UnitOptions {
   /** The unit's settings. */
   env?: Environment;
-  given?: Partial<ServiceDependencies>;
+  /** In place of those of `testDependencies`. */
+  dependencies?: Partial<ServiceDependencies>;
   /** Default: a schema of the test's own. */
   database?: Database;
-  /** Whether that is migrated beforehand; else the unit does it. Default true. */
+  /** Whether that is migrated beforehand; if not, the unit does it. Default true. */
   migrated?: boolean;
 }
 
-/** What a subgraph answers. */
+/** The response of a subgraph. */
 export interface GraphAnswer {
   data?: Record<string, unknown> | null;
   errors?: { message: string; path?: unknown[]; extensions: Record<string, unknown> }[];
@@ -54,17 +55,17 @@ export interface GraphAnswer {
 
 export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   unit: BuiltUnit<Deps>;
-  given: ServiceDependencies;
+  dependencies: ServiceDependencies;
   database: Database;
-  /** Asks its gRPC service. */
+  /** Calls its gRPC service. */
   rpc: RpcClientPart<Rpc>['calls'];
-  /** What its subgraph answers. */
+  /** Queries its subgraph. */
   graph(caller: Caller, query: string, variables?: object): Promise<GraphAnswer>;
-  /** Asks its subgraph as the gateway does, or with no caller at all. */
+  /** The same, with the HTTP response; without the caller's token where there is none. */
   askGraph(caller: Caller | null, query: string, variables?: object): Promise<Response>;
 }
 
-/** Starts a service on loopback servers and a schema of its own; all of it is gone with the test. */
+/** Starts a service on loopback with a schema of its own; the test's teardown stops and removes both. */
 export async function startService<
   Name extends string,
   Config extends UnitConfig,
@@ -78,9 +79,13 @@ export async function startService<
   const { name, schema, rpc: definition } = service;
   if (!schema || !definition) throw new Error(`${name} has no schema or no gRPC service`);
   const database = options.database ?? (await testSchema(t, schema, { migrate: migrated }));
-  const given = testDependencies({ database: () => database, migrateOnStart: !migrated, ...options.given });
-  const { addresses, callers } = given;
-  const unit = service.unit(service.readConfig(env), given, options);
+  const dependencies = testDependencies({
+    database: () => database,
+    migrateOnStart: !migrated,
+    ...options.dependencies,
+  });
+  const { addresses, callers } = dependencies;
+  const unit = service.unit(service.readConfig(env), dependencies, options);
   await unit.start();
   t.teardown(() => unit.stop().catch(() => undefined));
   const client = rpcClient({ definition, unit: name, address: () => addresses.of(name, 'rpc'), callers });
@@ -90,7 +95,7 @@ export async function startService<
   }
   return {
     unit,
-    given,
+    dependencies,
     database,
     rpc: client.calls,
     graph: async (...asked) => (await (await askGraph(...asked)).json()) as GraphAnswer,

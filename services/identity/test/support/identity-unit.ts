@@ -12,10 +12,10 @@ export interface GraphAnswer extends Unstated {
 /** Starts the whole unit on loopback servers, with in-memory engines. @param migrated if false, the unit migrates its schema. */
 export async function identityUnit(t: ExecutionContext, { migrated = true } = {}) {
   const env = { SECRETS_KEYS: randomBytes(32).toString('base64') };
-  const { unit, given, rpc, askGraph } = await startService(t, identity, { env, migrated });
+  const { unit, dependencies, rpc, askGraph } = await startService(t, identity, { env, migrated });
   return {
     unit,
-    given,
+    dependencies,
     rpc,
     /** Queries the subgraph as the gateway does; null sends no caller. */
     async graph(caller: Caller | null, query: string, variables: object = {}): Promise<GraphAnswer> {
