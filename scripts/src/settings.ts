@@ -2,14 +2,7 @@ import { allSettings, settingsOfUnit } from '@parley/local/settings';
 import { unitNames, units } from '@parley/local/units';
 import { readOptions } from './read-options.ts';
 import { listing } from './settings/listing.ts';
-
-const usage = `Lists settings: name, type, default and meaning. It reads none of them.
-
-  scripts/settings [--json] [UNIT]
-
-  UNIT    gateway, identity, agent, session or evaluation: what its process reads. Default: all settings of all
-  --json  for programs
-`;
+import { usage } from './settings/usage.ts';
 
 const { json, positionals } = readOptions(usage, { json: { type: 'boolean' } }, 1);
 const [name] = positionals;

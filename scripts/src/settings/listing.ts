@@ -16,14 +16,14 @@ export function typeText({ type, secret }: ListedSetting): string {
   return secret ? `${type}, secret` : type;
 }
 
-/** What counts where the setting is not given, or when it must be. @param show how a value is written. */
+/** The default, what is used without the setting, and when it is required. @param show formats a value. */
 export function defaultText(
   { default: given, productionDefault, without, required }: ListedSetting,
   show = (value: string) => value || 'none',
 ): string {
   if (required === 'always') return 'required';
   const texts = [
-    without ?? (given === undefined ? 'none' : show(given)),
+    given ? [show(given), without && `(${without})`].filter(Boolean).join(' ') : (without ?? 'none'),
     productionDefault !== undefined && `in production ${show(productionDefault)}`,
     required && `required ${required}`,
   ];

@@ -10,7 +10,8 @@ export const identitySettings = {
   hashes: {
     atOnce: setting(
       'IDENTITY_HASHES_AT_ONCE',
-      positiveInt.default(Math.max(1, Math.min(4, availableParallelism() - 1))),
+      // Not a default of the type, which lists show: they are the same on every machine.
+      positiveInt.optional().transform((count) => count ?? Math.max(1, Math.min(4, availableParallelism() - 1))),
       'Passwords hashed at once, each in a thread with 19 MiB and 5 to 25 ms of a core, on Linux with low priority.',
       { without: 'cores − 1, 1 to 4' },
     ),

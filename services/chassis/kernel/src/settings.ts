@@ -3,7 +3,7 @@ import { z } from 'zod';
 export interface SettingOptions<Value> {
   /** Its value must not appear in a list or a message. */
   secret?: boolean;
-  /** What is used without it, in a few words, where the default does not say so: `PGlite`. */
+  /** What is used without it, in a few words: `PGlite`. Lists show it beside the default. */
   without?: string;
   /** The default where `NODE_ENV` is `production`. */
   productionDefault?: Value;
@@ -78,7 +78,7 @@ export interface ListedSetting {
   /** E.g. `port`, or `a | b | c` for an enum. */
   type: string;
   secret: boolean;
-  /** As text of the environment. Undefined where it is required or has none. */
+  /** As text of the environment. Undefined where it is required, has none or is a secret. */
   default: string | undefined;
   /** The default where `NODE_ENV` is `production`, if it differs. */
   productionDefault: string | undefined;
@@ -100,12 +100,12 @@ export function listSettings(declared: Settings, within?: string): ListedSetting
 
 function listed({ name, type, meaning, options }: Setting, within: string | undefined): ListedSetting {
   const isRequired = !type.safeParse(undefined).success;
-  const { without, productionDefault } = options;
+  const { secret = false, without, productionDefault } = options;
   return {
     name,
     type: typeName(type),
-    secret: options.secret ?? false,
-    default: without === undefined ? textOf(defaultOf(type)) : undefined,
+    secret,
+    default: secret ? undefined : textOf(defaultOf(type)),
     productionDefault: textOf(productionDefault),
     without,
     required: whenRequired(name, isRequired, options, within),
