@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDomainError } from '@parley/kernel/errors';
 import { createLogger } from '@parley/kernel/log';
-import { databaseLine } from '@parley/testing/database-line';
+import { databaseProxy } from '@parley/testing/database-proxy';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { compareEventIds } from '../src/event-log/event-id.ts';
@@ -87,7 +87,7 @@ redisTests('all engines on one Redis', () => {
 
 /** One process as far as Redis can tell, whose way to it can be cut and held. */
 async function overLine(t: ExecutionContext, options: Partial<RedisConnectionOptions> = {}) {
-  const line = await databaseLine(redisUrl);
+  const line = await databaseProxy(redisUrl);
   t.teardown(() => line.close());
   const connection = await replica(t, { url: line.url, ...options });
   return { line, log: redisEventLog(connection), keyValue: redisKeyValue(connection) };

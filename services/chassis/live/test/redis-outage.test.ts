@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { databaseLine } from '@parley/testing/database-line';
+import { databaseProxy } from '@parley/testing/database-proxy';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
 import { compareEventIds } from '../src/event-log/event-id.ts';
@@ -72,7 +72,7 @@ redisTests('what happens while Redis is away', () => {
   });
 
   test('a process may start before its Redis', async (t) => {
-    const line = await databaseLine(redisUrl);
+    const line = await databaseProxy(redisUrl);
     t.teardown(() => line.close());
     await line.cut();
     const starting = replica(t, { url: line.url });
@@ -173,7 +173,7 @@ async function overLine(
   options: { timeoutMs?: number } = {},
   logOptions: RedisEventLogOptions = {},
 ) {
-  const line = await databaseLine(redisUrl);
+  const line = await databaseProxy(redisUrl);
   t.teardown(() => line.close());
   const connection = await replica(t, { url: line.url, ...options });
   return { line, connection, keyValue: redisKeyValue(connection), log: redisEventLog(connection, logOptions) };

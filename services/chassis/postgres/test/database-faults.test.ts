@@ -1,4 +1,4 @@
-import { type DatabaseLine, databaseLine } from '@parley/testing/database-line';
+import { type DatabaseProxy, databaseProxy } from '@parley/testing/database-proxy';
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
@@ -99,9 +99,9 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   async function databaseOverLine(
     t: ExecutionContext,
     statementTimeoutMs = 60_000,
-  ): Promise<{ database: Database; line: DatabaseLine }> {
+  ): Promise<{ database: Database; line: DatabaseProxy }> {
     const { schemaName } = await testSchema(t, notesSchema);
-    const line = await databaseLine(await testDatabaseUrl());
+    const line = await databaseProxy(await testDatabaseUrl());
     t.teardown(() => line.close());
     const database = openDatabase({
       url: line.url,

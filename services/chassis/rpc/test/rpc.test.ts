@@ -67,17 +67,17 @@ test('unavailable always passes on with its reason; a bug becomes internal witho
 test('an idempotent call is retried once where its connection is lost, and another call is not', async (t) => {
   const asked: number[] = [];
   let lost = 0;
-  const { evaluation, line, ...to } = await serving(
+  const { evaluation, proxy, ...to } = await serving(
     t,
     {
       getEvaluation: async ({ sessionId }) => {
         asked.push(sessionId);
         if (asked.length > lost) return {};
-        line?.dropConnections();
+        proxy?.dropConnections();
         return new Promise(() => undefined);
       },
     },
-    { overLine: true, drainTimeoutMs: 10 },
+    { viaProxy: true, drainTimeoutMs: 10 },
   );
   const options = { caller, timeoutMs: 60_000 };
   lost = 1;
@@ -114,8 +114,8 @@ test('a call that its handler has answered is never retried, not even where the 
 
 test('a retry does not extend the timeout of its call', async (t) => {
   t.timeout(60_000);
-  const { evaluation, line } = await serving(t, {}, { overLine: true });
-  await line?.cut();
+  const { evaluation, proxy } = await serving(t, {}, { viaProxy: true });
+  await proxy?.cut();
   let isRetrying = false;
   const retry = { retryBaseDelayMs: 3_600_000, retryMaxDelayMs: 3_600_000 };
   const onRetryableError = () => {
@@ -223,12 +223,12 @@ test('a stream from a server that stops is read to its end, also where that is l
 
 test('a peer that says nothing any more while it stops ends the streams to it', async (t) => {
   const handlers = { watchSession: saysItIsStopping(createGate()) };
-  const { session, line, stop } = await serving(t, handlers, { overLine: true });
+  const { session, proxy, stop } = await serving(t, handlers, { viaProxy: true });
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();
   await stream.next();
-  line?.hold();
+  proxy?.hold();
   await t.throwsAsync(stream.next(), { message: 'it is not available' });
   await stopped;
 });
@@ -265,10 +265,10 @@ test('a peer that says nothing any more ends the streams to it, and is found aga
     yield {};
     await new Promise(() => undefined);
   };
-  const { session, line } = await serving(t, { watchSession: handler }, { overLine: true });
+  const { session, proxy } = await serving(t, { watchSession: handler }, { viaProxy: true });
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   t.like(await stream.next(), { done: false });
-  line?.hold();
+  proxy?.hold();
   await t.throwsAsync(stream.next(), { message: 'it is not available' });
 
   const another = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();

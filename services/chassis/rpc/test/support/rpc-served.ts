@@ -6,24 +6,23 @@ import {
   type EvaluationServiceImplementation,
 } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
-import { tcpLine } from '@parley/testing/tcp-line';
+import { tcpProxy } from '@parley/testing/tcp-proxy';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { rpcClient } from '../../src/client.ts';
 import { type MeshContext, rpcServer } from '../../src/server.ts';
 
-/** Who asks. */
 export const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'r-1' };
 const log = pino({ level: 'silent' });
 
 type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
 
 interface ServingOptions {
-  /** Makes the clients' connections go over a line that the test can hold. */
-  overLine?: boolean;
+  /** Whether clients connect through a proxy. */
+  viaProxy?: boolean;
   /** How long open calls may take to end when the server stops. Default 2 s. */
   drainTimeoutMs?: number;
-  /** How long a silent peer is waited for. Default: over a line 1 s, else what clients have by default. */
+  /** Default: 1 s through a proxy, else the default of clients. */
   keepaliveTimeoutMs?: number;
 }
 
@@ -31,7 +30,7 @@ interface ServingOptions {
 export async function serving(
   t: ExecutionContext,
   handlers: Handlers,
-  { overLine = false, drainTimeoutMs = 2_000, keepaliveTimeoutMs = overLine ? 1_000 : undefined }: ServingOptions = {},
+  { viaProxy = false, drainTimeoutMs = 2_000, keepaliveTimeoutMs = viaProxy ? 1_000 : undefined }: ServingOptions = {},
 ) {
   const callers = createCallers(randomBytes(32));
   let address = '';
@@ -58,12 +57,12 @@ export async function serving(
     },
   });
   await server.start();
-  const line = overLine
-    ? await tcpLine({ host: '127.0.0.1', port: Number(new URL(`tcp://${address}`).port) })
+  const proxy = viaProxy
+    ? await tcpProxy({ host: '127.0.0.1', port: Number(new URL(`tcp://${address}`).port) })
     : undefined;
   const to = {
     unit: 'it',
-    address: () => (line ? `127.0.0.1:${line.port}` : address),
+    address: () => (proxy ? `127.0.0.1:${proxy.port}` : address),
     callers,
     ...(keepaliveTimeoutMs !== undefined && { keepaliveTimeoutMs }),
   };
@@ -80,7 +79,7 @@ export async function serving(
     await evaluation.stop();
     await session.stop();
     await stop();
-    await line?.close();
+    await proxy?.close();
   });
-  return { evaluation: evaluation.calls, session: session.calls, ...to, stop, line };
+  return { evaluation: evaluation.calls, session: session.calls, ...to, stop, proxy };
 }

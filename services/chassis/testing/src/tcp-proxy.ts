@@ -1,28 +1,28 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 
-/** A line to a server that a test can cut and hold. */
-export interface TcpLine {
-  /** Where it is entered, on 127.0.0.1. */
+/** A TCP proxy in front of a server, whose connections a test can close or stall. */
+export interface TcpProxy {
+  /** On 127.0.0.1. */
   port: number;
   /** Closes all connections; new ones are refused until `restore`. */
   cut(): Promise<void>;
   /** Closes all connections; new ones are accepted. */
   dropConnections(): void;
-  /** Lets new connections through again, at the same address. */
+  /** Accepts connections again, on the same port. */
   restore(): Promise<void>;
-  /** Nothing passes any more on connections that are there, and they do not end; new ones are whole. */
+  /** Stalls the open connections without closing them; new ones work. */
   hold(): void;
   close(): Promise<void>;
 }
 
-export async function tcpLine(upstream: NetConnectOpts): Promise<TcpLine> {
+export async function tcpProxy(upstream: NetConnectOpts): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>();
 
   const serve = async (port: number): Promise<Server> => {
     const server = createServer((client) => {
-      const far = connect(upstream);
-      const pair: [Socket, Socket] = [client, far];
+      const target = connect(upstream);
+      const pair: [Socket, Socket] = [client, target];
       pairs.add(pair);
       for (const socket of pair) {
         socket.on('error', () => undefined);
@@ -31,7 +31,7 @@ export async function tcpLine(upstream: NetConnectOpts): Promise<TcpLine> {
           for (const end of pair) end.destroy();
         });
       }
-      client.pipe(far).pipe(client);
+      client.pipe(target).pipe(client);
     });
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
@@ -57,9 +57,9 @@ export async function tcpLine(upstream: NetConnectOpts): Promise<TcpLine> {
       server = await serve(port);
     },
     hold() {
-      for (const [client, far] of pairs) {
-        client.unpipe(far).resume(); // what is not read does not end either
-        far.unpipe(client).resume();
+      for (const [client, target] of pairs) {
+        client.unpipe(target).resume(); // an unread socket would never see its end
+        target.unpipe(client).resume();
       }
     },
     close: cut,
