@@ -1,7 +1,7 @@
 import { invalid } from '@parley/kernel/errors';
 import { between, oneOf, rule, text, textProblem } from '@parley/kernel/input';
 import { codePoints, storageProblem } from '@parley/kernel/input-checks';
-import { templateEngine, whyNoTemplate } from '@parley/text/template-engine';
+import { templateEngine, templateProblem } from '@parley/text/template-engine';
 import { z } from 'zod';
 import type { AgentFields } from './agent.ts';
 import type {
@@ -15,7 +15,7 @@ import type {
 
 const templates = templateEngine();
 
-const template = text(20_000).check(rule((source) => whyNoTemplate(templates, source)));
+const template = text(20_000).check(rule((source) => templateProblem(templates, source)));
 
 const maxLabels = 50;
 const labels = z

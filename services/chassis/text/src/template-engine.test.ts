@@ -1,11 +1,11 @@
 import test from 'ava';
-import { templateEngine, whyNoTemplate } from './template-engine.ts';
+import { templateEngine, templateProblem } from './template-engine.ts';
 
 const engine = templateEngine();
 
-test('a template is filled from its scope', (t) => {
+test('a template is rendered from its scope', (t) => {
   const template = 'Judge {{ agent.name | upcase }}: {% for line in lines %}{{ line.text }};{% endfor %}';
-  t.is(whyNoTemplate(engine, template), undefined);
+  t.is(templateProblem(engine, template), undefined);
   t.is(
     String(engine.parseAndRenderSync(template, { agent: { name: 'Ada' }, lines: [{ text: 'a' }, { text: 'b' }] })),
     'Judge ADA: a;b;',
@@ -30,7 +30,7 @@ test('lists and objects have a text form', (t) => {
   t.is(filled('{{ (1..3) }}{% echo labels %}{{ labels | size }}'), '1, 2, 3A, B2');
 });
 
-test('what is written of lists counts as memory', (t) => {
+test('the text of lists counts as memory', (t) => {
   const scope = { lines: Array.from({ length: 1_000 }, () => ({ text: 'x'.repeat(1_000) })) };
   t.notThrows(() => engine.parseAndRenderSync('{{ lines }}', scope));
   t.throws(() => engine.parseAndRenderSync('{{ lines }}'.repeat(6), scope), { message: /limit exceeded/ });
@@ -38,20 +38,20 @@ test('what is written of lists counts as memory', (t) => {
 
 for (const tag of ['{% render "package.json" %}', '{% include "package.json" %}', '{% layout "package.json" %}']) {
   test(`a template reads no files: ${tag} is refused`, (t) => {
-    t.is(whyNoTemplate(engine, tag), 'is not a Liquid template: line 1, column 1');
+    t.is(templateProblem(engine, tag), 'is not a Liquid template: line 1, column 1');
     t.throws(() => engine.parseAndRenderSync(tag, {}));
   });
 }
 
-test('what is wrong is told by its place, without a word of the template', (t) => {
-  t.is(whyNoTemplate(engine, 'fine\n  {{ "my secret" '), 'is not a Liquid template: line 2, column 3');
-  t.is(whyNoTemplate(engine, '{{ name | nosuchfilter }}')?.includes('nosuchfilter'), false);
-  t.truthy(whyNoTemplate(engine, '{% if a %}'.repeat(2_000)));
+test('an error names the place in the template and quotes nothing of it', (t) => {
+  t.is(templateProblem(engine, 'fine\n  {{ "my secret" '), 'is not a Liquid template: line 2, column 3');
+  t.is(templateProblem(engine, '{{ name | nosuchfilter }}')?.includes('nosuchfilter'), false);
+  t.truthy(templateProblem(engine, '{% if a %}'.repeat(2_000)));
 });
 
-test('a template that would run on is cut', (t) => {
+test('a template without an end is aborted', (t) => {
   const endless = '{% for a in (1..100000) %}{% for b in (1..100000) %}{{ a }}{% endfor %}{% endfor %}';
-  t.is(whyNoTemplate(engine, endless), undefined);
+  t.is(templateProblem(engine, endless), undefined);
   t.throws(() => engine.parseAndRenderSync(endless, {}), { message: /limit exceeded/ });
 });
 
@@ -63,7 +63,7 @@ for (const filter of [
   'find_index: "a"',
   'sum',
 ]) {
-  test(`a filter that no limit looks at while it works is refused: ${filter}`, (t) => {
-    t.truthy(whyNoTemplate(engine, `{{ (1..9) | ${filter} }}`));
+  test(`a filter without a limit is refused: ${filter}`, (t) => {
+    t.truthy(templateProblem(engine, `{{ (1..9) | ${filter} }}`));
   });
 }

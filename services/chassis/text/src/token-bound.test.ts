@@ -5,7 +5,7 @@ test('the strict bound is the bytes of a text', (t) => {
   t.deepEqual(['', 'abc', 'ü', '数', '🦜'].map(strictTokenBound), [0, 3, 2, 3, 4]);
 });
 
-test('the usual bound counts words by their letters, and all else by its bytes', (t) => {
+test('the usual bound counts words by their letters, and everything else by its bytes', (t) => {
   for (const [text, tokens] of [
     ['', 0],
     ['a', 1],
@@ -43,7 +43,7 @@ test('the usual bound is never above the strict one, and above a token in four c
   }
 });
 
-// The most that the tokenizers of GPT-4o, GPT-4 and Llama 2 make of each, with two tokens for the beginning.
+// The most tokens that the tokenizers of GPT-4o, GPT-4 and Llama 2 make of each, plus two for the start of the text.
 for (const [text, most] of [
   ['The quick brown fox jumps over the lazy dog, and nobody minds.', 17],
   ['I HAVE KEPT POSTGRESQL RUNNING FOR SEVEN YEARS.', 23],
@@ -60,7 +60,7 @@ for (const [text, most] of [
   ['4815162342', 12],
   ['   \t\n\n  x', 7],
 ] as const) {
-  test(`no tokenizer tried makes more of a text than the usual bound: ${text.trim()}`, (t) => {
+  test(`no tokenizer makes more tokens than the usual bound: ${text.trim()}`, (t) => {
     t.true(usualTokenBound(text) + 2 >= most, `${usualTokenBound(text)}`);
   });
 }

@@ -1,20 +1,20 @@
-/** How many tokens a text takes of a model's context, at most. */
+/** The most tokens that a text takes of a model's context. */
 export type TokenBound = (text: string) => number;
 
 /**
- * Bytes of UTF-8: what no tokenizer exceeds, since each token stands for one byte at least. Three to four times what prose in
- * English really takes.
+ * Bytes of UTF-8, which no tokenizer exceeds, because a token is at least one byte. For English prose three to four times the real
+ * figure.
  */
 export const strictTokenBound: TokenBound = (text) => Buffer.byteLength(text);
 
 /**
- * What texts that people write stay below with the tokenizers of the models in use, none of which is known here: three letters
- * of a word a token and two capitals, each digit and sign one, each byte beyond ASCII one. Twice what prose in English really
- * takes. Random letters can take more: whoever is refused with it falls back to `strictTokenBound`.
+ * A bound for texts that people write, with the usual tokenizers: a token for three lower-case letters of a word, two capitals, a
+ * digit, a sign, or a byte beyond ASCII. For English prose twice the real figure. Random letters can take more tokens, so a caller
+ * whose request the model refuses as too long falls back to `strictTokenBound`.
  */
 export const usualTokenBound: TokenBound = (text) => {
   let tokens = 0;
-  let capitals = 0; // of the word so far
+  let capitals = 0;
   let smalls = 0;
   const endWord = () => {
     const letters = capitals + smalls;
@@ -36,7 +36,7 @@ export const usualTokenBound: TokenBound = (text) => {
     endWord();
     const next = text.charCodeAt(at + 1);
     if (code === 32)
-      tokens += isSmall(next) || isCapital(next) ? 0 : 1; // a space goes with the word after it
+      tokens += isSmall(next) || isCapital(next) ? 0 : 1; // a space belongs to the token of the word after it
     else if (code < 0x80) tokens += 1;
     else if (code < 0x800 || (code >= 0xd800 && code <= 0xdfff)) tokens += 2;
     else tokens += 3;
@@ -45,7 +45,7 @@ export const usualTokenBound: TokenBound = (text) => {
   return tokens;
 };
 
-/** Longer runs of letters are no words: each letter may be a token then. */
+/** In a longer run of letters each may be a token. */
 const longWord = 24;
 
 const isSmall = (code: number) => code >= 97 && code <= 122;
