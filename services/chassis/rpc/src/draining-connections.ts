@@ -3,29 +3,28 @@ import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport.js';
 
 type Ping = (answered: (error: Error | null, durationMs: number, payload: Buffer) => void) => boolean;
 
-let isKept = false;
+let isPatched = false;
 
 /**
- * Has the channels of this process keep a connection that its server has asked them to leave (GOAWAY, as a server does that
- * stops) until its calls are over. Without it grpc-js cuts all of these calls when its next keepalive ping is due: Node sends
- * none once a session is closing, and grpc-js takes that for a lost connection (https://github.com/grpc/grpc-node/issues/3068).
- * Settings are still sent then and acknowledged, so that they tell as well whether the server is there.
+ * Patches grpc-js so that calls on a connection that got a GOAWAY (its server stops) can finish. Without it their next keepalive ping
+ * cancels them: Node sends no ping on a closing session, and grpc-js takes that for a lost connection
+ * (https://github.com/grpc/grpc-node/issues/3068). A SETTINGS frame is still sent and acknowledged, so it replaces the ping.
  */
 export function keepDrainingConnections(): void {
-  if (isKept) return;
-  isKept = true;
+  if (isPatched) return;
+  isPatched = true;
   const { prototype } = Http2SubchannelConnector;
   const { connect } = prototype;
-  prototype.connect = async function connectKept(...target) {
+  prototype.connect = async function connectAndPatch(...target) {
     const transport = await connect.apply(this, target);
     const { session } = transport as unknown as { session: ClientHttp2Session };
     const ping: Ping = session.ping.bind(session);
-    const pingAlways: Ping = (answered) => {
+    const pingOrSettings: Ping = (answered) => {
       if (!session.closed || session.destroyed) return ping(answered);
       session.settings({}, (error, _settings, durationMs) => answered(error, durationMs, Buffer.alloc(0)));
       return true;
     };
-    Object.assign(session, { ping: pingAlways });
+    Object.assign(session, { ping: pingOrSettings });
     return transport;
   };
 }

@@ -2,14 +2,14 @@ import { aborted } from 'node:util';
 import { badRequest, unavailable } from '@parley/kernel/errors';
 import type { CallContext } from 'nice-grpc-common';
 
-/** How long a server may take to end a stream that was left, before the call is cancelled. */
+/** How long a server may take to end a stream whose client has left, before the call is cancelled. */
 const endTimeoutMs = 5_000;
 
 /**
- * Reads a stream that has no end of its own until `signal` aborts or the reading ends. It is left by ending its requests: a
- * cancelled call resets its HTTP/2 stream, and a server closes a connection, with every other stream on it, on which too many
- * are reset (Node and nghttp2: 1,000 at once, or 33 a second for long). Whoever leaves does not wait for the server.
- * @param open calls a method that takes and answers a stream, such as `Follow` of `SubscriptionService`.
+ * Reads an endless stream until `signal` aborts or the reader stops. It leaves by ending the request stream, without waiting for the
+ * server: cancelling would reset the HTTP/2 stream, and a server closes a connection, with all its streams, after too many resets
+ * (Node and nghttp2: 1,000 at once, or 33 a second).
+ * @param open calls a method with a request stream and a response stream, such as `Follow` of `SubscriptionService`.
  */
 export async function* follow<Request, Response>(
   open: (requests: AsyncIterable<Request>, options: { signal: AbortSignal }) => AsyncIterable<Response>,
@@ -18,28 +18,28 @@ export async function* follow<Request, Response>(
 ): AsyncGenerator<Response, void, undefined> {
   if (signal.aborted) return;
   const left = Promise.withResolvers<void>();
-  const cut = new AbortController();
+  const cancel = new AbortController();
   async function* requests() {
     yield request;
     await left.promise;
   }
-  const responses = open(requests(), { signal: cut.signal })[Symbol.asyncIterator]();
+  const responses = open(requests(), { signal: cancel.signal })[Symbol.asyncIterator]();
   let isOver = false;
   let wake: () => void = () => undefined;
   const end = () => {
     left.resolve();
     if (isOver) return;
     isOver = true;
-    void endOf(responses, cut);
+    void drain(responses, cancel);
   };
-  // At once, also while whoever reads is still busy with a response.
+  // Takes effect at once, even while the reader handles a response.
   const leave = () => {
     wake();
     end();
   };
   signal.addEventListener('abort', leave, { once: true });
 
-  /** The next response; undefined when the reader leaves before it comes. */
+  /** The next response; undefined when the reader leaves before. */
   function next(): Promise<IteratorResult<Response> | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Response> | undefined>();
     wake = () => resolve(undefined);
@@ -66,22 +66,22 @@ export async function* follow<Request, Response>(
   }
 }
 
-/** Reads what is still on its way, since only a stream that has been read to its end ends without a reset. */
-async function endOf(responses: AsyncIterator<unknown>, cut: AbortController): Promise<void> {
-  const timer = setTimeout(() => cut.abort(), endTimeoutMs);
+/** Reads the rest of the responses, because only a stream that was read to its end ends without a reset. */
+async function drain(responses: AsyncIterator<unknown>, cancel: AbortController): Promise<void> {
+  const timer = setTimeout(() => cancel.abort(), endTimeoutMs);
   timer.unref();
   try {
     while (!(await responses.next()).done);
   } catch {
-    // Nobody is there any more to be told.
+    // The reader has left, so nobody needs the error.
   } finally {
     clearTimeout(timer);
   }
 }
 
 /**
- * At the server of such a method: tells the reader, by the header of the answer, that whatever happens from now on will reach it.
- * There may be nothing to answer for long.
+ * At the server of such a method: sends the response header, which means that the client gets everything from now on. The first
+ * response may come much later.
  */
 export function acknowledgeFollow({ header, sendHeader }: Pick<CallContext, 'header' | 'sendHeader'>): void {
   header.set('parley-following', '1'); // an empty header would wait for the first response
@@ -89,9 +89,9 @@ export function acknowledgeFollow({ header, sendHeader }: Pick<CallContext, 'hea
 }
 
 /**
- * At the server of such a method: the one request, and a signal that aborts when the reader has left.
- * @param draining Nobody waits for the request beyond it.
- * @throws DomainError `badRequest` when the requests end before there is one, `unavailable` when the server stops.
+ * At the server of such a method: returns the one request, and a signal that aborts when the client has left.
+ * @param draining ends the wait for the request.
+ * @throws DomainError `invalid` when the request stream ends without a request, `unavailable` when the server stops.
  */
 export async function acceptFollow<Request>(
   requests: AsyncIterable<Request>,
@@ -105,11 +105,11 @@ export async function acceptFollow<Request>(
   const left = new AbortController();
   const wait = async () => {
     try {
-      while (!(await iterator.next()).done); // more requests mean nothing yet
+      while (!(await iterator.next()).done); // further requests are ignored
     } finally {
       left.abort();
     }
   };
-  wait().catch(() => undefined); // cancelled, or the connection is gone
+  wait().catch(() => undefined); // cancelled, or the connection was lost
   return { request: first.value, left: left.signal };
 }

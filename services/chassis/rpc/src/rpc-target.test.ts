@@ -1,11 +1,11 @@
 import test from 'ava';
 import { rpcTarget } from './rpc-target.ts';
 
-test('one address is dialled as it is given', (t) => {
+test('one address is the target as it is', (t) => {
   for (const address of ['127.0.0.1:4001', 'session.parley.svc:4001', '[::1]:4001']) t.is(rpcTarget(address), address);
 });
 
-test('several addresses are one target, whose calls go round', (t) => {
+test('several addresses are one target', (t) => {
   t.is(rpcTarget('127.0.0.1:4001, 127.0.0.1:4002'), 'ipv4:127.0.0.1:4001,127.0.0.1:4002');
   t.is(rpcTarget('[::1]:4001,[::1]:4002'), 'ipv6:[::1]:4001,[::1]:4002');
 });

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { SettingsError } from '@parley/kernel/config';
 
 /**
- * What gRPC dials for an address of `<UNIT>_RPC_URL`: one `host:port`, or several separated by commas, which are balanced
- * round robin. gRPC resolves names one at a time, so that a list is of IP addresses, all of one version; `[::1]:4001` for IPv6.
- * @throws SettingsError where it is none of these.
+ * The gRPC target for an address of `<UNIT>_RPC_URL`: one `host:port`, or a list separated by commas, which is balanced round robin.
+ * gRPC does not resolve lists of names, so a list holds IP addresses of one version; `[::1]:4001` for IPv6.
+ * @throws SettingsError where it is neither.
  */
 export function rpcTarget(address: string): string {
   const list = address.split(',').map((part) => part.trim());

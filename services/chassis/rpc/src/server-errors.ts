@@ -5,19 +5,19 @@ import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { ServerError } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichServerError } from 'nice-grpc-error-details';
 
-/** The `domain` of our ErrorInfo details; others are not ours to read. */
+/** The `domain` of our ErrorInfo details; clients ignore those of others. */
 export const errorDomain = 'parley';
 
 /**
- * Turns what a handler throws into a gRPC status. `kind`, `reason` and `fields` of a DomainError travel as google.rpc
- * ErrorInfo and BadRequest. Anything else is a bug: logged here, told as INTERNAL without its cause.
+ * Turns an error of a handler into a gRPC status. `kind`, `reason` and `fields` of a DomainError are sent as google.rpc ErrorInfo and
+ * BadRequest. Any other error is a bug: it is logged here and sent as INTERNAL without its cause.
  */
 export function serverErrors(log: Logger) {
   return async function* <Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
     try {
       return yield* call.next(call.request, context);
     } catch (error) {
-      if (context.signal.aborted || error instanceof ServerError) throw error; // the client has gone; or already a status
+      if (context.signal.aborted || error instanceof ServerError) throw error; // the client has left, or it is a status already
       if (!isDomainError(error)) {
         log.error({ err: error, method: call.method.path }, 'call failed');
         throw new ServerError(errorTable.internal.grpc, internalMessage);

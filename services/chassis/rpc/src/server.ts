@@ -11,18 +11,18 @@ import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-refl
 import { serverErrors } from './server-errors.ts';
 import { serverTracing } from './tracing.ts';
 
-/** What every handler finds in its call context beside gRPC's own. */
+/** What handlers get in their call context beside gRPC's own. */
 export interface MeshContext {
-  /** Who is asking; verified. */
+  /** Who calls, verified. */
   caller: Caller;
-  /** Aborted when the server begins to stop: streams without an end of their own end on it. */
+  /** Aborted when the server begins to stop; endless streams have to end then. */
   draining: AbortSignal;
 }
 
 export type MeshCall = CallContext & MeshContext;
 
 export interface RpcServerOptions {
-  /** The unit's name: the audience that callers must have been minted for. */
+  /** The unit's name, which is the audience of its callers. */
   unit: string;
   /** Address to listen on. Default 127.0.0.1. */
   host?: string;
@@ -35,13 +35,13 @@ export interface RpcServerOptions {
   services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
   /** A `buf build` image and the full names of the services to show by reflection. Left out in production. */
   reflection?: { image: Uint8Array; services: string[] } | undefined;
-  /** Told the address once the server listens, as `host:port`. */
+  /** Called with `host:port` once the server listens. */
   onListening?: (address: string) => void;
-  /** How long open calls may take to end when stopping, before they are cut. Default 10 s. */
+  /** How long open calls may take when the server stops, in ms, before they are cancelled. Default 10,000. */
   drainTimeoutMs?: number;
 }
 
-/** A gRPC server of the mesh: health for everyone, everything else for callers that carry a mesh credential. */
+/** A gRPC server of the mesh: health checks for everyone, all other methods for verified callers. */
 export function rpcServer(options: RpcServerOptions): Part {
   const { unit, host = '127.0.0.1', port, callers, log, metrics, drainTimeoutMs = 10_000 } = options;
   const draining = new AbortController();

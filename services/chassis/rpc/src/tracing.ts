@@ -4,7 +4,7 @@ import { Metadata } from 'nice-grpc-common';
 
 const tracer = trace.getTracer('parley.rpc');
 
-/** Puts the trace of the caller's span into the call's metadata (W3C trace context), under a span of its own. */
+/** Runs the call in a span of its own and sends the trace context (W3C) in its metadata. */
 export async function* clientTracing<Request, Response>(
   call: ClientMiddlewareCall<Request, Response>,
   options: CallOptions,
@@ -47,7 +47,7 @@ export async function* serverTracing<Request, Response>(
   const scope = trace.setSpan(parent, span);
   const responses = call.next(call.request, context);
   try {
-    // A generator resumes in the context of whoever asks for the next item, so each step enters the span's anew.
+    // A generator resumes in the context of its consumer, so each step has to enter the span again.
     for (;;) {
       const { done, value } = await otel.with(scope, () => responses.next());
       if (done) return value ?? undefined;

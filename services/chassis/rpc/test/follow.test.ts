@@ -52,7 +52,7 @@ async function count(responses: AsyncIterable<unknown>, onResponse?: () => void)
   return received;
 }
 
-test('thousands may leave at once, and who stays notices nothing', async (t) => {
+test('thousands may leave at once without an effect on those who stay', async (t) => {
   const { streams, handler } = endless();
   const { session } = await serving(t, { followSession: handler });
   const [staying, leaving] = [new AbortController(), new AbortController()];
@@ -76,7 +76,7 @@ test('thousands may leave at once, and who stays notices nothing', async (t) => 
   t.is(await stayer, 1);
 });
 
-test('whoever stops reading leaves, too', async (t) => {
+test('a reader that stops reading leaves the stream', async (t) => {
   const { streams, handler } = endless();
   const { session } = await serving(t, { followSession: handler });
   for await (const _ of followSession(session, 1, new AbortController().signal)) break;
@@ -84,7 +84,7 @@ test('whoever stops reading leaves, too', async (t) => {
   t.is(streams.cancelled, 0);
 });
 
-test('whoever leaves while busy with a response is gone at once', async (t) => {
+test('a reader that leaves while it handles a response has left at once', async (t) => {
   const { streams, handler } = endless();
   const { session } = await serving(t, { followSession: handler });
   const leaving = new AbortController();
@@ -96,7 +96,7 @@ test('whoever leaves while busy with a response is gone at once', async (t) => {
   t.deepEqual([streams.cancelled, await responses.next()], [0, { done: true, value: undefined }]);
 });
 
-test('whoever leaves a server that has more to send than it may is gone, too', async (t) => {
+test('a reader can leave a server that is blocked by flow control', async (t) => {
   let open = 0;
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
@@ -118,7 +118,7 @@ test('whoever leaves a server that has more to send than it may is gone, too', a
   t.deepEqual(await responses.next(), { done: true, value: undefined });
 });
 
-test('a server that stops does not wait for what was to be followed', async (t) => {
+test('a server that stops does not wait for the request of a stream', async (t) => {
   const gate = createGate();
   const { session, stop } = await serving(t, {
     async *followSession(requests, { draining }) {
@@ -142,7 +142,7 @@ test('a server that stops does not wait for what was to be followed', async (t) 
   await stopped;
 });
 
-test('nobody waits for a server that does not let go', async (t) => {
+test('a reader does not wait for a server that does not end its stream', async (t) => {
   const gate = createGate();
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
@@ -156,7 +156,7 @@ test('nobody waits for a server that does not let go', async (t) => {
   gate.open();
 });
 
-test('the end and the errors of a stream reach who follows it', async (t) => {
+test('the end and the errors of a stream reach its reader', async (t) => {
   let isWhole = true;
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
@@ -172,7 +172,7 @@ test('the end and the errors of a stream reach who follows it', async (t) => {
   await t.throwsAsync(count(followSession(session, 1, signal)), { any: true });
 });
 
-test('nothing is asked for when the signal is aborted already', async (t) => {
+test('a signal that is aborted already makes no call', async (t) => {
   const { streams, handler } = endless();
   const { session } = await serving(t, { followSession: handler });
   t.is(await count(followSession(session, 1, AbortSignal.abort())), 0);
@@ -180,7 +180,7 @@ test('nothing is asked for when the signal is aborted already', async (t) => {
   t.is(streams.open, 0);
 });
 
-test('a stream that is left before it said what to follow is refused', async (t) => {
+test('a stream that ends without a request is refused', async (t) => {
   const { session } = await serving(t, {
     async *followSession(requests, { draining }) {
       await acceptFollow(requests, draining);
@@ -191,7 +191,7 @@ test('a stream that is left before it said what to follow is refused', async (t)
   await t.throwsAsync(count(nothing), { message: 'The stream was left before it said what to follow' });
 });
 
-test('a reader hears that its stream has begun before there is anything to read', async (t) => {
+test('a reader gets the header of its stream before the first response', async (t) => {
   const gate = createGate();
   const { session } = await serving(t, {
     async *followSession(requests, call) {

@@ -11,7 +11,7 @@ import { HealthDefinition } from 'nice-grpc-server-health';
 import { rpcClient } from '../src/client.ts';
 import { caller, serving } from './support/rpc-served.ts';
 
-test('a handler sees who is asking', async (t) => {
+test('a handler gets the caller', async (t) => {
   const seen: Caller[] = [];
   const { evaluation } = await serving(t, {
     getEvaluation: async (_request, context) => {
@@ -23,7 +23,7 @@ test('a handler sees who is asking', async (t) => {
   t.deepEqual(seen, [caller]);
 });
 
-test('a call without a mesh credential reaches no handler; health answers everyone', async (t) => {
+test('a call without a verified caller reaches no handler; health checks are open', async (t) => {
   const { address } = await serving(t, { getEvaluation: async () => t.fail('must not be reached') });
   const channel = createChannel(address());
   t.teardown(() => channel.close());
@@ -34,7 +34,7 @@ test('a call without a mesh credential reaches no handler; health answers everyo
   t.is(status, 1); // SERVING
 });
 
-test('kind, reason and fields of an error arrive where the caller passes that kind on', async (t) => {
+test('kind, reason and fields of an error arrive where the call expects that kind', async (t) => {
   const { evaluation } = await serving(t, {
     getEvaluation: async ({ sessionId }) => {
       throw sessionId === 1 ? invalid({ path: 'sessionId', message: 'is odd' }) : notFound('Session', sessionId);
@@ -48,7 +48,7 @@ test('kind, reason and fields of an error arrive where the caller passes that ki
   t.like(absent, { kind: 'internal' });
 });
 
-test('unavailable always passes on with its reason; a bug becomes internal without its cause', async (t) => {
+test('unavailable always arrives with its reason; a bug becomes internal without its cause', async (t) => {
   const { evaluation } = await serving(t, {
     getEvaluation: async ({ sessionId }) => {
       if (sessionId === 1) throw new DomainError('unavailable', 'no model', { reason: 'MODEL_UNAVAILABLE' });
@@ -128,7 +128,7 @@ test('a retry does not extend the timeout of its call', async (t) => {
   });
 });
 
-test('a call that takes too long is unavailable, and its handler is told', async (t) => {
+test('a call that takes too long is unavailable, and the signal of its handler aborts', async (t) => {
   let told = false;
   const { evaluation } = await serving(t, {
     getEvaluation: async (_request, { signal }) => {
@@ -146,7 +146,7 @@ test('a call that takes too long is unavailable, and its handler is told', async
   });
 });
 
-test('leaving a stream reaches its handler, whether by break or by abort', async (t) => {
+test('the signal of a handler aborts when its stream is left, by break or by abort', async (t) => {
   const ended: string[] = [];
   const { session } = await serving(t, {
     async *watchSession({ sessionId }, { signal }) {
@@ -173,7 +173,7 @@ test('leaving a stream reaches its handler, whether by break or by abort', async
   t.deepEqual(ended.toSorted(), ['1', '2']);
 });
 
-test('a server that stops tells its streams, and ends when they have', async (t) => {
+test('a server that stops aborts draining and waits for its streams', async (t) => {
   const open = createGate();
   const { session, stop } = await serving(t, {
     async *watchSession(_request, { draining }) {
@@ -201,7 +201,7 @@ const saysItIsStopping = (gate: Gate) =>
     await gate.pass();
   };
 
-test('a stream from a server that stops is read to its end, also where that is long after the next look at the peer', async (t) => {
+test('a stream of a server that stops can be read to its end, even after the next keepalive ping', async (t) => {
   const keepaliveTimeoutMs = 2_000;
   const gate = createGate();
   const { session, stop } = await serving(
@@ -221,7 +221,7 @@ test('a stream from a server that stops is read to its end, also where that is l
   await stopped;
 });
 
-test('a peer that says nothing any more while it stops ends the streams to it', async (t) => {
+test('streams end when their server freezes while it stops', async (t) => {
   const handlers = { watchSession: saysItIsStopping(createGate()) };
   const { session, proxy, stop } = await serving(t, handlers, { viaProxy: true });
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
@@ -233,7 +233,7 @@ test('a peer that says nothing any more while it stops ends the streams to it', 
   await stopped;
 });
 
-test('a call that a server cuts because it does not end in time is unavailable: another server may do it', async (t) => {
+test('a call that a stopping server cancels is unavailable', async (t) => {
   const called = createGate();
   const { session, evaluation, stop } = await serving(
     t,
@@ -260,7 +260,7 @@ test('a call that a server cuts because it does not end in time is unavailable: 
   for (const error of await Promise.all(errors)) t.like(error, { kind: 'unavailable', reason: undefined });
 });
 
-test('a peer that says nothing any more ends the streams to it, and is found again', async (t) => {
+test('streams end when their server freezes, and later calls reconnect', async (t) => {
   const handler = async function* () {
     yield {};
     await new Promise(() => undefined);
