@@ -2,17 +2,17 @@ import type { Caller } from '@parley/kernel/caller';
 import { unauthenticated } from '@parley/kernel/errors';
 import { defaultFieldResolver, type GraphQLObjectType, type GraphQLSchema, Kind } from 'graphql';
 
-/** The contract's names of the credentials that an operation may take. */
+/** The credentials that an operation may accept, as the contract names them. */
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
-/** What each kind of credential makes of a caller. */
+/** The credential of each kind of caller. */
 export const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
   user: 'JWT',
   apiKey: 'API_KEY',
   session: 'SESSION_TOKEN',
 };
 
-/** What `@access` says of a root field; `undefined` when it stands there without one. Empty: public. */
+/** The credentials in `@access` of a root field; empty: public; undefined: it has no `@access`. */
 export function accessOf(type: GraphQLObjectType, fieldName: string): CredentialKind[] | undefined {
   const directive = type.getFields()[fieldName]?.astNode?.directives?.find(({ name }) => name.value === 'access');
   const by = directive?.arguments?.find(({ name }) => name.value === 'by')?.value;
@@ -21,13 +21,13 @@ export function accessOf(type: GraphQLObjectType, fieldName: string): Credential
 }
 
 /**
- * Holds every root field of a subgraph to its `@access` once more behind the gateway, so that a mistake there opens nothing.
+ * Enforces `@access` of every root field in the subgraph too, in case the gateway is wrong.
  * @throws Error when a root field has no `@access`.
  */
 export function enforceAccess<Context extends { caller: Caller }>(schema: GraphQLSchema): GraphQLSchema {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
-      if (!type || field.name.startsWith('_')) continue; // federation's own: only the gateway can ask for them
+      if (!type || field.name.startsWith('_')) continue; // fields of federation, which only the gateway can query
       const by = accessOf(type, field.name);
       if (!by) throw new Error(`${type.name}.${field.name} has no @access`);
       const resolve = field.resolve ?? defaultFieldResolver;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { answerWriter, isLargerThan } from './answer-size.ts';
 
-test('an answer of the limit is written, one byte more is refused with its reason', (t) => {
+test('an answer at the limit is written, and one byte more is refused with a reason', (t) => {
   const answer = { data: { a: 'ü'.repeat(50) } };
   const bytes = Buffer.byteLength(JSON.stringify(answer)) + 1;
   t.deepEqual(JSON.parse(answerWriter(bytes)(answer)), answer);
@@ -10,7 +10,7 @@ test('an answer of the limit is written, one byte more is refused with its reaso
   });
 });
 
-test('the size of a plain value is told to the byte', (t) => {
+test('the size of a plain value is exact', (t) => {
   const values = [{}, [], [[]], { '': 'b' }, { a: [true, 'text'], b: {}, c: undefined }, ['x', { y: 'z' }], 'text'];
   for (const value of values) {
     // One-character numbers, null and true count as one: low, never high.
@@ -20,7 +20,7 @@ test('the size of a plain value is told to the byte', (t) => {
   }
 });
 
-test('what many places share counts in each, and however deep it is', (t) => {
+test('a shared object counts in each place, and depth does not matter', (t) => {
   const shared = { persona: 'x'.repeat(20_000) };
   t.true(isLargerThan({ agents: Array.from({ length: 1_000_000 }, () => shared) }, 33_554_432));
   let deep: unknown = 1;

@@ -1,7 +1,7 @@
 import { answerTooLarge } from '@parley/kernel/answer-budget';
 import { graphError } from './graph-errors.ts';
 
-/** Writes answers, and in place of one that is too large, that it is: the last net under what no budget has counted. */
+/** Serializes answers, and replaces one that is too large by an error. It catches what no budget was charged with. */
 export function answerWriter(maxBytes: number) {
   const refusal = `${JSON.stringify({ errors: [graphError(answerTooLarge())] })}\n`;
   return (answer: object): string => {
@@ -13,8 +13,8 @@ export function answerWriter(maxBytes: number) {
 }
 
 /**
- * Whether a value takes more than so many bytes as JSON, told without writing it: what many places share is one object in memory
- * and many in the text. Counts low, never high.
+ * Whether a value takes more than `maxBytes` as JSON. Computed without serializing it, because an object that many places share is
+ * small in memory and large as JSON. It never overestimates.
  */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   const rest = [value];
@@ -27,7 +27,7 @@ export function isLargerThan(value: unknown, maxBytes: number): boolean {
       left -= Math.max(2, next.length + 1); // brackets and commas
       for (const element of next) rest.push(element ?? null);
     } else {
-      let between = 2; // braces; then what stands around each name
+      let between = 2; // braces; then quotes, colon and comma of each name
       for (const [key, element] of Object.entries(next)) {
         if (element === undefined) continue;
         between += key.length + (between === 2 ? 3 : 4);

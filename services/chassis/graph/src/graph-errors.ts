@@ -5,7 +5,7 @@ import type { Logger } from '@parley/kernel/log';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { refusedValue } from './refused-value.ts';
 
-/** The contract's one error shape: `message` and `extensions` of code, statusCode, and where given reason and fields. */
+/** An error in the contract's shape: `message` and `extensions` of code, statusCode, and where known reason and fields. */
 export function graphError({ kind, message, reason, fields }: DomainError): GraphQLError {
   const { code, http } = errorTable[kind];
   return new GraphQLError(kind === 'internal' ? internalMessage : message, {
@@ -14,8 +14,8 @@ export function graphError({ kind, message, reason, fields }: DomainError): Grap
 }
 
 /**
- * Formats what a resolver threw. A DomainError becomes the contract's shape; GraphQL's own errors (syntax, validation, bad
- * variables) keep theirs as 400; everything else is logged and masked.
+ * Formats an error of a resolver. A DomainError gets the contract's shape; GraphQL's own errors (syntax, validation, variables)
+ * keep their code, as 400; any other error is logged and masked.
  */
 export function formatGraphError(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
@@ -25,7 +25,7 @@ export function formatGraphError(log: Logger) {
       ...(formatted.locations && { locations: formatted.locations }),
     };
     if (isDomainError(original)) {
-      // What was given up by its caller is no failure of ours.
+      // Aborted by its own caller, so not a failure.
       if ((original.kind === 'internal' || original.kind === 'unavailable') && !isAbortError(original.cause))
         log.warn({ err: original }, 'operation failed');
       return { ...graphError(original).toJSON(), ...place };

@@ -1,7 +1,7 @@
 /** Ids are positive 32-bit integers. */
 export const maxId = 2_147_483_647;
 
-/** What an `ID` argument names; undefined when it is no id, and so one that is not there. */
+/** An `ID` argument as a number; undefined where it cannot be the id of anything. */
 export function idArgument(id: string): number | undefined {
   if (!/^[1-9]\d{0,9}$/.test(id)) return undefined;
   const number = Number(id);

@@ -1,6 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
 
-/** ISO 8601 in UTC with milliseconds. */
 export const DateTime = new GraphQLScalarType<Date, string>({
   name: 'DateTime',
   description: 'A moment, as ISO 8601 in UTC with milliseconds.',
@@ -9,7 +8,6 @@ export const DateTime = new GraphQLScalarType<Date, string>({
   parseLiteral: (node) => toDate(node.kind === Kind.STRING ? node.value : undefined),
 });
 
-/** Any JSON value. */
 export const JSONScalar = new GraphQLScalarType<unknown, unknown>({
   name: 'JSON',
   description: 'Any JSON value.',
@@ -18,7 +16,6 @@ export const JSONScalar = new GraphQLScalarType<unknown, unknown>({
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
 });
 
-/** A JSON object. */
 export const JSONObject = new GraphQLScalarType<Record<string, unknown>, Record<string, unknown>>({
   name: 'JSONObject',
   description: 'A JSON object.',
@@ -27,7 +24,7 @@ export const JSONObject = new GraphQLScalarType<Record<string, unknown>, Record<
   parseLiteral: (node: ValueNode, variables) => toObject(valueFromASTUntyped(node, variables)),
 });
 
-/** The resolvers of the scalars that `shared.graphql` declares for every subgraph. */
+/** The resolvers of the scalars in `shared.graphql`. */
 export const scalars = { DateTime, JSON: JSONScalar, JSONObject };
 
 function toDate(value: unknown): Date {

@@ -8,7 +8,7 @@ const schema = buildSchema(`
   type Query { things: [Thing!]! }
 `);
 
-/** What a resolver of `things` finds to be asked for. */
+/** The selected fields that a resolver of `things` gets. */
 async function asked(document: string, variableValues: Record<string, unknown> = {}): Promise<SelectedFields> {
   let fields: SelectedFields | undefined;
   const things = (_args: unknown, _context: unknown, info: GraphQLResolveInfo) => {
@@ -31,7 +31,7 @@ test('a field counts once for each name that it has in the answer, through fragm
   t.is(fields.times('metadata'), 0);
 });
 
-test('what is skipped or not included does not count', async (t) => {
+test('a field that is skipped or not included does not count', async (t) => {
   const document = `query ($no: Boolean!, $yes: Boolean!) {
     things { id text @include(if: $no) more: text @skip(if: $yes) ... @include(if: $no) { other: text } last: text @include(if: $yes) }
   }`;
@@ -39,7 +39,7 @@ test('what is skipped or not included does not count', async (t) => {
   t.is(fields.times('text'), 1);
 });
 
-test('an object takes more the more of it is asked for', async (t) => {
+test('an object is charged more the more fields are selected', async (t) => {
   const [narrow, wide] = [await asked('{ things { id } }'), await asked('{ things { id a: id b: id c: id } }')];
   t.true(narrow.objectBytes > 50);
   t.true(wide.objectBytes > narrow.objectBytes);

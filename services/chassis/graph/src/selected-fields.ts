@@ -9,16 +9,16 @@ import {
   type SelectionNode,
 } from 'graphql';
 
-/** What a resolver's `info` says of its field. */
+/** The part of a resolver's `info` that has its selection. */
 export type FieldInfo = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments' | 'variableValues'>;
 
 const known = new WeakMap<readonly FieldNode[], SelectedFields>();
 
-/** The fields asked of what a resolver answers, or of each object of the list that it answers. */
+/** The fields that a query selects of a resolver's result, or of each object in its list. */
 export function selectedFields({ fieldNodes, fragments, variableValues }: FieldInfo): SelectedFields {
-  const asked = known.get(fieldNodes);
-  if (asked) return asked; // a list's elements share their nodes
-  const nameOf = new Map<string, string>(); // by the name in the answer
+  const cached = known.get(fieldNodes);
+  if (cached) return cached; // the elements of a list share their nodes
+  const nameOf = new Map<string, string>(); // by alias
 
   function collect(selections: readonly SelectionNode[]): void {
     for (const selection of selections) {

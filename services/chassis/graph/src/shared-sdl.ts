@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A subgraph's schema as it is composed and served: its own SDL after the directives and types that all subgraphs share. */
+/** The schema of a subgraph as it is composed and served: the shared directives and types, then its own SDL. */
 export function withSharedSdl(ownSdl: string): string {
   return `${shared}\n${ownSdl}`;
 }

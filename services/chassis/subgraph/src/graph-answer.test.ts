@@ -9,7 +9,7 @@ const schema = buildSchema(`
   type Query { things: [Thing!]! }
 `);
 
-/** Answers a document about things with these ids, with two parts each; tells what was read at once, and what is left of the budget. */
+/** Executes a document on things with these ids and two parts each. Returns the batches of reads and the charged bytes too. */
 async function answered(document: string, ids: number[], bytes = 10_000) {
   const budget = answerBudget(bytes);
   const read: string[] = [];
@@ -30,7 +30,7 @@ async function answered(document: string, ids: number[], bytes = 10_000) {
   return { data, errors, read, taken: bytes - bytesLeft };
 }
 
-test('a field of many objects is read at once, for each of its places with the arguments there', async (t) => {
+test('a field of many objects is read in one batch for each of its places, with the arguments there', async (t) => {
   const { data, read } = await answered(
     `{ things { parts(first: 1) { id } more: parts { id } } again: things { ...some } }
      fragment some on Thing { parts(first: 1) { id } }`,
@@ -40,9 +40,9 @@ test('a field of many objects is read at once, for each of its places with the a
   t.like(data, { things: { 1: { parts: [{ id: 2 }, { id: -2 }] } }, again: { 0: { parts: [{ id: 1 }, { id: -1 }] } } });
 });
 
-test('an object that stands in one place again is read once and counted again', async (t) => {
+test('an object that is in one place twice is read once and charged twice', async (t) => {
   const once = await answered('{ things { parts { id } } }', [1, 2]);
-  t.is(once.taken, 0, 'whoever reads it counts it');
+  t.is(once.taken, 0, 'the read itself charges it');
   const often = await answered('{ things { parts { id } } }', [1, 2, 1, 1]);
   t.deepEqual(often.read, ['1,2 undefined']);
   t.is(often.taken, 4 * (96 + 12));

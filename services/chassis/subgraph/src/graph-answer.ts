@@ -4,14 +4,14 @@ import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import DataLoader from 'dataloader';
 
-/** The answer to one request: all that its fields read draws on one budget. */
+/** The answer to one request: all its reads are charged to one budget. */
 export interface GraphAnswer {
   readonly budget: AnswerBudget;
-  /** The dependencies of a use case that reads what this field shows. */
+  /** The same dependencies with a database that reads for this field: within the budget, and the selected columns only. */
   reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps;
   /**
-   * Reads a field of many objects, or many references, at once: by the objects' keys, one call of `read` for each place of the
-   * field in the document, which has the same arguments for all objects. An object that stands there again is counted again.
+   * Reads a field of many objects, or many references, by one call of `read` with all their keys. There is one such call for each place
+   * of the field in the document, because it has its own arguments. An object that is there more than once is charged each time.
    */
   batched<Args extends unknown[], Value>(
     read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
@@ -31,7 +31,7 @@ export function graphAnswer(budget: AnswerBudget): GraphAnswer {
       return async (info: FieldInfo, key: number, ...args: Args) => {
         const place = places.get(info.fieldNodes) ?? {
           loader: new DataLoader<number, Value>((keys) => read(info, keys, ...args)),
-          shown: new Set<number>(), // counted as they were read
+          shown: new Set<number>(), // charged when they were read
         };
         places.set(info.fieldNodes, place);
         const again = place.shown.has(key);

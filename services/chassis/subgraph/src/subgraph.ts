@@ -24,37 +24,37 @@ import express from 'express';
 import { parse } from 'graphql';
 import { type GraphAnswer, graphAnswer } from './graph-answer.ts';
 
-/** What every resolver of a subgraph finds in its context. */
+/** The context of every resolver. */
 export interface GraphContext {
-  /** Who is asking; verified. */
+  /** Who calls, verified. */
   caller: Caller;
   answer: GraphAnswer;
-  /** Aborted when the connection closes before the answer: nobody waits for it any more. */
+  /** Aborted when the connection closes before the answer. */
   gone: AbortSignal;
 }
 
 export interface SubgraphOptions<Context extends GraphContext> {
-  /** The unit's name: the audience that callers must have been minted for. */
+  /** The unit's name, which is the audience of its callers. */
   unit: string;
   host?: string;
   /** Port to listen on; 0 takes any free one. */
   port: number;
   /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
   typeDefs: string;
-  /** Without the scalars, which all subgraphs share. */
+  /** Without those of the shared scalars. */
   resolvers: ResolversIn<Context>;
   /** Adds to one request's context what the service's resolvers need. */
   context: (request: GraphContext) => Context;
-  /** Bytes of one answer at most; default 32 MB. More is `ANSWER_TOO_LARGE`. */
+  /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
   maxAnswerBytes?: number;
   callers: Callers;
   log: Logger;
   metrics: Metrics;
-  /** Told the base URL once the server listens. */
+  /** Called with the base URL once the server listens. */
   onListening?: (url: string) => void;
 }
 
-/** Resolvers by type and field that find this context. Each service's generated `Resolvers` say what they take and answer. */
+/** Resolvers by type and field, with this context. Their arguments and results are checked by each service's generated `Resolvers`. */
 type ResolversIn<Context> = Record<string, unknown> & {
   [Root in 'Query' | 'Mutation']?: Record<
     string,
@@ -62,10 +62,10 @@ type ResolversIn<Context> = Record<string, unknown> & {
   >;
 };
 
-/** How long requests under way may take when the server stops, in ms. */
+/** How long requests in progress may take when the server stops. */
 const drainTimeoutMs = 5_000;
 
-/** A GraphQL server of the mesh: answers the gateway, and no one without a mesh credential. */
+/** The GraphQL server of a service, for requests with a verified caller. */
 export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
   const { unit, host = '127.0.0.1', port, callers, log, metrics, maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
@@ -85,7 +85,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         schema,
         introspection: false,
         includeStacktraceInErrorResponses: false,
-        csrfPrevention: false, // no browser can have the mesh credential
+        csrfPrevention: false, // a browser cannot have a caller token
         formatError: formatGraphError(log),
         stringifyResult: answerWriter(maxAnswerBytes),
         stopOnTerminationSignals: false,
@@ -129,7 +129,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
 
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  if (response.closed) gone.abort(); // while its body or its credential was read
+  if (response.closed) gone.abort(); // closed while the body or the caller was read
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();
   });
@@ -145,7 +145,7 @@ function observed<Context extends GraphContext>(metrics: Metrics) {
           operation,
           response,
         }: import('@apollo/server').GraphQLRequestContextWillSendResponse<Context>) {
-          // The gateway reads answers of 200 only: refused variables and documents are told like any other error.
+          // The gateway reads the errors of responses with 200 only.
           response.http.status = 200;
           const failed = response.body.kind === 'single' && (response.body.singleResult.errors?.length ?? 0) > 0;
           const seconds = (performance.now() - started) / 1000;

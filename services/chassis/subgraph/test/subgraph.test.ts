@@ -60,7 +60,7 @@ async function waitingSubgraph(t: ExecutionContext) {
   return { ask, signals, lines };
 }
 
-test('a resolver hears that its client has gone, and giving up then is no failure that is logged', async (t) => {
+test('the signal of a resolver aborts when its client disconnects, and the abort is not logged as a failure', async (t) => {
   const { ask, signals, lines } = await waitingSubgraph(t);
   const client = new AbortController();
   const answer = t.throwsAsync(ask('{ slow }', client.signal), { name: 'AbortError' });
@@ -73,7 +73,7 @@ test('a resolver hears that its client has gone, and giving up then is no failur
   t.deepEqual(lines, []);
 });
 
-test('who gets the answer has not gone', async (t) => {
+test('the signal of a resolver does not abort after the answer', async (t) => {
   const { ask, signals } = await waitingSubgraph(t);
   t.deepEqual(await (await ask('{ quick }')).json(), { data: { quick: true } });
   t.deepEqual(await (await ask('{ quick }')).json(), { data: { quick: true } }); // by then the first is over on the server too
