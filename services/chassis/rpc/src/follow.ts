@@ -101,7 +101,7 @@ export async function acceptFollow<Request>(
   const stopping = aborted(draining, requests).then(() => undefined);
   const first = await Promise.race([iterator.next(), stopping]);
   if (!first) throw unavailable('This server is stopping');
-  if (first.done) throw badRequest('The stream was left before it said what to follow');
+  if (first.done) throw badRequest('The stream ended before its request');
   const left = new AbortController();
   const wait = async () => {
     try {

@@ -188,7 +188,7 @@ test('a stream that ends without a request is refused', async (t) => {
     },
   });
   const nothing = session.followSession((async function* () {})(), { caller, expectedErrors: ['invalid'] });
-  await t.throwsAsync(count(nothing), { message: 'The stream was left before it said what to follow' });
+  await t.throwsAsync(count(nothing), { message: 'The stream ended before its request' });
 });
 
 test('a reader gets the header of its stream before the first response', async (t) => {
