@@ -7,7 +7,7 @@ const tooLarge = {
   message: 'The answer is too large; ask for less at a time',
 };
 
-test('what is left may be taken to the last byte, and no byte more', (t) => {
+test('the budget can be used up to the last byte, and not exceeded', (t) => {
   const budget = answerBudget(100);
   budget.charge(60);
   budget.charge(40);
@@ -17,7 +17,7 @@ test('what is left may be taken to the last byte, and no byte more', (t) => {
   );
 });
 
-test('lists that are asked for at once are read one after another, each within what the others left', async (t) => {
+test('concurrent lists are read one after another, each within the remaining budget', async (t) => {
   const budget = answerBudget(100);
   const gate = createGate();
   const seen: number[] = [];
@@ -36,7 +36,7 @@ test('lists that are asked for at once are read one after another, each within w
   t.deepEqual(seen, [100, 30]);
 });
 
-test('once it is spent nothing more is read', async (t) => {
+test('nothing is read after the budget is used up', async (t) => {
   const budget = answerBudget(100);
   await t.throwsAsync(
     budget.runExclusive(async (allowance) => allowance.charge(101)),
@@ -48,7 +48,7 @@ test('once it is spent nothing more is read', async (t) => {
   );
 });
 
-test('a reading that fails for another reason keeps nobody from the next', async (t) => {
+test('a read that fails for another reason does not block the next', async (t) => {
   const budget = answerBudget(100);
   const failed = budget.runExclusive(async () => {
     throw new Error('away');

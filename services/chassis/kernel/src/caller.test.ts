@@ -14,14 +14,14 @@ const caller: Caller = {
   requestId: 'r',
 };
 
-test('a caller arrives as it was minted, at the audience it was minted for', async (t) => {
+test('a caller is verified by its audience and arrives unchanged', async (t) => {
   const callers = createCallers(key);
   const token = await callers.mint(caller, 'agent');
   t.deepEqual(await callers.verify(token, 'agent'), caller);
   await t.throwsAsync(callers.verify(token, 'session'), { message: /mesh only/ });
 });
 
-test('what was not minted with the key of this mesh is refused alike', async (t) => {
+test('a token that was not signed with the key of this mesh is refused', async (t) => {
   const callers = createCallers(key);
   const foreign = await createCallers(randomBytes(32)).mint(caller, 'agent');
   const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${foreign.split('.')[1]}.`;
@@ -38,7 +38,7 @@ test('what was not minted with the key of this mesh is refused alike', async (t)
   }
 });
 
-test('a caller is good for 60 s and 5 s of leeway, whatever its own expiry says', async (t) => {
+test('a caller is valid for 60 s and 5 s of leeway, even with a later expiry', async (t) => {
   const minted = (secondsAgo: number) =>
     new SignJWT({ caller })
       .setProtectedHeader({ alg: 'HS256' })
@@ -51,7 +51,7 @@ test('a caller is good for 60 s and 5 s of leeway, whatever its own expiry says'
   await t.throwsAsync(callers.verify(await minted(70), 'agent'), { message: /mesh only/ });
 });
 
-test('a caller of another algorithm, without its times, or from the future is refused', async (t) => {
+test('a token of another algorithm, without its times, or from the future is refused', async (t) => {
   const callers = createCallers(key);
   const refused = { message: /mesh only/ };
   const claims = { caller, aud: 'agent' };
@@ -67,13 +67,13 @@ test('a caller of another algorithm, without its times, or from the future is re
   await t.throwsAsync(callers.verify(await signed({ iat: now - 30, exp: now - 10 }), 'agent'), refused);
 });
 
-test('what is minted is a JWS that a library verifies', async (t) => {
+test('a minted token is a JWS that a library verifies', async (t) => {
   const token = await createCallers(key).mint(caller, 'agent');
   const { payload } = await jwtVerify(token, key, { algorithms: ['HS256'], audience: 'agent', maxTokenAge: 60 });
   t.deepEqual(payload['caller'], caller);
 });
 
-test('a caller without a tenant is told so where one is needed', (t) => {
+test('a caller without a tenant is refused where one is needed', (t) => {
   t.is(inTenant(caller).tenantId, 7);
   const error = t.throws(() => inTenant({ ...caller, tenantId: null }));
   t.like(error, { kind: 'forbidden', reason: 'NO_TENANT' });

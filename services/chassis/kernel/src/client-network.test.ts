@@ -1,7 +1,7 @@
 import test from 'ava';
 import { clientNetwork, plainAddress } from './client-network.ts';
 
-test('limits know IPv6 clients by their /64, and IPv4 within IPv6 as IPv4', (t) => {
+test('limits count IPv6 clients by their /64, and IPv4-mapped IPv6 as IPv4', (t) => {
   t.is(clientNetwork('203.0.113.9'), '203.0.113.9');
   t.is(clientNetwork('::ffff:203.0.113.9'), '203.0.113.9');
   t.is(clientNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
@@ -13,7 +13,7 @@ test('limits know IPv6 clients by their /64, and IPv4 within IPv6 as IPv4', (t) 
   for (const none of ['', 'not an address', '0x7f.1', '1.2.3']) t.is(clientNetwork(none), 'unknown', none);
 });
 
-test('a plain address has no zone and one spelling', (t) => {
+test('a plain address is canonical and has no zone', (t) => {
   t.is(plainAddress('fe80::1%eth0.100'), 'fe80::1');
   t.is(plainAddress('2001:DB8:0:0::1'), '2001:db8::1');
   t.is(plainAddress('::ffff:192.0.2.7%eth0'), '192.0.2.7');

@@ -21,14 +21,14 @@ test('every problem of the settings is named at once', (t) => {
   for (const name of ['A_PORT', 'A_COUNT', 'A_FLAG', 'A_KEY']) t.true(error?.message.includes(`${name}: `), name);
 });
 
-test('a missing setting without a default is said to be missing, and an empty one counts as missing', (t) => {
+test('a missing setting without a default is an error, and an empty one counts as missing', (t) => {
   const needed = { count: setting('A_COUNT', positiveInt, '') };
   const error = t.throws(() => readSettings({}, needed), { instanceOf: SettingsError });
   t.deepEqual(error?.problems, ['A_COUNT: is missing']);
   t.deepEqual(readSettings({ A_COUNT: '' }, { count: setting('A_COUNT', positiveInt.default(3), '') }), { count: 3 });
 });
 
-test('values are read by their kind', (t) => {
+test('values are converted to their types', (t) => {
   const declared = {
     all: setting('L', list, ''),
     some: { flag: setting('F', flag, ''), port: setting('P', port, '') },
@@ -49,7 +49,7 @@ test('in production a setting may have another default, or be required', (t) => 
   t.deepEqual(error?.problems, ['BROKER: is missing, and NODE_ENV is production']);
 });
 
-test('a group counts where its setting is given, and is checked in any case', (t) => {
+test('an optional group has values only where its setting is given, and is always validated', (t) => {
   const store = optionalGroup('STORE', {
     url: setting('STORE', text, ''),
     port: setting('STORE_PORT', port.default(1), ''),
@@ -65,7 +65,7 @@ test('a group counts where its setting is given, and is checked in any case', (t
   t.is(problems({ STORE_PORT: '70000' })?.length, 1);
 });
 
-test('problems of several units are told together, each once', (t) => {
+test('problems of several units are reported together, each once', (t) => {
   const read = () => readSettings({}, { shared: setting('SHARED', positiveInt, '') });
   const error = t.throws(
     () => readAll({ one: read, two: read, three: () => readSettings({}, { other: setting('OTHER', port, '') }) }),
@@ -82,7 +82,7 @@ const kitchen = {
   cuisines: setting('CUISINES', list.optional(), ''),
 };
 
-test('a variable with a unit’s prefix that is no setting is named with the nearest setting', (t) => {
+test('a variable with a unit’s prefix that is not a setting is reported with the nearest setting', (t) => {
   const env = {
     KITCHEN_TABELS: '3',
     KITCHEN_STAFF: '3',
@@ -114,7 +114,7 @@ test('a variable with a unit’s prefix that is no setting is named with the nea
   ]);
 });
 
-test('the warning names variables and never tells their values; without such variables there is none', (t) => {
+test('the warning has the names of unknown settings without their values, and is not logged where there are none', (t) => {
   const lines: string[] = [];
   const log = pino({}, { write: (line) => void lines.push(line) });
   const env = { KITCHEN_SECRET_KEY: 'hush' };

@@ -6,7 +6,7 @@ type Limits = FairQueueLimits<'address' | 'tenant'>;
 
 const never = new AbortController().signal;
 
-/** A queue, and who has begun, in order. */
+/** A queue, and the names of the calls that have begun, in order. */
 function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares?: Partial<Limits['shares']> } = {}) {
   const queue = fairQueue({ ...limits, shares: { address: {}, tenant: {}, ...shares } });
   const begun: string[] = [];
@@ -23,7 +23,7 @@ function setup({ shares, ...limits }: Partial<Omit<Limits, 'shares'>> & { shares
   return { queue, begun, call, end };
 }
 
-test('a call begins at once while there is room, and asks for no signal', (t) => {
+test('a call begins at once while the limits allow, and makes no signal', (t) => {
   const queue = fairQueue({ inFlight: 2, shares: { address: {}, tenant: {} } });
   const one = queue.enter({ address: 'a', tenant: 1 }, () => t.fail());
   const two = queue.enter({ address: 'a' }, () => t.fail());
@@ -32,19 +32,19 @@ test('a call begins at once while there is room, and asks for no signal', (t) =>
   t.true(queue.enter({ address: 'b', tenant: null }) instanceof Promise);
 });
 
-test('a client has its share, and others begin past those of it that wait', async (t) => {
+test('a client is limited to its share, and others begin before its waiting calls', async (t) => {
   const { begun, call, end } = setup({ shares: { address: { inFlight: 2 } } });
   for (const name of ['a1', 'a2', 'a3', 'a4']) void call(name, { address: 'a' });
   void call('b');
   await end();
   t.deepEqual(begun, ['a1', 'a2', 'b']);
   await end('b');
-  t.is(begun.length, 3, 'room of others is none of its own');
+  t.is(begun.length, 3, 'the end of a call of others does not raise its limit');
   await end('a2', 'a1');
   t.deepEqual(begun, ['a1', 'a2', 'b', 'a3', 'a4']);
 });
 
-test('a tenant has its share over all of its clients', async (t) => {
+test('the share of a tenant is for all of its clients together', async (t) => {
   const { begun, call, end } = setup({ shares: { tenant: { inFlight: 2 } } });
   for (const name of ['a', 'b', 'c']) void call(name, { tenant: 1 });
   void call('d', { address: 'a', tenant: 2 });
@@ -77,7 +77,7 @@ test('a tenant may have more while no other has sent a call for ten seconds, and
   t.deepEqual(begun.slice(-3).sort(), ['e', 'f', 'g'], 'alone again');
 });
 
-test('where all is taken, clients and their tenants take turns, however many calls each has waiting', async (t) => {
+test('waiting calls begin round robin by client and tenant, however many each has', async (t) => {
   const { begun, call, end } = setup({ inFlight: 1 });
   void call('first');
   for (const name of ['a1', 'a2', 'a3']) void call(name, { address: 'a', tenant: 1 });
@@ -92,7 +92,7 @@ test('where all is taken, clients and their tenants take turns, however many cal
   }
 });
 
-test('one call more than may wait is refused, of a client or of a tenant, and counts for nothing', async (t) => {
+test('a call beyond the waiting limit of its client or tenant is refused and not counted', async (t) => {
   const { queue, begun, call, end } = setup({
     shares: { address: { inFlight: 1, waiting: 2 }, tenant: { inFlight: 2, waiting: 3 } },
   });
@@ -111,7 +111,7 @@ test('one call more than may wait is refused, of a client or of a tenant, and co
   t.is(queue.parties, 0);
 });
 
-test('a call that is given up leaves the queue, and its turn goes to the next', async (t) => {
+test('an aborted call leaves the queue, and the next one begins instead', async (t) => {
   const { queue, begun, call, end } = setup({ shares: { address: { inFlight: 1, waiting: 2 } } });
   const gone = new AbortController();
   void call('a1', { address: 'a' });
@@ -130,7 +130,7 @@ test('a call that is given up leaves the queue, and its turn goes to the next', 
   t.is(queue.parties, 0);
 });
 
-test('a full queue gives the last place of whoever has most to somebody who has less, and else refuses', async (t) => {
+test('a full queue drops a call of the longest flow for a shorter one, else it refuses', async (t) => {
   const { queue, begun, call, end } = setup({ inFlight: 1, waiting: 4 });
   const gone = new AbortController();
   for (const name of ['a0', 'a1', 'a2']) void call(name, { address: 'a' });
@@ -202,7 +202,7 @@ async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most
   return { ...counts, stuck: waiting.size };
 }
 
-test('whatever begins, ends, is given up and gives way, no share is exceeded and nobody is left waiting', async (t) => {
+test('under random starts, ends, aborts and drops no limit is exceeded and no call is forgotten', async (t) => {
   for (const seed of [1, 2, 3, 4]) {
     const shares = { address: { inFlight: 3, waiting: 8 }, tenant: { inFlight: 1 + seed, waiting: 20 } };
     const queue = fairQueue({ inFlight: 4 + seed, waiting: seed % 2 === 0 ? 12 : 100, shares });

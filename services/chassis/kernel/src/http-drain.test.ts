@@ -37,7 +37,7 @@ async function busyServer(t: ExecutionContext, { headersFirst = false } = {}) {
   return { gate, arrivals, drain, ask, http };
 }
 
-test('an answer under way comes whole, says that it is the last one, and the end waits for nothing else', async (t) => {
+test('a response in progress is complete and closes its connection, and the drain waits for nothing else', async (t) => {
   const { gate, drain, ask, http } = await busyServer(t);
   gate.release();
   t.deepEqual(await ask(), { text: 'whole', connection: 'keep-alive' });
@@ -52,7 +52,7 @@ test('an answer under way comes whole, says that it is the last one, and the end
   t.true(performance.now() - begun < patient);
 });
 
-test('a client that has more to ask is not served on the same connection for ever', async (t) => {
+test('a busy client cannot keep its connection open during the drain', async (t) => {
   const { gate, arrivals, drain, ask, http } = await busyServer(t);
   const first = ask();
   await once(http, 'request');
@@ -65,7 +65,7 @@ test('a client that has more to ask is not served on the same connection for eve
   t.is(arrivals.count, 1);
 });
 
-test('a connection whose answer had begun is closed behind it', async (t) => {
+test('a connection whose response had begun is closed after it', async (t) => {
   const { gate, drain, ask, http } = await busyServer(t, { headersFirst: true });
   const answer = ask();
   await once(http, 'request');
@@ -78,7 +78,7 @@ test('a connection whose answer had begun is closed behind it', async (t) => {
   t.true(performance.now() - begun < patient);
 });
 
-test('who is still not done after the time is cut', async (t) => {
+test('connections that are left after the timeout are closed', async (t) => {
   const { drain, ask, http } = await busyServer(t);
   const answer = ask();
   answer.catch(() => undefined);

@@ -43,7 +43,7 @@ test('only the first problem of a value is reported, with its whole path', (t) =
   );
 });
 
-test('a right input is returned as it is', (t) => {
+test('a valid input is returned unchanged', (t) => {
   const input = { title: 'Ada', body: ' a ', hint: '' };
   t.deepEqual(parseInput(note, input), input);
 });
@@ -69,7 +69,7 @@ test('withoutNulls makes null the same as omitted, and a required field must be 
   );
 });
 
-test('lengths count code points, at their very edge', (t) => {
+test('lengths count code points, exactly at the limit', (t) => {
   const word = z.object({ word: text(10, 8) });
   const problemsWith = (given: string) =>
     problemsOf(() => parseInput(word, { word: given })).map(({ message }) => message);
@@ -94,7 +94,7 @@ test('a number is within its bounds, and never minus zero', (t) => {
     t.is(problemsOf(() => parseInput(rates, { rate })).length, 1);
 });
 
-test('a page is at least one of something, from an id or from before all', (t) => {
+test('a page has at least one element, after an id or from the beginning', (t) => {
   const whole: Page = {};
   t.deepEqual(parseInput(page, whole, ''), {});
   t.deepEqual(parseInput(page, { first: null, after: null }, ''), {});

@@ -7,14 +7,14 @@ import { setting } from './settings.ts';
 const [one, two] = [randomBytes(32), randomBytes(48)] as const;
 const [first, second] = [one.toString('base64'), two.toString('base64url')] as const;
 
-test('a ring is read in its order, each key under its name', (t) => {
+test('a ring keeps its order, and each key its name', (t) => {
   t.deepEqual(keyRing.parse(`k2:${first}, k_1-a:${second}`), [
     { id: 'k2', key: one },
     { id: 'k_1-a', key: two },
   ]);
 });
 
-test('a ring that cannot be used is refused with a reason that holds no key', (t) => {
+test('an invalid ring is refused with a message that contains no key', (t) => {
   const wrong: Record<string, RegExp> = {
     [first]: /must have a name/,
     [`k1:${first},${second}`]: /must have a name/,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createSecretBox, secretKeys } from './secret-box.ts';
 
-test('what is sealed opens again, in its own place only', (t) => {
+test('a sealed secret opens in its own place only', (t) => {
   const box = createSecretBox([randomBytes(32)]);
   const sealed = box.seal('canary', 'users.id_no:1');
 
@@ -11,7 +11,7 @@ test('what is sealed opens again, in its own place only', (t) => {
   t.throws(() => box.open(sealed, 'users.id_no:2'));
 });
 
-test('every changed bit and every shortened tag is noticed', (t) => {
+test('every changed bit and every shortened tag is detected', (t) => {
   const box = createSecretBox([randomBytes(32)]);
   const sealed = box.seal('s', 'here');
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {

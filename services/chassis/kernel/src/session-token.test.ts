@@ -50,7 +50,7 @@ function isRefused(t: ExecutionContext, verify: () => unknown, what: string): vo
   );
 }
 
-test('a token gives back what it was minted for', (t) => {
+test('a verified token has the claims it was minted with', (t) => {
   const { mint, verify } = tokensOf();
   const { token, expiresAt, expiresInMs } = mint(subject);
 
@@ -62,7 +62,7 @@ test('a token gives back what it was minted for', (t) => {
   t.not(verify(mint(subject).token, 'session').tokenId, tokenId);
 });
 
-test('a token of one audience is none of the other, and who accepts both is told which it is', (t) => {
+test('a token is refused for another audience, and has its own where both are accepted', (t) => {
   const { mint, verify } = tokensOf();
   const session = mint({ audience: 'session', tenantId: 1, sessionId: 2 }).token;
   const voice = mint({ audience: 'voice', tenantId: 1 }).token;
@@ -75,7 +75,7 @@ test('a token of one audience is none of the other, and who accepts both is told
   t.false('avatarBackendConfig' in verify(session, 'session'));
 });
 
-test('every flipped bit is noticed, in time and in the grace', (t) => {
+test('every flipped bit is detected, before the expiry and within the grace', (t) => {
   const { mint, verify } = tokensOf();
   const bytes = Buffer.from(mint(subject).token, 'latin1');
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -85,7 +85,7 @@ test('every flipped bit is noticed, in time and in the grace', (t) => {
   }
 });
 
-test('every other letter in every place is noticed, the spare bits of the last one included', (t) => {
+test('every other character in every place is detected, the unused bits of the last one included', (t) => {
   const { mint, verify } = tokensOf();
   const { token } = mint({ audience: 'voice', tenantId: 1 });
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+/= \0';
@@ -97,7 +97,7 @@ test('every other letter in every place is noticed, the spare bits of the last o
   }
 });
 
-test('what was cut off, added or moved is noticed', (t) => {
+test('removed, added and moved parts are detected', (t) => {
   const { mint, verify } = tokensOf();
   const { token } = mint(subject);
   const [prefix, keyId, payload, mac] = token.split('.');
@@ -126,13 +126,13 @@ test('what was cut off, added or moved is noticed', (t) => {
   for (const none of [null, undefined, '']) isRefused(t, () => verify(none, 'session'), String(none));
 });
 
-test('the payload of one token does not go with the mac of another', (t) => {
+test('the payload of one token is refused with the MAC of another', (t) => {
   const { mint, verify } = tokensOf();
   const [mine, theirs] = [mint(subject), mint({ ...subject, tenantId: 8 })].map(({ token }) => token.split('.'));
   isRefused(t, () => verify([...(theirs ?? []).slice(0, 3), mine?.[3]].join('.'), 'session'), 'swapped');
 });
 
-test('tokens of a foreign key are refused, whatever name it has', (t) => {
+test('tokens of another key are refused, even if it has the same name', (t) => {
   const mine = tokensOf([newKey('k1')]);
   isRefused(t, () => mine.verify(tokensOf([newKey('k1')]).mint(subject).token, 'session'), 'the same name');
   isRefused(t, () => mine.verify(tokensOf([newKey('k2')]).mint(subject).token, 'session'), 'another name');
@@ -142,7 +142,7 @@ test('tokens of a foreign key are refused, whatever name it has', (t) => {
   }
 });
 
-test('a retired key is good while it is in the ring and mints no more', (t) => {
+test('an old key of the ring verifies and does not mint', (t) => {
   const [older, newer] = [newKey('k1'), newKey('k2')];
   const { token } = tokensOf([older]).mint(subject);
   const rotated = tokensOf([newer, older]);
@@ -155,7 +155,7 @@ test('a retired key is good while it is in the ring and mints no more', (t) => {
   isRefused(t, () => renamed.verify(token.replace('.k1.', '.k2.'), 'session'), 'with the name changed');
 });
 
-test('a token ends after an hour to the millisecond, and its grace as exactly', (t) => {
+test('a token expires after an hour to the millisecond, and so does its grace', (t) => {
   const { mint, verify, time } = tokensOf();
   const { token } = mint(subject);
   const goodAt = (now: number, grace?: number) => {
@@ -180,7 +180,7 @@ test('a token ends after an hour to the millisecond, and its grace as exactly', 
   isRefused(t, () => verify(token, 'session'), 'expired');
 });
 
-test('the grace relaxes the end and nothing else', (t) => {
+test('the grace extends the expiry and nothing else', (t) => {
   const { mint, verify, time } = tokensOf();
   const { token } = mint(subject);
   time.now = start + hourMs + 1;
@@ -189,7 +189,7 @@ test('the grace relaxes the end and nothing else', (t) => {
   isRefused(t, () => verify(tokensOf().mint(subject).token, 'session', { graceMs }), 'foreign key');
 });
 
-test('a payload of another shape is refused though its mac is right', (t) => {
+test('a payload of another shape is refused though its MAC is right', (t) => {
   const key = newKey('k1');
   const { verify } = tokensOf([key]);
   const good = { aud: 'session', tenantId: 7, sessionId: 42, iat: start, exp: start + hourMs, jti: 'x' };
@@ -230,7 +230,7 @@ test('a payload of another shape is refused though its mac is right', (t) => {
   }
 });
 
-test('a payload in another spelling is refused though its mac is right', (t) => {
+test('a payload in another encoding is refused though its MAC is right', (t) => {
   const key = newKey('k1');
   const { verify } = tokensOf([key]);
   const payload = { aud: 'voice', tenantId: 7, iat: start, exp: start + hourMs, jti: 'xy' };
@@ -257,7 +257,7 @@ test('a payload in another spelling is refused though its mac is right', (t) => 
   }
 });
 
-test('the longest subject fits, and what is too long is refused unread and never minted', (t) => {
+test('the longest subject fits, and a longer token is refused before parsing and never minted', (t) => {
   const key = newKey('k'.repeat(32));
   const { mint, verify } = tokensOf([key]);
   const controls = '\u0001'.repeat(200); // six characters each in JSON: nothing of 200 takes more
@@ -275,7 +275,7 @@ test('the longest subject fits, and what is too long is refused unread and never
   isRefused(t, () => verify(forge(key, payload), 'session'), 'right mac, too long');
 });
 
-test('a subject that no token may have is not minted', (t) => {
+test('an invalid subject is not minted', (t) => {
   const { mint } = tokensOf();
   for (const sessionId of [0, -1, 1.5, 2 ** 31, Number.NaN]) {
     t.throws(() => mint({ audience: 'session', tenantId: 1, sessionId }), undefined, `${sessionId}`);

@@ -23,7 +23,7 @@ const declared = {
   }),
 };
 
-test('the list says of each setting its type, its default and when it is required', (t) => {
+test('the list has the type and the default of each setting, and when it is required', (t) => {
   const known = (setting: ListedSetting) =>
     Object.fromEntries(Object.entries(setting).filter(([key, value]) => value && key !== 'meaning'));
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { inSpan, telemetry } from './telemetry.ts';
 
-test('a collector that is away does not hold up the end of a process', async (t) => {
+test('a process stops in time while the collector is down', async (t) => {
   const nobody = createServer().listen(0, '127.0.0.1');
   await once(nobody, 'listening');
   const { port } = nobody.address() as AddressInfo;

@@ -20,7 +20,7 @@ function recorder() {
   return { steps, part };
 }
 
-test('parts start in order and stop last first', async (t) => {
+test('parts start in order and stop in reverse', async (t) => {
   const { steps, part } = recorder();
   const whole = unit('whole', [part('a'), part('b')]);
   await whole.start();
@@ -28,14 +28,14 @@ test('parts start in order and stop last first', async (t) => {
   t.deepEqual(steps, ['start a', 'start b', 'stop b', 'stop a']);
 });
 
-test('a failed start closes what was open and tells its own reason', async (t) => {
+test('a failed start stops the started parts and rejects with its own error', async (t) => {
   const { steps, part } = recorder();
   const whole = unit('whole', [part('a', 'stop'), part('b', 'start'), part('c')]);
   await t.throwsAsync(whole.start(), { message: 'b cannot start' });
   t.deepEqual(steps, ['start a', 'stop a']);
 });
 
-test('a part that cannot stop keeps no other from stopping', async (t) => {
+test('a part that fails to stop does not keep others from stopping', async (t) => {
   const { steps, part } = recorder();
   const whole = unit('whole', [part('a'), part('b', 'stop')]);
   await whole.start();

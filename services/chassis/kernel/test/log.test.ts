@@ -12,7 +12,7 @@ function loggingChild(t: ExecutionContext) {
   return { child, stdout, ended: once(child, 'exit') };
 }
 
-test('what a process logs just before it is killed is written', async (t) => {
+test('the log lines just before a kill are written', async (t) => {
   const { child, stdout, ended } = loggingChild(t);
   child.send('killed');
   const lines = (await text(stdout)).trim().split('\n');
@@ -24,7 +24,7 @@ test('what a process logs just before it is killed is written', async (t) => {
   );
 });
 
-test('a process whose log nobody reads any more ends like any other', async (t) => {
+test('a process whose log reader has closed the pipe stops normally', async (t) => {
   const { child, stdout, ended } = loggingChild(t);
   stdout.destroy();
   await once(stdout, 'close');
@@ -33,7 +33,7 @@ test('a process whose log nobody reads any more ends like any other', async (t) 
   t.deepEqual(await ended, [3, null]);
 });
 
-test('a process whose log is not read in time goes on, and says how much of it is lost', async (t) => {
+test('a process with a slow log reader continues, and logs how many lines it dropped', async (t) => {
   const { child, stdout, ended } = loggingChild(t);
   child.send('logs much');
   t.deepEqual(await once(child, 'message'), ['still here', undefined]);
@@ -57,7 +57,7 @@ test('a process whose log is not read in time goes on, and says how much of it i
   );
 });
 
-test('a process that nobody reads ends, though it has more to log', async (t) => {
+test('a process with a stalled log reader stops, although lines are left', async (t) => {
   const { child, ended } = loggingChild(t);
   child.send('logs much');
   await once(child, 'message');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 
-test('a process that is killed leaves what Node compiled for the next one, where that is kept', async (t) => {
+test('a killed process leaves its compile cache to the next one', async (t) => {
   const NODE_COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'parley-run-'));
   t.teardown(() => rmSync(NODE_COMPILE_CACHE, { recursive: true, force: true }));
   const program = `

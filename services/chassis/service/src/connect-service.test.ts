@@ -12,7 +12,7 @@ const s3 = {
   S3_SECRET_ACCESS_KEY: 'secret',
 };
 
-test('a process of its own keeps files in the bucket that it is given', async (t) => {
+test('a process of its own keeps files in its configured bucket', async (t) => {
   const { objectStore, stop } = connectService({ ...env, ...s3 });
   const { url } = await objectStore.presignGet({ key, expiresInMs: 60_000 });
   t.true(url.startsWith('https://files.example.com/parley/tenants/1/a?'));
@@ -20,14 +20,14 @@ test('a process of its own keeps files in the bucket that it is given', async (t
   t.like(await t.throwsAsync(objectStore.head(key)), { kind: 'unavailable' });
 });
 
-test('without a bucket a file is unavailable, and nothing else is', async (t) => {
+test('without a bucket files are unavailable, and nothing else', async (t) => {
   const { objectStore, keyValue, stop } = connectService(env);
   t.like(await t.throwsAsync(objectStore.head(key)), { kind: 'unavailable' });
   await keyValue.ping();
   await stop();
 });
 
-test('in production every engine must be given, told with what else is wrong', (t) => {
+test('in production every engine is required, and reported with all other problems', (t) => {
   const { message } = t.throws(() => connectService({ NODE_ENV: 'production', LOG_LEVEL: 'loud' }, 'session'));
   for (const name of ['REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT']) {
     t.true(message.includes(`\n  ${name}: is missing, and NODE_ENV is production`), message);

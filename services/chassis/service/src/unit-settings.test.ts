@@ -7,7 +7,7 @@ import { settingsOfProcess } from './unit-settings.ts';
 
 const meshKey = { MESH_KEY: randomBytes(32).toString('base64') };
 
-test('the list of a process has everything that it reads, and nothing that it does not', (t) => {
+test('the list of a process has exactly the settings that it reads', (t) => {
   const unit = { name: 'kitchen', settings: {}, calls: ['cellar'] };
   const schema = { name: 'kitchen', migrations: [], tables: {} };
   const names = ({ own, shared }: ReturnType<typeof settingsOfProcess>) =>

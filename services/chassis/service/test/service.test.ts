@@ -30,7 +30,7 @@ import { type TenantEnd, tenantDeleted } from '../src/tenant-end.ts';
 const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
 const readConfig = () => ({ opsPort: 0 });
 const notes = declareService({ name: 'notes', serves: [], settings: {}, readConfig, schema: notesSchema });
-const keeping = { nothingBecause: 'notes may stay' };
+const keeping = { nothingBecause: 'notes need no end' };
 const rpc = {
   definition: EvaluationServiceDefinition,
   implementation: () => ({ getEvaluation: async () => ({ evaluation: undefined }) }),
@@ -45,7 +45,7 @@ function temporaryFile(t: ExecutionContext, name: string, text: string): URL {
   return file;
 }
 
-test('a service that forgets to declare something is refused before anything starts', (t) => {
+test('a service with a missing declaration is refused before it starts', (t) => {
   const refused = (build: () => unknown, message: string) => t.throws(build, { message });
 
   refused(
@@ -101,7 +101,7 @@ test('a service that forgets to declare something is refused before anything sta
   t.notThrows(() => service({ ...notes, serves: ['rpc'] }, { dependencies: nothing, onTenantEnd: keeping, rpc }));
 });
 
-test('a subscription of the schema that the service does not serve is refused, and the other way round', (t) => {
+test('a subscription that is only in the schema, or only in the code, is refused', (t) => {
   const schema = temporaryFile(
     t,
     'schema.graphql',
@@ -134,7 +134,7 @@ test('a unit that is not among the calls of a service cannot be called', (t) => 
       calls: { evaluation: EvaluationServiceDefinition },
       dependencies: ({ calls }) => ({
         evaluation: () => calls.evaluation.getEvaluation,
-        // @ts-expect-error it is not among them
+        // @ts-expect-error it is not among the calls
         session: () => calls.session.getTranscript,
       }),
       onTenantEnd: keeping,
@@ -142,13 +142,13 @@ test('a unit that is not among the calls of a service cannot be called', (t) => 
   );
   t.deepEqual(called.calls, ['evaluation']);
   service(notes, {
-    // @ts-expect-error there are none
+    // @ts-expect-error there are no calls
     dependencies: ({ calls }) => ({ session: () => calls.session.getTranscript }),
     onTenantEnd: keeping,
   });
 });
 
-/** A service that ends a deleted tenant's notes by the use cases of a test. */
+/** A service with these `close` and `finish` of `onTenantEnd`. */
 function endingNotes({
   finish,
   ...end
@@ -177,7 +177,7 @@ function deletion(tenantId: number): Envelope {
   return { ...tenantDeleted, ...about, data };
 }
 
-test('the end of a tenant is marked and closed once, and finished by a job that is tried until it succeeds', async (t) => {
+test('a deleted tenant is marked and closed once, and finished by a job that is retried until it succeeds', async (t) => {
   const closed: number[] = [];
   const finished: number[] = [];
   const ending = endingNotes({
