@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { TransactOptions } from '@parley/postgres/database/types';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
-import { usualEngine } from '@parley/testing/test-database';
+import { defaultEngine } from '@parley/testing/test-database';
 import test from 'ava';
 import { Kind, type ObjectTypeDefinitionNode, parse, print } from 'graphql';
 import type { Knex } from 'knex';

@@ -7,7 +7,7 @@ export type Bound<UseCases extends Record<string, UseCase>> = {
     : never;
 };
 
-/** Gives use cases their dependencies, for tests that call many of them. */
+/** Binds use cases to their dependencies, for tests that call many of them. */
 export function bound<UseCases extends Record<string, UseCase>>(
   useCases: UseCases,
   dependencies: Parameters<UseCases[keyof UseCases]>[0],

@@ -10,21 +10,21 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import { serveOnSocket } from '@parley/embedded/embedded-socket';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
-import { hashOf } from './schema-hash.ts';
+import { schemaHash } from './schema-hash.ts';
 
 const cacheFolder = fileURLToPath(new URL('../../../../node_modules/.cache/parley/', import.meta.url));
 
-/** Where the empty cluster is kept from which embedded databases begin; the first start that does not find it makes it. */
+/** The file of the empty cluster that embedded databases start from. The first start without it writes it. */
 export function databaseSnapshot(): string {
   return join(cacheFolder, `pglite-${pgliteVersion()}.tar`);
 }
 
 /**
- * A cluster for `startEmbeddedDatabase` to begin from, in which these schemas are migrated under their own names. It is made by
- * the first call, and again when one of their migrations or PGlite changes.
+ * A cluster for `startEmbeddedDatabase` with these schemas, migrated, under their own names. The first call makes it, and another one
+ * when a migration or PGlite has changed.
  */
 export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<string> {
-  const hashes = await Promise.all(schemas.map(async (schema) => `${schema.name} ${await hashOf(schema)}`));
+  const hashes = await Promise.all(schemas.map(async (schema) => `${schema.name} ${await schemaHash(schema)}`));
   const hash = createHash('sha256').update(hashes.join('\n')).digest('hex').slice(0, 12);
   const label = schemas.map(({ name }) => name).join('-');
   return filledSnapshot(label, hash, async (url) => {
@@ -36,7 +36,7 @@ export async function migratedSnapshot(schemas: SchemaDeclaration[]): Promise<st
   });
 }
 
-/** A cluster that `fill` has put something into. `hash` tells of what; a file of the same label and another hash is deleted. */
+/** A cluster filled by `fill`, cached under the `hash` of its content; files of the same label and another hash are deleted. */
 export async function filledSnapshot(
   label: string,
   hash: string,
@@ -64,14 +64,14 @@ export async function filledSnapshot(
     await db.exec('CHECKPOINT');
     const dump = await db.dumpDataDir('none');
     mkdirSync(cacheFolder, { recursive: true });
-    const half = `${file}.${randomUUID()}`; // renamed when it is whole, unless another process was quicker
-    await writeFile(half, dump.stream());
+    const temporary = `${file}.${randomUUID()}`; // renamed when complete, unless another process was first
+    await writeFile(temporary, dump.stream());
     for (const other of readdirSync(cacheFolder)) {
       const isOld = other.startsWith(name) && other.endsWith('.tar') && other !== basename(file);
       if (isOld) rmSync(join(cacheFolder, other), { force: true });
     }
-    if (existsSync(file)) rmSync(half);
-    else renameSync(half, file);
+    if (existsSync(file)) rmSync(temporary);
+    else renameSync(temporary, file);
   } finally {
     await db.close();
     rmSync(socketFolder, { recursive: true, force: true });

@@ -8,20 +8,20 @@ import { eventually } from './eventually.ts';
 import { createGate } from './gate.ts';
 
 export interface EventBusHarness {
-  /** A connection, as one more process would open it; in one process there is only one. */
+  /** A connection, as another process would open it; an in-process bus has only one. */
   connect(): Promise<EventBus>;
-  /** Makes a topic of its own, with its dead letters, where the engine wants that done beforehand. */
+  /** Makes a topic, with its dead-letter topic, where the engine needs that beforehand. */
   createTopic(topic: string): Promise<void>;
-  /** What was given up of a topic so far. */
+  /** The dead letters of a topic so far. */
   deadLetters(topic: string): Promise<DeadLetter[]>;
   /** Ends the bus and all its connections. */
   close(): Promise<void>;
 }
 
-/** Attempts follow each other at once in these tests. */
+/** No pauses between attempts in these tests. */
 const times: AttemptTimes = { backoffMs: () => 1 };
 
-/** What every event bus must do, tested on the one that `make` gives. */
+/** The contract of every event bus, tested on those that `make` returns. */
 export function eventBusContract(
   test: TestFn,
   name: string,
@@ -47,7 +47,7 @@ export function eventBusContract(
     return { producer: await harness.connect(), consumer: await harness.connect(), topic, event, letters };
   }
 
-  test(`${name}: an event arrives as it was sent`, async (t) => {
+  test(`${name}: an event arrives unchanged`, async (t) => {
     const { producer, consumer, topic, event } = await setup(t);
     const sent = [
       event('1', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }),
@@ -73,7 +73,7 @@ export function eventBusContract(
     t.deepEqual([...effects.alone].toSorted(), sent.map(({ id }) => id).toSorted());
   });
 
-  test(`${name}: events of one key are handled in order, those of others at the same time and not too many`, async (t) => {
+  test(`${name}: events of one key are handled in order, those of other keys concurrently within the limit`, async (t) => {
     const { producer, consumer, topic, event } = await setup(t);
     const handled = new Map<string, string[]>();
     const busy = new Set<string>();
@@ -87,7 +87,7 @@ export function eventBusContract(
         t.false(busy.has(key), 'two of one key at once');
         busy.add(key);
         most = Math.max(most, busy.size);
-        if (busy.size > 1) company.open(); // the first one waits until another key is handled beside it
+        if (busy.size > 1) company.open(); // the first one waits until another key is handled at the same time
         await company.pass();
         await new Promise(setImmediate);
         handled.set(key, [...(handled.get(key) ?? []), id]);
@@ -151,11 +151,11 @@ export function eventBusContract(
         group: 'a',
         topics: [topic],
         maxAttempts: 1,
-        handlerTimeoutMs: 3_000, // not over before it is stopped
+        handlerTimeoutMs: 3_000, // longer than until the stop
         async handler(one) {
           if (when === 'after') take(one);
           entered.release();
-          await new Promise(() => undefined); // dead: it neither succeeds nor fails
+          await new Promise(() => undefined); // as if its process were killed
         },
       });
       const sent = [event('1'), event('1'), event('2')];
@@ -180,7 +180,7 @@ export function eventBusContract(
     });
   }
 
-  test(`${name}: a failing handler is tried again, and what works then is no dead letter`, async (t) => {
+  test(`${name}: a failing handler is retried, and a later success makes no dead letter`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t);
     let attempts = 0;
     const handler = async () => {
@@ -193,7 +193,7 @@ export function eventBusContract(
     t.deepEqual(await letters(), []);
   });
 
-  test(`${name}: a poison event goes to the dead letters with its reason, and the rest moves on`, async (t) => {
+  test(`${name}: a poison event becomes a dead letter with its reason, and later events are handled`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t);
     const poison = event('1');
     const handled = new Set<string>();
@@ -221,7 +221,7 @@ export function eventBusContract(
     t.deepEqual(plain(letter?.event), plain(poison));
   });
 
-  test(`${name}: a handler that hangs is cut at its timeout, and its key moves on`, async (t) => {
+  test(`${name}: a handler that hangs is aborted at its timeout, and its key continues`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t);
     const hanging = event('1');
     const handled = new Set<string>();
@@ -250,7 +250,7 @@ export function eventBusContract(
     );
   });
 
-  test(`${name}: what was not available is tried until it is, holding only its key, and is no dead letter`, async (t) => {
+  test(`${name}: a handler that throws unavailable is retried until it succeeds, blocks its key only, and makes no dead letter`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t, { ...times, perEventMs: 300 });
     const handled: string[] = [];
     const outage = performance.now() + 400;
@@ -281,7 +281,7 @@ export function eventBusContract(
     t.deepEqual(await letters(), []);
   });
 
-  test(`${name}: a handler that commits after its time has handled the event, and meets no other attempt`, async (t) => {
+  test(`${name}: a handler that commits after its timeout has handled the event, without a concurrent attempt`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t);
     const slow = event('1');
     const behind = event('1');
@@ -307,7 +307,7 @@ export function eventBusContract(
     t.deepEqual(await letters(), []);
   });
 
-  test(`${name}: while what the handlers need is away nothing is given up, and all is handled when it is back`, async (t) => {
+  test(`${name}: during an outage of what handlers need no event becomes a dead letter, and all are handled afterwards`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t, { ...times, perEventMs: 300 });
     const handled = new Set<string>();
     const outage = performance.now() + 400;
@@ -332,7 +332,7 @@ export function eventBusContract(
     t.deepEqual(await letters(), []);
   });
 
-  test(`${name}: all attempts at one event share one time, however long each might take`, async (t) => {
+  test(`${name}: all attempts at one event share one time limit`, async (t) => {
     const { producer, consumer, topic, event, letters } = await setup(t, { ...times, perEventMs: 100 });
     let handled = false;
     const hanging = event('1');
@@ -351,7 +351,7 @@ export function eventBusContract(
     t.is((await letters()).length, 1);
   });
 
-  test(`${name}: what comes while a group has stopped waits for its next member`, async (t) => {
+  test(`${name}: events that arrive while a group has no member wait for its next one`, async (t) => {
     const { producer, consumer, topic, event } = await setup(t);
     const seen: string[] = [];
     const options = { group: 'a', topics: [topic], handler: async ({ id }: Envelope) => void seen.push(id) };
@@ -367,7 +367,7 @@ export function eventBusContract(
     t.is(seen.filter((id) => id === 'two').length, 1);
   });
 
-  test(`${name}: a closed connection takes nothing more`, async (t) => {
+  test(`${name}: a closed connection refuses further calls`, async (t) => {
     const { producer, topic, event } = await setup(t);
     await producer.ping?.();
     await producer.close();
@@ -376,7 +376,7 @@ export function eventBusContract(
   });
 }
 
-/** As a relay does it: again and again until the bus has taken all. */
+/** Publishes like the relay: retries until the bus has accepted all. */
 async function publish(bus: EventBus, events: Envelope[]): Promise<void> {
   await eventually('the events are published', () =>
     bus.publish(events).then(

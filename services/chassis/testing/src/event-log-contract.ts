@@ -4,9 +4,9 @@ import { type Entry, type EventLog, SlowReader } from '@parley/live/event-log/ev
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** One log, empty or shared with other tests: each of these uses a stream of its own. */
+/** One log, empty or shared, because each test uses a stream of its own. */
 export interface EventLogHarness {
-  /** A connection, as one more replica would open it. */
+  /** A connection, as another replica would open it. */
   connect(): Promise<EventLog>;
   /** Ends the log and all its connections. */
   close(): Promise<void>;
@@ -21,7 +21,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const texts = (entries: Entry[]) => entries.map(({ data }) => new TextDecoder().decode(data));
 const never = () => new AbortController().signal;
 
-/** What every event log must do, tested on the one that `make` gives. */
+/** The contract of every event log, tested on those that `make` returns. */
 export function eventLogContract(
   test: TestFn,
   name: string,
@@ -58,7 +58,7 @@ export function eventLogContract(
     await t.throwsAsync(log.append('stream', [bytes('a')]), { instanceOf: RangeError });
   });
 
-  test(`${name}: any bytes are kept as they are`, async (t) => {
+  test(`${name}: any bytes are stored unchanged`, async (t) => {
     const { log, stream } = await setup(t);
     const data = [new Uint8Array(), Uint8Array.from({ length: 256 }, (_, n) => n), new Uint8Array(300_000).fill(7)];
     await log.append(stream, data);
@@ -69,7 +69,7 @@ export function eventLogContract(
     );
   });
 
-  test(`${name}: ids of writers at once are all different and grow`, async (t) => {
+  test(`${name}: ids of concurrent writers are unique and increase`, async (t) => {
     const { log, other, stream } = await setup(t);
     const appends = Array.from({ length: 200 }, (_, n) =>
       (n % 2 ? log : other).append(stream, [bytes(`${n}.0`), bytes(`${n}.1`)]),
@@ -82,7 +82,7 @@ export function eventLogContract(
     t.deepEqual(ids.toSorted(compareEventIds), ids);
   });
 
-  test(`${name}: ids stay above the floor that the caller's database knows`, async (t) => {
+  test(`${name}: ids stay above the newest one in the caller's database`, async (t) => {
     const { log, stream } = await setup(t);
     const ahead = `${Date.now() + 3_600_000}-7`;
     const [first = ''] = await log.append(stream, [bytes('a')], { after: ahead });
@@ -91,7 +91,7 @@ export function eventLogContract(
     t.true(compareEventIds(second, first) > 0);
   });
 
-  test(`${name}: the log knows whether it reaches back to an id`, async (t) => {
+  test(`${name}: the log says whether it is complete after an id`, async (t) => {
     const { log, other, stream } = await setup(t);
     t.like(await log.read(stream, { after: '0' }), { complete: false, oldestId: undefined, entries: [] });
 
@@ -111,7 +111,7 @@ export function eventLogContract(
     t.false((await log.read(unsure, { after: '0' })).complete, 'without a floor nothing is known of what was before');
   });
 
-  test(`${name}: a log that lacks what the database knows forgets what is before the gap`, async (t) => {
+  test(`${name}: a log that misses entries of the database drops those before the gap`, async (t) => {
     const { log, stream } = await setup(t);
     const [first = ''] = await log.append(stream, [bytes('a')], { after: '0' });
     const known = `${eventIdParts(first).ms + 60_000}-0`;
@@ -120,7 +120,7 @@ export function eventLogContract(
     t.true((await log.read(stream, { after: next })).complete);
   });
 
-  test(`${name}: entries are forgotten after their time, the log says so, and ids go on above the old ones`, async (t) => {
+  test(`${name}: entries expire, the log says so, and later ids stay above the old ones`, async (t) => {
     const { log, stream } = await setup(t, { ttlMs: 80 });
     const [old = ''] = await log.append(stream, [bytes('a'), bytes('b')], { after: '0' });
     await eventually('the entries are forgotten', async () => {
@@ -133,7 +133,7 @@ export function eventLogContract(
     t.false((await log.read(stream, { after: '0' })).complete);
   });
 
-  test(`${name}: every reader gets what is kept and what comes, each entry once and in order`, async (t) => {
+  test(`${name}: every reader gets stored and new entries, each once and in order`, async (t) => {
     const { log, other, stream } = await setup(t);
     const total = 600;
     const ids: EventId[] = [];
@@ -156,7 +156,7 @@ export function eventLogContract(
     t.is(readers.length, 80);
   });
 
-  test(`${name}: with "now" a reader gets what is appended from then on`, async (t) => {
+  test(`${name}: with "now" a reader gets later entries only`, async (t) => {
     const { log, other, stream } = await setup(t);
     await log.append(stream, [bytes('before')]);
     const tail = await log.tail(stream, { after: 'now' }, never());
@@ -176,7 +176,7 @@ export function eventLogContract(
     t.deepEqual(texts(await taken), ['first', 'second']);
   });
 
-  test(`${name}: a reader after an id that lies ahead gets nothing up to it`, async (t) => {
+  test(`${name}: a reader after a future id gets nothing up to it`, async (t) => {
     const { log, stream } = await setup(t);
     const [first = ''] = await log.append(stream, [bytes('a')]);
     const ahead = `${eventIdParts(first).ms + 1_000}-0`;
@@ -188,7 +188,7 @@ export function eventLogContract(
     t.is((await reading)[0]?.id, beyond);
   });
 
-  test(`${name}: following ends quietly when its signal aborts, waiting or not`, async (t) => {
+  test(`${name}: following ends without an error when its signal aborts`, async (t) => {
     const { log, stream } = await setup(t);
     const abort = new AbortController();
     const tail = await log.tail(stream, { after: 'now' }, abort.signal);
@@ -206,7 +206,7 @@ export function eventLogContract(
       t.fail('aborted before it began');
   });
 
-  test(`${name}: a reader that falls too far behind is told so`, async (t) => {
+  test(`${name}: a reader that falls too far behind gets an error`, async (t) => {
     const { log, other, stream } = await setup(t);
     const tail = await log.tail(stream, { after: 'now', maxBehind: 20 }, never());
     const ids: EventId[] = [];
@@ -220,7 +220,7 @@ export function eventLogContract(
     t.deepEqual(seen, ids.slice(0, seen.length), 'what it got before is whole');
   });
 
-  test(`${name}: a long past makes no slow reader`, async (t) => {
+  test(`${name}: a long backlog does not count as falling behind`, async (t) => {
     const { log, stream } = await setup(t);
     await log.append(
       stream,
@@ -233,7 +233,7 @@ export function eventLogContract(
     );
   });
 
-  test(`${name}: a closed connection answers unavailable, also to those who follow`, async (t) => {
+  test(`${name}: a closed connection is unavailable, for followers too`, async (t) => {
     const { log, stream } = await setup(t);
     await log.ping();
     const following = take(await log.tail(stream, { after: 'now' }, never()), 1);

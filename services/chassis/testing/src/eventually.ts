@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Between two looks, at least and at most. */
+/** The pause between two checks. */
 const pauseMs = { least: 5, most: 250 };
-/** So many times as long as a look took is the pause after it: what is waited for is to get on meanwhile. */
-const pauseOfLook = 4;
+/** The pause as a multiple of the duration of the check, so that slow checks leave time to what they wait for. */
+const pauseFactor = 4;
 
 /**
- * Waits for a condition: asks again every few milliseconds, less often where asking takes long, until `check` answers something
- * truthy, and answers that. Rejects with `what` when it has not within `timeoutMs` (30,000: on a busy machine much takes long).
+ * Waits for a condition: calls `check` every few milliseconds, less often where it is slow, until it returns something truthy, and
+ * returns that. Rejects, naming `what`, after `timeoutMs`. Default 30,000, for busy machines.
  */
 export async function eventually<T>(
   what: string,
@@ -20,7 +20,7 @@ export async function eventually<T>(
     const answer = await check();
     if (isTruthy(answer)) return answer;
     if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
-    await delay(Math.min(pauseMs.most, Math.max(pauseMs.least, pauseOfLook * (performance.now() - from))));
+    await delay(Math.min(pauseMs.most, Math.max(pauseMs.least, pauseFactor * (performance.now() - from))));
   }
 }
 

@@ -1,13 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
-import { type DatabaseEngine, testDatabaseUrl, usualEngine } from './test-database.ts';
+import { type DatabaseEngine, defaultEngine, testDatabaseUrl } from './test-database.ts';
 import { replicaOf, testSchema } from './test-schema.ts';
 
 type Declare = (title: string, run: (t: ExecutionContext) => Promise<void> | void) => void;
 
-/** What a test file takes from here in place of the functions of the same names, each for one engine. */
+/** For one engine, in place of the functions of the same names. */
 export interface OnDatabase {
   engine: DatabaseEngine;
-  /** The engine stands before the title. */
+  /** Prefixes the title with the engine. */
   test: Declare & { serial: Declare };
   testSchema: typeof testSchema;
   replicaOf: typeof replicaOf;
@@ -15,20 +15,20 @@ export interface OnDatabase {
 }
 
 /**
- * Declares tests for the embedded database and, where `TEST_DATABASE_URL` names one, for a server: what every PostgreSQL owes
- * to the services. Under `CI` it is a failure when there is no server.
+ * Declares the same tests for the embedded database and, where `TEST_DATABASE_URL` names one, for a server. Under `CI` a missing
+ * server is a failure.
  */
 export function onEveryDatabase(declare: (on: OnDatabase) => void): void {
   for (const engine of ['embedded', 'server'] as const) {
-    if (engine === usualEngine() || engine === 'embedded') declare(onDatabase(engine));
-    else leaveOut(`${engine}: left out`);
+    if (engine === defaultEngine() || engine === 'embedded') declare(onDatabase(engine));
+    else skip(`${engine}: left out`);
   }
 }
 
-/** Declares tests that only a server can pass, since the embedded database runs one transaction at a time. */
+/** Declares tests for a server only, because the embedded database runs one transaction at a time. */
 export function onDatabaseServer(declare: (on: OnDatabase) => void): void {
-  if (usualEngine() === 'server') declare(onDatabase('server'));
-  else leaveOut('server only: left out');
+  if (defaultEngine() === 'server') declare(onDatabase('server'));
+  else skip('server only: left out');
 }
 
 function onDatabase(engine: DatabaseEngine): OnDatabase {
@@ -44,7 +44,7 @@ function onDatabase(engine: DatabaseEngine): OnDatabase {
   };
 }
 
-function leaveOut(title: string): void {
+function skip(title: string): void {
   const why = `${title}, TEST_DATABASE_URL names no server`;
   if (process.env['CI']) test(why, (t) => t.fail('CI has every engine'));
   else test.skip(why, (t) => t.pass());

@@ -1,10 +1,10 @@
-/** A door that lets callers through one by one, as a test opens it: things are held still without any sleep. */
+/** A semaphore by which a test holds work at a point, instead of sleeping. */
 export interface Gate {
-  /** Resolves when a permit is there, or the gate stands open. */
+  /** Resolves when there is a permit or the gate is open. */
   pass(): Promise<void>;
-  /** Lets `permits` more callers through (default 1). */
+  /** Adds permits (default 1), each for one `pass`. */
   release(permits?: number): void;
-  /** Lets everybody through from now on. */
+  /** From now on every `pass` resolves. */
   open(): void;
 }
 
@@ -18,9 +18,9 @@ export function createGate(): Gate {
       else await new Promise<void>((resolve) => waiting.push(resolve));
     },
     release(count = 1) {
-      const through = waiting.splice(0, count);
-      permits += count - through.length;
-      for (const resolve of through) resolve();
+      const released = waiting.splice(0, count);
+      permits += count - released.length;
+      for (const resolve of released) resolve();
     },
     open() {
       permits = Number.POSITIVE_INFINITY;

@@ -3,9 +3,9 @@ import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 import type { ExecutionContext, TestFn } from 'ava';
 import { eventually } from './eventually.ts';
 
-/** One store, empty or shared with other tests: each of these uses keys of its own. */
+/** One store, empty or shared, because each test uses keys of its own. */
 export interface KeyValueHarness {
-  /** A connection, as one more replica would open it. */
+  /** A connection, as another replica would open it. */
   connect(): Promise<KeyValue>;
   /** Ends the store and all its connections. */
   close(): Promise<void>;
@@ -13,7 +13,7 @@ export interface KeyValueHarness {
 
 const LONG = { ttlMs: 60_000 };
 
-/** What every key-value engine must do, tested on the one that `make` gives. */
+/** The contract of every key-value store, tested on those that `make` returns. */
 export function keyValueContract(test: TestFn, name: string, make: () => Promise<KeyValueHarness>): void {
   async function setup(t: ExecutionContext) {
     const harness = await make();
@@ -42,7 +42,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.false(await keyValue.delete(key('a')));
   });
 
-  test(`${name}: a value is gone when its time has passed, and setting it again gives it a new time`, async (t) => {
+  test(`${name}: a value expires, and setting it again restarts its time`, async (t) => {
     const { keyValue, key } = await setup(t);
     await keyValue.set(key('kept'), 'old', { ttlMs: 30 });
     await keyValue.set(key('kept'), 'new', LONG);
@@ -51,7 +51,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.is(await keyValue.get(key('kept')), 'new');
   });
 
-  test(`${name}: of many that set an absent key at once one succeeds, and again when its time has passed`, async (t) => {
+  test(`${name}: of concurrent calls that set an absent key one succeeds, and again after it has expired`, async (t) => {
     const { keyValue, other, key } = await setup(t);
     const attempts = Array.from({ length: 20 }, (_, n) =>
       (n % 2 ? keyValue : other).setIfAbsent(key('lock'), String(n), LONG),
@@ -64,7 +64,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.is(await keyValue.get(key('brief')), 'next');
   });
 
-  test(`${name}: a window takes as many as its limit and refuses the next, saying when it ends`, async (t) => {
+  test(`${name}: a window allows its limit and refuses the next count, with the time of its end`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     for (const count of [1, 2, 3]) {
       const answer = await keyValue.countAll([entry('a')]);
@@ -76,7 +76,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.true(answer.refused.endsInMs > 0 && answer.refused.endsInMs <= 60_000);
   });
 
-  test(`${name}: a refused request counts nothing, whatever else it holds`, async (t) => {
+  test(`${name}: a refused request counts nothing, its other keys included`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     await keyValue.countAll([entry('full', { amount: 3 })]);
     const refused = await keyValue.countAll([entry('free'), entry('full'), entry('free')]);
@@ -94,7 +94,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.false((await keyValue.countAll(four.slice(3))).counted);
   });
 
-  test(`${name}: of several refused entries the one whose window ends last is named`, async (t) => {
+  test(`${name}: of several refused entries the one whose window ends last is returned`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     const soon = entry('soon', { amount: 3, windowMs: 20_000 });
     const late = entry('late', { amount: 3, windowMs: 50_000 });
@@ -102,14 +102,14 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.like(await keyValue.countAll([soon, late, soon]), { counted: false, refused: { key: key('late') } });
   });
 
-  test(`${name}: more than the limit at once is refused although nothing was counted`, async (t) => {
+  test(`${name}: a single count above the limit is refused`, async (t) => {
     const { keyValue, entry } = await setup(t);
     const refused = await keyValue.countAll([entry('a', { amount: 4, windowMs: 5_000 })]);
     t.like(refused, { counted: false, refused: { count: 0, endsInMs: 5_000 } });
     t.deepEqual(await keyValue.countAll([]), { counted: true, windows: [] });
   });
 
-  test(`${name}: a window ends its time after its first count, however often it is asked, and then starts anew`, async (t) => {
+  test(`${name}: a window starts with its first count and is not extended by later ones`, async (t) => {
     const { keyValue, entry } = await setup(t);
     const full = entry('a', { requests: 1, windowMs: 100 });
     t.true((await keyValue.countAll([full])).counted);
@@ -123,7 +123,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     });
   });
 
-  test(`${name}: requests at once from several replicas never pass the limit together`, async (t) => {
+  test(`${name}: concurrent requests of several replicas never exceed the limit together`, async (t) => {
     const { keyValue, other, entry } = await setup(t);
     const requests = Array.from({ length: 60 }, (_, n) =>
       (n % 2 ? keyValue : other).countAll([entry('a', { requests: 10 }), entry('b', { requests: 1_000 })]),
@@ -133,7 +133,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.like(read, { windows: [{ count: 10 }] });
   });
 
-  test(`${name}: what is given back may be counted again, by every replica, and no more than was counted`, async (t) => {
+  test(`${name}: counts that are given back can be used by every replica, and never exceed what was counted`, async (t) => {
     const { keyValue, other, key, entry } = await setup(t);
     await keyValue.countAll([entry('a', { amount: 3 }), entry('b', { amount: 2 })]);
     await other.giveBack([
@@ -152,7 +152,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     await keyValue.giveBack([]);
   });
 
-  test(`${name}: giving back leaves a window its end, also when nothing of it is left`, async (t) => {
+  test(`${name}: giving back does not change the end of a window, even at zero`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     const brief = entry('a', { requests: 1, windowMs: 200 });
     await keyValue.countAll([brief]);
@@ -165,7 +165,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.is(await keyValue.get(key('a')), undefined);
   });
 
-  test(`${name}: of many that count and give back at once nothing is lost`, async (t) => {
+  test(`${name}: concurrent counts and returns are all applied`, async (t) => {
     const { keyValue, other, entry } = await setup(t);
     const roomy = entry('a', { requests: 1_000 });
     await keyValue.countAll([entry('a', { requests: 1_000, amount: 100 })]);
@@ -176,7 +176,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.like(await other.countAll([{ ...roomy, amount: 0 }]), { windows: [{ count: 80 }] });
   });
 
-  test(`${name}: where one key holds no counter nothing is given back`, async (t) => {
+  test(`${name}: nothing is given back where one key is not a counter`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     await keyValue.countAll([entry('a')]);
     await keyValue.set(key('text'), 'none', LONG);
@@ -184,14 +184,14 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.is(await keyValue.get(key('a')), '1');
   });
 
-  test(`${name}: deleting a counter starts it anew`, async (t) => {
+  test(`${name}: deleting a counter resets it`, async (t) => {
     const { keyValue, other, key, entry } = await setup(t);
     await keyValue.countAll([entry('a', { amount: 3 })]);
     t.true(await other.delete(key('a')));
     t.true((await keyValue.countAll([entry('a', { amount: 3 })])).counted);
   });
 
-  test(`${name}: keys outside the product's own space and senseless numbers are bugs`, async (t) => {
+  test(`${name}: keys without the product prefix and invalid numbers are bugs`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     const foreign: (() => Promise<unknown>)[] = [
       () => keyValue.get('a'),
@@ -212,7 +212,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     for (const call of foreign) await t.throwsAsync(call, { instanceOf: RangeError });
   });
 
-  test(`${name}: subscribers of a channel hear each message in order, others and former ones do not`, async (t) => {
+  test(`${name}: subscribers of a channel get each message in order, others and former ones do not`, async (t) => {
     const { keyValue, other, key } = await setup(t);
     const heard: Record<string, string[]> = { same: [], other: [], former: [], elsewhere: [] };
     const hear = (who: string) => (message: string) => heard[who]?.push(message);
@@ -233,7 +233,7 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     t.deepEqual(heard, { same: messages, other: messages, former: [], elsewhere: ['last'] });
   });
 
-  test(`${name}: a closed connection answers unavailable`, async (t) => {
+  test(`${name}: a closed connection is unavailable`, async (t) => {
     const { keyValue, key, entry } = await setup(t);
     await keyValue.ping();
     await keyValue.close();

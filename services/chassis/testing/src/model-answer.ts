@@ -1,40 +1,40 @@
 import type { Gate } from './gate.ts';
 
-/** How one request is answered. Everything left out is an ordinary answer: the text word by word, then `stop`. */
+/** How one request is answered. Default: the text word by word, then `stop`. */
 export interface ModelAnswer {
-  /** What the model says; a list gives the deltas as they are. Default: `Hello from the model server.` */
+  /** The text; a list is sent as these deltas. Default: `Hello from the model server.` */
   text?: string | string[];
-  /** How a text given as one string is cut into deltas. Default `word`. */
+  /** How a single string is split into deltas. Default `word`. */
   deltas?: 'word' | 'character' | 'whole';
-  /** How the bytes leave: an event at once, byte by byte, or cut inside characters of several bytes. Default `event`. */
+  /** How bytes are written: an event at once, byte by byte, or split inside multi-byte characters. Default `event`. */
   packets?: 'event' | 'byte' | 'split-utf8';
-  /** Passed before the headers, for a server that is silent at first. */
+  /** Passed before the headers, for a server that is slow to respond. */
   beforeHeaders?: Gate;
   /** Passed before each delta. */
   beforeDelta?: Gate;
-  /** Passed before each byte of `packets: 'byte'`, for a server that gives one byte at a time. */
+  /** Passed before each byte of `packets: 'byte'`. */
   beforeByte?: Gate;
   /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
   deltaDelayMs?: number;
-  /** The object answered, as JSON text, to a request with a `response_format`. Default: the text. */
+  /** The object that is returned as JSON to a request with a `response_format`. Default: the text. */
   json?: unknown;
   /**
-   * How it ends, after all deltas: in order with `stop`, `length` or `content_filter`; with the socket `cut`; with an
-   * `error-event` in the 200; with `malformed` JSON in an event; `unfinished`, without any finish reason; or `never`,
-   * the socket silent and open until the client leaves. Default `stop`.
+   * How it ends after all deltas: normally with `stop`, `length` or `content_filter`; `cut`: the socket is closed; `error-event`: an
+   * error within the 200; `malformed`: invalid JSON in an event; `unfinished`: no finish reason; `never`: the socket stays open
+   * until the client leaves. Default `stop`.
    */
   ending?: 'stop' | 'length' | 'content_filter' | 'cut' | 'error-event' | 'malformed' | 'unfinished' | 'never';
-  /** Any other status than 200 answers `body` (default: an error as OpenAI words it) and no text. */
+  /** A status other than 200 is sent with `body`, by default an error in OpenAI's format. */
   status?: number;
   /** Headers added to the answer, e.g. `location` or `retry-after`. */
   headers?: Record<string, string>;
-  /** Sent as it is instead of everything above. */
+  /** Sent instead of everything above. */
   body?: string;
-  /** The provider's figures; null: none are given. Default: words counted. */
+  /** The provider's usage; null: none. Default: counted words. */
   usage?: { prompt_tokens: number; completion_tokens: number } | null;
 }
 
-/** The body of a chat completion request, as far as tests look at it. */
+/** The part of a chat completion request that tests read. */
 export interface ChatRequestBody {
   model: string;
   messages: { role: string; content: unknown }[];

@@ -4,7 +4,7 @@ import type { ChatRequestBody, ModelAnswer } from './model-answer.ts';
 /** The last event of OpenAI's streams. */
 export const doneEvent = 'data: [DONE]\n\n';
 
-/** The text of an answer as the deltas that leave one by one. */
+/** Splits the text of an answer into deltas. */
 export function piecesOf({ text = 'Hello from the model server.', deltas = 'word' }: ModelAnswer): string[] {
   if (Array.isArray(text)) return text;
   if (deltas === 'character') return [...text];
@@ -22,7 +22,7 @@ export function textEvent(body: ChatRequestBody, content: string): string {
   return chunkEvent(body, [{ index: 0, delta: { content }, finish_reason: null }]);
 }
 
-/** What closes an answer in order: the finish reason, and the usage where it is given and asked for. */
+/** The last events of a normal answer: the finish reason, and the usage where it is requested. */
 export function finishEvents(body: ChatRequestBody, answer: ModelAnswer, pieces: string[]) {
   const finish = answer.ending ?? 'stop';
   const words = (text: string) => text.split(/\s+/u).filter(Boolean).length;
@@ -36,7 +36,7 @@ export function finishEvents(body: ChatRequestBody, answer: ModelAnswer, pieces:
   return { finish, usage, events };
 }
 
-/** The bytes of an event as the packets that carry them. */
+/** Splits the bytes of an event into packets. */
 export function splitBytes(event: string, packets: NonNullable<ModelAnswer['packets']>): Buffer[] {
   const bytes = Buffer.from(event);
   if (packets === 'event') return [bytes];
@@ -45,7 +45,7 @@ export function splitBytes(event: string, packets: NonNullable<ModelAnswer['pack
   const parts: Buffer[] = [];
   let from = 0;
   for (const [at, byte] of bytes.entries()) {
-    // 10xxxxxx goes on with a character: a cut here is inside it.
+    // 10xxxxxx is a continuation byte, so this splits a character.
     if ((byte & 0xc0) !== 0x80) continue;
     parts.push(bytes.subarray(from, at));
     from = at;
@@ -53,7 +53,6 @@ export function splitBytes(event: string, packets: NonNullable<ModelAnswer['pack
   return [...parts, bytes.subarray(from)];
 }
 
-/** Answers a JSON body. */
 export function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

@@ -22,7 +22,7 @@ const eventsOf = (body: string) =>
     .filter(Boolean)
     .map((event) => event.replace(/^data: /u, ''));
 
-test('a stream gives the text word by word, then the finish reason, the usage asked for, and [DONE]', async (t) => {
+test('a stream has the text word by word, then the finish reason, the requested usage, and [DONE]', async (t) => {
   const server = await serverFor(t, { script: { text: 'One two three' } });
   const response = await ask(server, { stream: true, stream_options: { include_usage: true } });
   const events = eventsOf(await response.text());
@@ -50,7 +50,7 @@ test('a request without a stream gets one whole answer', async (t) => {
   t.deepEqual(server.counts, { started: 2, finished: 2, cancelled: 0, running: 0 });
 });
 
-test('a gate holds each delta back until the test lets it through', async (t) => {
+test('a gate holds each delta until the test releases it', async (t) => {
   const gate = createGate();
   const server = await serverFor(t, { script: { text: 'One two', beforeDelta: gate } });
   const response = await ask(server, { stream: true });
@@ -64,7 +64,7 @@ test('a gate holds each delta back until the test lets it through', async (t) =>
   t.regex((await reader.read()).value ?? '', /"content":" two"/u);
 });
 
-test('a client that leaves in the middle is counted as cancelled', async (t) => {
+test('a client that disconnects before the end is counted as cancelled', async (t) => {
   const server = await serverFor(t, { script: { beforeDelta: createGate() } });
   const controller = new AbortController();
   const response = await ask(server, { stream: true }, controller.signal);
@@ -75,7 +75,7 @@ test('a client that leaves in the middle is counted as cancelled', async (t) => 
   t.is(server.requests[0]?.state, 'cancelled');
 });
 
-test('a scripted cut breaks the answer, and is told from a client that left', async (t) => {
+test('a scripted cut breaks the answer, and is distinguished from a client that left', async (t) => {
   const server = await serverFor(t, { script: { ending: 'cut' } });
   const response = await ask(server, { stream: true });
 
@@ -83,7 +83,7 @@ test('a scripted cut breaks the answer, and is told from a client that left', as
   t.is(server.requests[0]?.state, 'cut');
 });
 
-test('a wrong key is refused, and the models are listed to the right one', async (t) => {
+test('a wrong key is refused, and the right one lists the models', async (t) => {
   const server = await serverFor(t, { key: 'right', modelIds: ['a', 'b'] });
 
   t.is((await fetch(`${server.url}/models`)).status, 401);
@@ -91,7 +91,7 @@ test('a wrong key is refused, and the models are listed to the right one', async
   t.like(await listed.json(), { data: [{ id: 'a' }, { id: 'b' }] });
 });
 
-test('a request for JSON in a schema gets the object of the script', async (t) => {
+test('a request with a JSON schema gets the object of the script', async (t) => {
   const server = await serverFor(t, { script: { json: { score: 80 } } });
   const schema = { type: 'json_schema', json_schema: { name: 'judgement', schema: {} } };
   const answer = await (await ask(server, { response_format: schema })).json();

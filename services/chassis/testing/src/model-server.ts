@@ -5,48 +5,47 @@ import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promi
 import type { ChatRequestBody, ModelAnswer } from './model-answer.ts';
 import { doneEvent, finishEvents, json, openingEvent, piecesOf, splitBytes, textEvent } from './model-server-wire.ts';
 
-/** One request that arrived. */
 export interface ReceivedRequest {
   path: string;
   headers: IncomingMessage['headers'];
   body: ChatRequestBody;
-  /** `cancelled`: the client closed its socket before the end. `cut`: the server did, as its script says. */
+  /** `cancelled`: the client closed the socket before the end. `cut`: the server did, by its script. */
   state: 'running' | 'finished' | 'cancelled' | 'cut';
 }
 
-/** An answer, or a function of the request and of how many came before it. */
+/** An answer, or a function of the request and its index. */
 export type ModelScript = ModelAnswer | ((body: ChatRequestBody, index: number) => ModelAnswer | Promise<ModelAnswer>);
 
 export interface ModelServerOptions {
-  /** How requests are answered. Default: an ordinary short answer. */
+  /** Default: a normal short answer. */
   script?: ModelScript;
-  /** Requests without this bearer key are answered 401. Default: none is asked for. */
+  /** Requests without this bearer key get 401. Default: no key is needed. */
   key?: string;
-  /** The ids that `GET /v1/models` lists. Any id is answered. Default `test-model`. */
+  /** The ids of `GET /v1/models`. Requests may have any id. Default `test-model`. */
   modelIds?: string[];
   /** 0: any free port. */
   port?: number;
 }
 
 export interface ModelServer {
-  /** The base URL with `/v1`, as `..._URL` settings take it. */
+  /** The base URL, `/v1` included, as in `..._URL` settings. */
   readonly url: string;
   /** Chat requests in the order of arrival. */
   readonly requests: readonly ReceivedRequest[];
-  /** Chat requests by what became of them. */
+  /** The number of chat requests by state. */
   readonly counts: { started: number; finished: number; cancelled: number; running: number };
   /** Sockets accepted so far. */
   readonly connections: number;
-  /** Answers later requests by another script. */
+  /** Changes the script for later requests. */
   answerWith(script: ModelScript): void;
-  /** Resolves when `condition` holds, looked at after each change; rejects after `timeoutMs` (default 30,000). */
+  /** Resolves when `condition` holds, checked after each change; rejects after `timeoutMs` (default 30,000). */
   until(condition: (server: ModelServer) => boolean, timeoutMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts an HTTP server on loopback that speaks OpenAI's chat completions, streamed and whole, as a script says.
- * It stands in for a model provider in tests: whoever is the client, it sees a real socket.
+ * Starts an HTTP server on loopback with OpenAI's chat completions, streamed or not, answered by a script. It replaces a model
+ * provider in tests, behind a real socket.
  */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   let script: ModelScript = options.script ?? {};
@@ -58,7 +57,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   };
 
   const http = createServer((request, response) => {
-    // A client that leaves in the middle of its own request leaves nothing to answer.
+    // The client left before its request was complete.
     handle(request, response).catch(() => response.destroy());
   });
   http.on('connection', (socket) => {
@@ -180,7 +179,7 @@ async function stream(response: ServerResponse, received: ReceivedRequest, answe
     for (const packet of splitBytes(event, answer.packets ?? 'event')) {
       if (answer.packets === 'byte') await answer.beforeByte?.pass();
       if (response.destroyed) return;
-      // A turn of the event loop in between, so that the packets leave as packets.
+      // Waits for a turn of the event loop, so that each packet is sent by itself.
       if (!response.write(packet)) await drainedOrClosed(response);
       if (answer.packets !== undefined && answer.packets !== 'event') await nextTick();
     }
@@ -201,7 +200,7 @@ async function stream(response: ServerResponse, received: ReceivedRequest, answe
   });
 }
 
-/** Ends as the script says; `inOrder` is the ordinary end. */
+/** Ends the response by its script; `inOrder` is the normal end. */
 async function end(
   response: ServerResponse,
   received: ReceivedRequest,
@@ -213,7 +212,7 @@ async function end(
       return;
     case 'cut':
       received.state = 'cut';
-      // Half a chunked body: the client must see a broken answer and no end.
+      // The chunked body stays incomplete, so the client must notice.
       response.socket?.end();
       return;
     case 'error-event': {

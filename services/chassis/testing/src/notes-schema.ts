@@ -1,6 +1,6 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** A small service's tables: notes with their lines, which belong to tenants, and people, who belong to none. */
+/** The tables of a small service: notes and their lines of tenants, and people without a tenant. */
 export const notesSchema: SchemaDeclaration = {
   name: 'notes',
   tables: { notes: 'tenant', lines: 'tenant', people: 'people' },

@@ -5,7 +5,7 @@ import type { TestFn } from 'ava';
 import type { ObjectStoreTest } from './object-store-test.ts';
 import { objectUrlContract } from './object-url-contract.ts';
 
-/** Stores on the same objects, and how to let go of all of them. */
+/** Two clients of the same objects. */
 export interface ConnectedStores {
   store: ObjectStore;
   other: ObjectStore;
@@ -16,7 +16,7 @@ export const plain = { contentType: 'text/plain' };
 const whole = { maxBytes: 1_000_000 };
 
 /**
- * What every object store promises. `connect` makes two stores that reach the same objects.
+ * The contract of every object store. `connect` makes two clients of the same objects.
  * @param name of the engine, before each title.
  */
 export function objectStoreContract(test: TestFn, name: string, connect: () => Promise<ConnectedStores>): void {

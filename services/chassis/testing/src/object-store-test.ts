@@ -1,12 +1,12 @@
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { ExecutionContext } from 'ava';
 
-/** What one test of the contract works on. */
+/** The stores of one test of the contract. */
 export interface ObjectStoreSetup {
   store: ObjectStore;
-  /** Another process's way to the same objects. */
+  /** The same objects through another client, as in another process. */
   other: ObjectStore;
-  /** A key below a prefix of this test's own. */
+  /** A key below the test's own prefix. */
   key(name: string): string;
   /** That prefix, with its slash. */
   prefix: string;

@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import type { ConnectedStores } from './object-store-contract.ts';
 
-/** A bucket that tests may use. */
+/** The bucket for tests. */
 export const testS3: S3Options = {
   endpoint: process.env.TEST_S3_ENDPOINT ?? '',
   region: process.env.TEST_S3_REGION ?? 'us-east-1',
@@ -19,7 +19,7 @@ export const testS3: S3Options = {
   secretAccessKey: process.env.TEST_S3_SECRET_ACCESS_KEY ?? '',
 };
 
-/** Declares tests where there is an S3. Elsewhere one title says that they are left out; under `CI` it fails. */
+/** Declares tests that need S3. Without `TEST_S3_ENDPOINT` they are skipped; under `CI` that is a failure. */
 export function s3Tests(what: string, declare: () => void): void {
   if (testS3.endpoint !== '') return declare();
   const why = `${what} - left out: TEST_S3_ENDPOINT names no S3`;
@@ -78,7 +78,7 @@ export async function connectStorage(options: Partial<StorageServerOptions> = {}
   };
 }
 
-/** A storage server of this test's own. */
+/** A storage server that the test's teardown stops. */
 export async function storageOf(t: ExecutionContext, options: Partial<StorageServerOptions> = {}): Promise<Storage> {
   const storage = await connectStorage(options);
   t.teardown(() => storage.close());

@@ -5,7 +5,7 @@ import type { ObjectStoreTest } from './object-store-test.ts';
 const minute = 60_000;
 const whole = { maxBytes: 1_000_000 };
 
-/** What the signed URLs of every object store promise to clients, and refuse to those who would like more. */
+/** The contract of every object store's signed URLs: what they allow, and what they refuse. */
 export function objectUrlContract(storeTest: ObjectStoreTest): void {
   storeTest('what is put to a signed URL is stored with its type, and read from another', async (t, { store, key }) => {
     const name = key('Bericht 100% & mehr.txt');
@@ -94,7 +94,7 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
   });
 }
 
-/** A request as a browser sends it: a text given as such would bring a type of its own. */
+/** A request with bytes as its body: a string would get a content type of its own. */
 function put(url: string, contentType: string | undefined, body: string): Promise<Response> {
   return fetch(url, {
     method: 'PUT',
@@ -103,7 +103,7 @@ function put(url: string, contentType: string | undefined, body: string): Promis
   });
 }
 
-/** What somebody who holds one URL might try: another key, a longer life, another signature, nothing at all. */
+/** Forgeries of a URL: another key, a later expiry, another signature, none at all. */
 function changesOf(url: string, otherKey: string): [string, string][] {
   const { origin, pathname, searchParams } = new URL(url);
   const changes: [string, string][] = [['no query', origin + pathname]];
@@ -116,7 +116,7 @@ function changesOf(url: string, otherKey: string): [string, string][] {
     const without = new URLSearchParams(searchParams);
     without.delete(name);
     changes.push([`no ${name}`, `${origin}${pathname}?${without}`]);
-    // In the middle: the last character of base64 may hold bits that mean nothing.
+    // In the middle, because the last character of base64 may have unused bits.
     const middle = Math.floor(value.length / 2);
     const changed = new URLSearchParams(searchParams);
     changed.set(name, value.slice(0, middle) + (value[middle] === '1' ? '2' : '1') + value.slice(middle + 1));

@@ -5,12 +5,12 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import type { Knex } from 'knex';
 
 /**
- * Differs where two declarations make different tables. Made of the statements of all migrations, which are not run (`raw`
- * answers no rows), and of what the chassis does beside them.
+ * Differs where two declarations make different tables. It covers the statements of all migrations, which are recorded instead of run
+ * (`raw` returns no rows), and the code that the chassis runs beside them.
  */
-export async function hashOf({ tables, migrations }: SchemaDeclaration): Promise<string> {
+export async function schemaHash({ tables, migrations }: SchemaDeclaration): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(tables));
-  const standIn: Pick<Knex.Transaction, 'raw'> = {
+  const recorder: Pick<Knex.Transaction, 'raw'> = {
     raw: ((...statement: unknown[]) => {
       hash.update(JSON.stringify(statement));
       return Promise.resolve({ rows: [] });
@@ -18,7 +18,7 @@ export async function hashOf({ tables, migrations }: SchemaDeclaration): Promise
   };
   for (const { name, up } of [...plumbingMigrations, ...migrations]) {
     hash.update(name);
-    await up(standIn as Knex.Transaction);
+    await up(recorder as Knex.Transaction);
   }
   for (const file of ['migrate', 'table-kinds']) {
     hash.update(readFileSync(new URL(import.meta.resolve(`@parley/postgres/database/${file}`))));

@@ -3,37 +3,37 @@ import { openDatabase } from '@parley/postgres/database/open';
 import { bookkeepingTable, bookkeepingTables } from '@parley/postgres/database/plumbing';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { Client } from 'pg';
-import { hashOf } from './schema-hash.ts';
+import { schemaHash } from './schema-hash.ts';
 
 /**
- * The migrated schemas of one declaration in one database. Tests of all processes use them one after the other, since to migrate
- * one takes twenty times as long as to empty it.
+ * The migrated schemas of one declaration in one database, reused by the tests of all processes: emptying a schema is twenty times as
+ * fast as migrating one.
  */
 export interface SchemaPool {
-  /** Waits for a place, and answers the name of a schema that is migrated, empty and nobody else's until it is given back. */
+  /** Waits for a free schema, which is migrated, empty and exclusive until `release`. Returns its name. */
   take(): Promise<string>;
-  giveBack(schemaName: string): Promise<void>;
+  release(schemaName: string): Promise<void>;
 }
 
-/** How many schemas the tests of one process use at the same time. */
-export const schemasAtOnce = 5;
+/** How many schemas the tests of one process use at once. */
+export const maxSchemasInUse = 5;
 
-/** A name for the schemas of this declaration: another one when anything of it changes. */
+/** The name prefix of the schemas of a declaration. It changes with the declaration. */
 export async function poolName(schema: SchemaDeclaration): Promise<string> {
-  return `test_${schema.name.slice(0, 20)}_${(await hashOf(schema)).slice(0, 12)}`;
+  return `test_${schema.name.slice(0, 20)}_${(await schemaHash(schema)).slice(0, 12)}`;
 }
 
 export async function schemaPool(url: string, schema: SchemaDeclaration): Promise<SchemaPool> {
   const name = await poolName(schema);
-  const connection = await lastingConnection(url);
+  const connection = await processConnection(url);
   const taken = new Set<number>();
   const waiting: (() => void)[] = [];
-  let places = schemasAtOnce;
+  let places = maxSchemasInUse;
   let lastLock: Promise<unknown> = Promise.resolve();
 
   async function lockNext(): Promise<number> {
     const { rows } = await connection.query<{ n: number }>(
-      // A lock that this connection has it would get once more.
+      // Advisory locks are reentrant: this connection could lock its own ones again.
       `SELECT n FROM generate_series(1, 1000) AS n
         WHERE CASE WHEN n = ANY ($1::integer[]) THEN false ELSE pg_try_advisory_lock(hashtext($2), n) END LIMIT 1`,
       [[...taken], name],
@@ -56,12 +56,12 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
     async take() {
       if (places > 0) places -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
-      const locked = lastLock.then(lockNext); // one after the other: each has to know what the others took
+      const locked = lastLock.then(lockNext); // one at a time, because each needs `taken` of those before
       lastLock = locked.catch(() => undefined);
       const n = await locked;
       const schemaName = `${name}_${n}`;
       try {
-        if (await isAsMade(connection, schemaName)) await connection.query(emptying(schemaName));
+        if (await isUnchanged(connection, schemaName)) await connection.query(emptySchemaSql(schemaName));
         else await makeSchema(connection, url, schema, schemaName);
       } catch (error) {
         await unlock(n);
@@ -69,28 +69,28 @@ export async function schemaPool(url: string, schema: SchemaDeclaration): Promis
       }
       return schemaName;
     },
-    giveBack: (schemaName) => unlock(Number(schemaName.slice(name.length + 1))),
+    release: (schemaName) => unlock(Number(schemaName.slice(name.length + 1))),
   };
 }
 
 type Connection = Pick<Client, 'query'>;
 
 /**
- * One connection for as long as the process lives, which it does not keep from ending: its locks say which schemas this process
- * uses. A pool's would end, locks and all, after any statement that fails.
+ * A connection for the lifetime of the process, which does not keep it alive. Its locks mark the schemas that this process uses; a
+ * pooled connection would lose them when a statement fails.
  */
-async function lastingConnection(url: string): Promise<Connection> {
+async function processConnection(url: string): Promise<Connection> {
   const client: Client & { ref?(): void; unref?(): void } = new Client(url); // its types leave these two out
-  client.on('error', () => undefined); // lost while nobody used it: the next statement says so
+  client.on('error', () => undefined); // lost while idle: the next statement fails
   await client.connect();
   client.unref?.();
   let running = 0;
-  // A statement is sent when the one before it has been answered: `pg` itself is to stop keeping a queue of them.
+  // Queued here, because `pg` deprecates its own queue of statements.
   let last: Promise<unknown> = Promise.resolve();
-  const query = async (...given: [string, unknown[]?]) => {
+  const query = async (...statement: [string, unknown[]?]) => {
     running += 1;
     client.ref?.();
-    const answer = last.then(() => client.query(...given));
+    const answer = last.then(() => client.query(...statement));
     last = answer.catch(() => undefined);
     try {
       return await answer;
@@ -102,13 +102,13 @@ async function lastingConnection(url: string): Promise<Connection> {
   return { query: query as Client['query'] };
 }
 
-/** Makes the first schemas of a pool in a database that has none yet. */
+/** Makes the schemas of a pool in a new database. */
 export async function fillPool(url: string, schema: SchemaDeclaration): Promise<void> {
   const name = await poolName(schema);
   const connection = new Client(url);
   await connection.connect();
   try {
-    for (let n = 1; n <= schemasAtOnce; n++) await makeSchema(connection, url, schema, `${name}_${n}`);
+    for (let n = 1; n <= maxSchemasInUse; n++) await makeSchema(connection, url, schema, `${name}_${n}`);
   } finally {
     await connection.end();
   }
@@ -120,7 +120,7 @@ async function makeSchema(
   schema: SchemaDeclaration,
   schemaName: string,
 ): Promise<void> {
-  await connection.query(dropping(schemaName));
+  await connection.query(dropSchemaSql(schemaName));
   const database = openDatabase({ url, schema, schemaName, poolSize: 1 });
   try {
     await database.migrate();
@@ -130,14 +130,14 @@ async function makeSchema(
   await connection.query(`COMMENT ON SCHEMA ${schemaName} IS '${await catalogueOf(connection, schemaName)}'`);
 }
 
-/** Drops a schema with its roles. */
-export function dropping(schemaName: string): string {
+/** SQL that drops a schema with its roles. */
+export function dropSchemaSql(schemaName: string): string {
   const { tenant, shared } = rolesOf(schemaName);
   return `DROP SCHEMA IF EXISTS ${schemaName} CASCADE; DROP ROLE IF EXISTS ${tenant}, ${shared}`;
 }
 
-/** Whether it is there, and no test has changed more of it than its rows. */
-async function isAsMade(connection: Connection, schemaName: string): Promise<boolean> {
+/** Whether the schema exists and tests have changed nothing but its rows. */
+async function isUnchanged(connection: Connection, schemaName: string): Promise<boolean> {
   const { rows } = await connection.query<{ catalogue: string | null }>(
     `SELECT obj_description(to_regnamespace($1), 'pg_namespace') AS catalogue`,
     [schemaName],
@@ -146,7 +146,7 @@ async function isAsMade(connection: Connection, schemaName: string): Promise<boo
   return made !== undefined && made === (await catalogueOf(connection, schemaName).catch(() => undefined));
 }
 
-/** A hash of the migrations of a schema, and of all that the database's catalogue says of it and its roles. */
+/** A hash of a schema's migrations and of everything in the database's catalogue about it and its roles. */
 async function catalogueOf(connection: Connection, schemaName: string): Promise<string | undefined> {
   const { rows } = await connection.query<{ catalogue: string }>(
     `SELECT md5(string_agg(fact, ' ' ORDER BY fact)) AS catalogue FROM (
@@ -169,10 +169,10 @@ async function catalogueOf(connection: Connection, schemaName: string): Promise<
 }
 
 /**
- * Empties the tables that have been written to, and begins their ids anew. It asks no sequence of another schema for its last
- * value, since that waits for whoever empties that one.
+ * SQL that empties the written tables and restarts their ids. It reads no sequence of another schema, because that waits for a
+ * concurrent truncation there.
  */
-function emptying(schemaName: string): string {
+function emptySchemaSql(schemaName: string): string {
   return `
     DO $$ DECLARE written text; BEGIN
       WITH sequences AS MATERIALIZED (

@@ -3,24 +3,24 @@ import { databaseSnapshot } from './database-snapshot.ts';
 
 export { databaseSnapshot, migratedSnapshot } from './database-snapshot.ts';
 
-/** What a test has its database on: a PostgreSQL server, or PGlite inside its process. */
+/** A PostgreSQL server, or PGlite in the test's process. */
 export type DatabaseEngine = 'server' | 'embedded';
 
-/** The server that `TEST_DATABASE_URL` names, or else the embedded database. */
-export function usualEngine(): DatabaseEngine {
+/** The server of `TEST_DATABASE_URL`, else the embedded database. */
+export function defaultEngine(): DatabaseEngine {
   return process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded';
 }
 
 let started: Promise<EmbeddedDatabase> | undefined;
 
 /**
- * Connection string of a PostgreSQL for tests. The embedded one is in memory, starts with the first call, is shared by all tests
- * of the process and ends with it. Tests make schemas of their own in it, and close their connections.
+ * Connection string of a database for tests, which make their own schemas in it and close their connections. The embedded one is in
+ * memory, starts with the first call and is shared by all tests of the process.
  *
- * @param snapshot What the embedded database begins from, where this is the first call. Default: an empty cluster.
+ * @param snapshot the file that the embedded database starts from, used by the first call. Default: an empty cluster.
  */
 export async function testDatabaseUrl(
-  engine: DatabaseEngine = usualEngine(),
+  engine: DatabaseEngine = defaultEngine(),
   snapshot: () => string | Promise<string> = databaseSnapshot,
 ): Promise<string> {
   if (engine === 'embedded') {

@@ -4,20 +4,20 @@ import type { Database, SchemaDeclaration } from '@parley/postgres/database/type
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
 import { filledSnapshot } from './database-snapshot.ts';
-import { hashOf } from './schema-hash.ts';
-import { dropping, fillPool, type SchemaPool, schemaPool } from './schema-pool.ts';
-import { type DatabaseEngine, testDatabaseUrl, usualEngine } from './test-database.ts';
+import { schemaHash } from './schema-hash.ts';
+import { dropSchemaSql, fillPool, type SchemaPool, schemaPool } from './schema-pool.ts';
+import { type DatabaseEngine, defaultEngine, testDatabaseUrl } from './test-database.ts';
 
 export interface TestSchemaOptions {
-  /** Default: the usual one. */
+  /** Default: `defaultEngine()`. */
   engine?: DatabaseEngine;
-  /** Another login of that database. */
+  /** Connects with this URL, e.g. as another user. */
   url?: string;
-  /** Connections at most. Default 4. */
+  /** The most connections. Default 4. */
   poolSize?: number;
   /** Moves `parley_now()` by so many ms. */
   clockOffsetMs?: () => number;
-  /** Whether it is migrated already. Default true. */
+  /** Whether the schema is migrated. Default true. */
   migrate?: boolean;
 }
 
@@ -25,8 +25,8 @@ type ViewOptions = Omit<TestSchemaOptions, 'migrate'>;
 type Teardown = Pick<ExecutionContext, 'teardown'>;
 
 /**
- * A schema of the test's own, empty, with its own name and roles. A migrated one was another test's before and will be one again;
- * where a test has changed its tables or roles, it is made anew then.
+ * An empty schema for one test, with its own name and roles. A migrated one comes from a pool, which makes it again where an earlier
+ * test has changed its tables or roles.
  */
 export async function testSchema(
   t: Teardown,
@@ -36,24 +36,24 @@ export async function testSchema(
   if (!migrate) return unmigratedSchema(t, schema, options);
   const pool = await poolFor(schema, options.engine);
   const schemaName = await pool.take();
-  t.teardown(() => pool.giveBack(schemaName)); // teardowns run last first: after every view of it is closed
+  t.teardown(() => pool.release(schemaName)); // teardowns run in reverse: after all its connections are closed
   return open(t, schema, schemaName, options);
 }
 
-/** All of it is gone after the test. */
+/** The test's teardown drops it. */
 async function unmigratedSchema(t: Teardown, schema: SchemaDeclaration, options: ViewOptions): Promise<Database> {
   const schemaName = `test_${schema.name.slice(0, 20)}_${randomBytes(6).toString('hex')}`;
   const url = await testDatabaseUrl(options.engine);
   t.teardown(async () => {
     const client = new Client(url);
     await client.connect();
-    await client.query(dropping(schemaName));
+    await client.query(dropSchemaSql(schemaName));
     await client.end();
   });
   return open(t, schema, schemaName, options);
 }
 
-/** Another view of a test's schema, with a pool of its own, as a second replica of the service has. */
+/** The same schema through a pool of its own, as a second replica of the service has it. */
 export async function replicaOf(
   t: Teardown,
   database: Database,
@@ -63,8 +63,8 @@ export async function replicaOf(
   return open(t, schema, database.schemaName, options);
 }
 
-/** No test waits for it, and on a busy machine a connection or a lock may take longer than a service would wait. */
-const patienceMs = 60_000;
+/** Longer than a service would wait, for busy machines. */
+const timeoutMs = 60_000;
 
 async function open(
   t: Teardown,
@@ -78,9 +78,9 @@ async function open(
     schemaName,
     poolSize,
     clockOffsetMs,
-    statementTimeoutMs: patienceMs,
-    lockTimeoutMs: patienceMs,
-    acquireTimeoutMs: patienceMs,
+    statementTimeoutMs: timeoutMs,
+    lockTimeoutMs: timeoutMs,
+    acquireTimeoutMs: timeoutMs,
   });
   t.teardown(() => database.close());
   return database;
@@ -88,8 +88,8 @@ async function open(
 
 const pools = new Map<string, Promise<SchemaPool>>();
 
-async function poolFor(schema: SchemaDeclaration, engine: DatabaseEngine = usualEngine()): Promise<SchemaPool> {
-  const hash = await hashOf(schema);
+async function poolFor(schema: SchemaDeclaration, engine: DatabaseEngine = defaultEngine()): Promise<SchemaPool> {
+  const hash = await schemaHash(schema);
   const url = await testDatabaseUrl(engine, () =>
     filledSnapshot(`test-${schema.name}`, hash.slice(0, 12), (empty) => fillPool(empty, schema)),
   );

@@ -3,19 +3,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import knexFactory from 'knex';
 import { onDatabaseServer, onEveryDatabase } from '../src/every-database.ts';
 import { notesSchema } from '../src/notes-schema.ts';
-import { dropping, schemaPool } from '../src/schema-pool.ts';
+import { dropSchemaSql, schemaPool } from '../src/schema-pool.ts';
 
 onEveryDatabase(({ test, testDatabaseUrl }) => {
-  test("a test's schema is nobody else's, and comes back empty and as migrated, whatever was done to it", async (t) => {
+  test("a test's schema is exclusive, and the next test gets it empty and as migrated", async (t) => {
     const url = await testDatabaseUrl();
     const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
     t.teardown(() => owner.destroy());
     const declaration = { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` };
     const pool = await schemaPool(url, declaration);
     const other = await pool.take();
-    t.teardown(() => owner.raw(dropping(other)));
+    t.teardown(() => owner.raw(dropSchemaSql(other)));
     const name = await pool.take();
-    t.teardown(() => owner.raw(dropping(name)));
+    t.teardown(() => owner.raw(dropSchemaSql(name)));
     t.not(name, other);
     const addNote = async () =>
       (await owner.raw(`INSERT INTO ${name}.notes (tenant_id, text) VALUES (1, 'a note') RETURNING id`)).rows;
@@ -37,7 +37,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     ]) {
       t.deepEqual(await addNote(), [{ id: 1 }], change);
       await owner.raw(change);
-      await pool.giveBack(name);
+      await pool.release(name);
       t.is(await pool.take(), name);
       t.is(await tables(), made, change);
       const { rows } = await owner.raw(
@@ -52,7 +52,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
 });
 
 onDatabaseServer(({ test, testDatabaseUrl }) => {
-  test('schemas in use stay in use after a statement has failed on one of them', async (t) => {
+  test('schemas stay in use after a statement on one of them has failed', async (t) => {
     const url = await testDatabaseUrl();
     const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
     t.teardown(() => owner.destroy());
@@ -61,25 +61,25 @@ onDatabaseServer(({ test, testDatabaseUrl }) => {
     const taken = [await pool.take(), await pool.take()];
     const [, broken = ''] = taken;
     await owner.raw(`DROP TABLE ${broken}.migrations`);
-    await pool.giveBack(broken);
+    await pool.release(broken);
     t.is(await pool.take(), broken, 'it is made anew');
     taken.push(await elsewhere.take());
-    for (const name of taken) t.teardown(() => owner.raw(dropping(name)));
+    for (const name of taken) t.teardown(() => owner.raw(dropSchemaSql(name)));
     t.is(new Set(taken).size, 3, `${taken.join(', ')}: another process got one that is in use`);
   });
 
-  test('a schema is emptied while another one is being emptied', async (t) => {
+  test('two schemas can be emptied at the same time', async (t) => {
     const url = await testDatabaseUrl();
     const owner = knexFactory({ client: 'pg', connection: url, pool: { min: 0, max: 2 } });
     t.teardown(() => owner.destroy());
     const declaration = { ...notesSchema, name: `pool_${randomBytes(6).toString('hex')}` };
     const pool = await schemaPool(url, declaration);
     const [name, other] = [await pool.take(), await pool.take()];
-    t.teardown(() => owner.raw(dropping(name)));
-    t.teardown(() => owner.raw(dropping(other)));
+    t.teardown(() => owner.raw(dropSchemaSql(name)));
+    t.teardown(() => owner.raw(dropSchemaSql(other)));
     await owner.transaction(async (transaction) => {
       await transaction.raw(`TRUNCATE ${other}.notes RESTART IDENTITY CASCADE`);
-      await pool.giveBack(name);
+      await pool.release(name);
       const taken = await Promise.race([pool.take(), delay(10_000, 'it waits', { ref: false })]);
       t.is(taken, name);
     });
