@@ -27,7 +27,9 @@ export const serversFolderSetting = setting(
   z.string().default('.parley/servers'),
   'Where `servers` keeps the data of the servers; with `up --mesh` the default is `servers` in the data folder.',
 );
-export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs who is asking, between units.', { secret: true });
+export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs the callers of calls between units.', {
+  secret: true,
+});
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
 /** For commands that need Kafka. */
 export const neededBrokersSetting = setting('KAFKA_BROKERS', brokers, brokersMeaning);
@@ -93,11 +95,11 @@ export const dataSettings = {
     stalledAfterMs: setting(
       'KAFKA_STALLED_AFTER_MS',
       positiveInt.default(60_000),
-      'A consumer that shows no sign of life, or no progress, for so long is made anew.',
+      'After how long without a heartbeat, or without progress, a consumer is restarted.',
     ),
   },
   s3: optionalGroup('S3_ENDPOINT', {
-    endpoint: setting('S3_ENDPOINT', httpUrl, 'Any S3, where files are kept.', {
+    endpoint: setting('S3_ENDPOINT', httpUrl, 'The S3 service that stores files.', {
       without: 'files',
       requiredInProduction: true,
     }),
