@@ -1,4 +1,4 @@
-/** True for what an aborted signal makes a call throw, whichever library threw it: not all of theirs are native errors. */
+/** Whether an error comes from an aborted signal. Checked by name, because libraries throw classes of their own. */
 export function isAbortError(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
 }

@@ -1,17 +1,17 @@
-/** What a unit is reached by. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: what clients use. */
+/** Endpoints of a unit. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: for clients. */
 export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 
-/** Where the units of the mesh are reached. */
+/** The addresses of the units of the mesh. */
 export interface Addresses {
   /**
    * `host:port` for `rpc`, a base URL for the others.
-   * @throws NotListeningYetError where a unit of this process is still to start.
+   * @throws NotListeningYetError where a unit of this process has not started yet.
    * @throws Error naming the setting that is missing.
    */
   of(unit: string, endpoint: Endpoint): string;
-  /** Publishes where a unit listens, for the others in the same process and for the start-up banner. */
+  /** Announces the address of a unit to the others in this process and to the start-up banner. */
   announce(unit: string, endpoint: Endpoint, address: string): void;
-  /** All that was announced in this process so far, by unit. */
+  /** The announced addresses of this process so far, by unit. */
   announced(): Record<string, Partial<Record<Endpoint, string>>>;
 }
 
@@ -21,8 +21,8 @@ export class NotListeningYetError extends Error {
 }
 
 /**
- * Addresses as the environment gives them (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`), and those announced in this process first.
- * @param units those that run in this process, for which no setting is asked.
+ * Addresses announced in this process, else from the environment (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`).
+ * @param units those of this process, which need no setting.
  */
 export function createAddresses(env: Record<string, string | undefined>, units: string[] = []): Addresses {
   const announced = new Map<string, string>();

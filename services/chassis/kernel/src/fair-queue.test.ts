@@ -113,16 +113,16 @@ test('a call beyond the waiting limit of its client or tenant is refused and not
 
 test('an aborted call leaves the queue, and the next one begins instead', async (t) => {
   const { queue, begun, call, end } = setup({ shares: { address: { inFlight: 1, waiting: 2 } } });
-  const gone = new AbortController();
+  const aborted = new AbortController();
   void call('a1', { address: 'a' });
-  const waiting = call('a2', { address: 'a', signal: gone.signal });
+  const waiting = call('a2', { address: 'a', signal: aborted.signal });
   void call('a3', { address: 'a' });
   t.is(queue.waiting, 2);
-  gone.abort(new Error('gone'));
-  await t.throwsAsync(waiting, { message: 'gone' });
+  aborted.abort(new Error('aborted'));
+  await t.throwsAsync(waiting, { message: 'aborted' });
   t.is(queue.waiting, 1);
-  await t.throwsAsync(call('too late', { address: 'a', signal: gone.signal }), { message: 'gone' });
-  void call('a4', { address: 'a' }); // there is room to wait again
+  await t.throwsAsync(call('too late', { address: 'a', signal: aborted.signal }), { message: 'aborted' });
+  void call('a4', { address: 'a' }); // it may wait again
   await end('a1');
   t.deepEqual(begun, ['a1', 'a3']);
   await end('a3');
@@ -132,11 +132,11 @@ test('an aborted call leaves the queue, and the next one begins instead', async 
 
 test('a full queue drops a call of the longest flow for a shorter one, else it refuses', async (t) => {
   const { queue, begun, call, end } = setup({ inFlight: 1, waiting: 4 });
-  const gone = new AbortController();
+  const aborted = new AbortController();
   for (const name of ['a0', 'a1', 'a2']) void call(name, { address: 'a' });
   const last = call('a3', { address: 'a' });
-  const leaving = call('gone', { address: 'a', signal: gone.signal });
-  gone.abort();
+  const leaving = call('aborted', { address: 'a', signal: aborted.signal });
+  aborted.abort();
   await t.throwsAsync(leaving);
   const veryLast = call('a4', { address: 'a' });
   void call('b');
@@ -163,16 +163,16 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Calls of a few clients for a few tenants that begin, end and are given up; all of them come to an end. */
-async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most: (party: string) => number) {
+/** Random calls of a few clients and tenants that begin, end and are aborted, until all have ended. */
+async function runRandomly(queue: FairQueue<'address' | 'tenant'>, seed: number, most: (party: string) => number) {
   const next = numbers(seed);
   const running: { parties: string[]; end: Release }[] = [];
   const waiting = new Set<AbortController>();
-  const counts = { asked: 0, begun: 0, refused: 0, given: 0, broken: [] as string[] };
-  async function ask() {
+  const counts = { sent: 0, begun: 0, refused: 0, cancelled: 0, broken: [] as string[] };
+  async function send() {
     const [address, tenant] = [`address ${next(4)}`, [null, 'tenant 1', 'tenant 2', 'tenant 3'][next(4)]];
     const leaving = new AbortController();
-    counts.asked += 1;
+    counts.sent += 1;
     waiting.add(leaving);
     try {
       const end = await queue.enter({ address, tenant }, () => leaving.signal);
@@ -183,13 +183,13 @@ async function muddle(queue: FairQueue<'address' | 'tenant'>, seed: number, most
         if (inFlight > most(party)) counts.broken.push(`${party}: ${inFlight}`);
       }
     } catch {
-      counts[leaving.signal.aborted ? 'given' : 'refused'] += 1;
+      counts[leaving.signal.aborted ? 'cancelled' : 'refused'] += 1;
     }
     waiting.delete(leaving);
   }
   for (let step = 0; step < 3_000; step += 1) {
     const what = next(10);
-    if (what < 5) void ask();
+    if (what < 5) void send();
     else if (what < 9) running.splice(next(running.length), 1)[0]?.end();
     else [...waiting][next(waiting.size)]?.abort();
     if (next(3) === 0) await setImmediate();
@@ -207,11 +207,11 @@ test('under random starts, ends, aborts and drops no limit is exceeded and no ca
     const shares = { address: { inFlight: 3, waiting: 8 }, tenant: { inFlight: 1 + seed, waiting: 20 } };
     const queue = fairQueue({ inFlight: 4 + seed, waiting: seed % 2 === 0 ? 12 : 100, shares });
     const most = (party: string) => ({ a: 3, t: 1 + seed })[party === 'all' ? '' : (party[0] ?? '')] ?? 4 + seed;
-    const { asked, begun, refused, given, broken, stuck } = await muddle(queue, seed, most);
+    const { sent, begun, refused, cancelled, broken, stuck } = await runRandomly(queue, seed, most);
     t.deepEqual(broken, []);
     t.is(stuck, 0);
-    t.true(begun > 500 && refused > 50 && given > 10, `${begun}, ${refused}, ${given}`);
-    t.is(begun + refused + given, asked);
+    t.true(begun > 500 && refused > 50 && cancelled > 10, `${begun}, ${refused}, ${cancelled}`);
+    t.is(begun + refused + cancelled, sent);
     t.is(queue.parties, 0);
   }
 });

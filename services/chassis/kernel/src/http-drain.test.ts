@@ -27,21 +27,21 @@ async function busyServer(t: ExecutionContext, { headersFirst = false } = {}) {
     http.close();
   });
   const { port } = http.address() as AddressInfo;
-  const ask = async () => {
+  const send = async () => {
     const sent = request({ port, host: '127.0.0.1', agent }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     let text = '';
     for await (const part of answer.setEncoding('utf8')) text += part;
     return { text, connection: answer.headers.connection };
   };
-  return { gate, arrivals, drain, ask, http };
+  return { gate, arrivals, drain, send, http };
 }
 
 test('a response in progress is complete and closes its connection, and the drain waits for nothing else', async (t) => {
-  const { gate, drain, ask, http } = await busyServer(t);
+  const { gate, drain, send, http } = await busyServer(t);
   gate.release();
-  t.deepEqual(await ask(), { text: 'whole', connection: 'keep-alive' });
-  const answer = ask();
+  t.deepEqual(await send(), { text: 'whole', connection: 'keep-alive' });
+  const answer = send();
   await once(http, 'request');
   const begun = performance.now();
   const drained = drain(patient);
@@ -53,21 +53,21 @@ test('a response in progress is complete and closes its connection, and the drai
 });
 
 test('a busy client cannot keep its connection open during the drain', async (t) => {
-  const { gate, arrivals, drain, ask, http } = await busyServer(t);
-  const first = ask();
+  const { gate, arrivals, drain, send, http } = await busyServer(t);
+  const first = send();
   await once(http, 'request');
   const drained = drain(patient);
   gate.open();
   await first;
 
-  await t.throwsAsync(ask, { code: 'ECONNREFUSED' });
+  await t.throwsAsync(send, { code: 'ECONNREFUSED' });
   await drained;
   t.is(arrivals.count, 1);
 });
 
 test('a connection whose response had begun is closed after it', async (t) => {
-  const { gate, drain, ask, http } = await busyServer(t, { headersFirst: true });
-  const answer = ask();
+  const { gate, drain, send, http } = await busyServer(t, { headersFirst: true });
+  const answer = send();
   await once(http, 'request');
   const begun = performance.now();
   const drained = drain(patient);
@@ -79,8 +79,8 @@ test('a connection whose response had begun is closed after it', async (t) => {
 });
 
 test('connections that are left after the timeout are closed', async (t) => {
-  const { drain, ask, http } = await busyServer(t);
-  const answer = ask();
+  const { drain, send, http } = await busyServer(t);
+  const answer = send();
   answer.catch(() => undefined);
   await once(http, 'request');
 

@@ -5,10 +5,10 @@ import test from 'ava';
 import { inSpan, telemetry } from './telemetry.ts';
 
 test('a process stops in time while the collector is down', async (t) => {
-  const nobody = createServer().listen(0, '127.0.0.1');
-  await once(nobody, 'listening');
-  const { port } = nobody.address() as AddressInfo;
-  await nobody[Symbol.asyncDispose]();
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  await closed[Symbol.asyncDispose]();
   // The SDK reads the environment of the process: this file has one of its own.
   Object.assign(process.env, {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
@@ -25,5 +25,5 @@ test('a process stops in time while the collector is down', async (t) => {
   const begun = performance.now();
   await part.stop();
   const tookMs = performance.now() - begun;
-  t.true(tookMs < 30_000, `${tookMs} ms`); // it gives up after 2 s
+  t.true(tookMs < 30_000, `${tookMs} ms`); // it stops waiting after 2 s
 });

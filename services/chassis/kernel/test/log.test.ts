@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 
-/** A process that logs to a pipe, and ends as it is told to. */
+/** A process that logs to a pipe and ends as its argument says. */
 function loggingChild(t: ExecutionContext) {
   const child = fork(new URL('./logging-child.ts', import.meta.url), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   t.teardown(() => child.kill('SIGKILL'));

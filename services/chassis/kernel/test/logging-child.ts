@@ -1,6 +1,6 @@
 import { createLogger } from '../src/log.ts';
 
-/** A process of its own for `log.test.ts`: it logs and ends in the ways that it is told. */
+/** A process of its own for `log.test.ts`: it logs and ends as its argument says. */
 const log = createLogger('child', {});
 let lines = 0;
 

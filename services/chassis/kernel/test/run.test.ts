@@ -20,9 +20,9 @@ test('a killed process leaves its compile cache to the next one', async (t) => {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  const kept = () =>
+  const cacheFiles = () =>
     readdirSync(NODE_COMPILE_CACHE, { recursive: true, withFileTypes: true }).filter((it) => it.isFile());
-  t.is(kept().length, 0);
-  await eventually('what it compiled is kept while it runs', () => kept().length > 0);
+  t.is(cacheFiles().length, 0);
+  await eventually('the compile cache is written while it runs', () => cacheFiles().length > 0);
   child.kill('SIGKILL');
 });

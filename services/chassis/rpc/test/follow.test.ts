@@ -89,7 +89,7 @@ test('a reader that leaves while it handles a response has left at once', async 
   const { session } = await serving(t, { followSession: handler });
   const leaving = new AbortController();
   const responses = followSession(session, 1, leaving.signal);
-  await responses.next(); // and no other is asked for
+  await responses.next(); // no other is read
   t.is(streams.open, 1);
   leaving.abort();
   await eventually('the stream is over', () => streams.open === 0);
@@ -213,7 +213,7 @@ test('a reader gets the header of its stream before the first response', async (
   await tick();
   t.is(headers, 0);
   gate.open();
-  await eventually('it is told', () => headers === 1);
+  await eventually('the header has arrived', () => headers === 1);
   leaving.abort();
   t.is(await read, 0);
 });

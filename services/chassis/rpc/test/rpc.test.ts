@@ -129,20 +129,20 @@ test('a retry does not extend the timeout of its call', async (t) => {
 });
 
 test('a call that takes too long is unavailable, and the signal of its handler aborts', async (t) => {
-  let told = false;
+  let aborted = false;
   const { evaluation } = await serving(t, {
     getEvaluation: async (_request, { signal }) => {
       if (!signal.aborted) await once(signal, 'abort');
-      told = true;
+      aborted = true;
       return {};
     },
   });
   // On a busy machine the time may be over before the call has reached its server.
-  await eventually('a handler is told', async () => {
+  await eventually('the signal of a handler aborts', async () => {
     t.like(await t.throwsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller, timeoutMs: 50 })), {
       kind: 'unavailable',
     });
-    return told;
+    return aborted;
   });
 });
 
@@ -212,9 +212,9 @@ test('a stream of a server that stops can be read to its end, even after the nex
   const stream = session.watchSession({ sessionId: 1 }, { caller })[Symbol.asyncIterator]();
   await stream.next();
   const stopped = stop();
-  await stream.next(); // which comes after the connection was told to end
+  await stream.next(); // sent after the GOAWAY
   const end = stream.next();
-  // The time is what is tested: the peer is asked after half of it, and given up after all of it where it does not answer.
+  // Longer than the keepalive timeout: the ping is sent after half of it.
   await Promise.race([end, delay(1.25 * keepaliveTimeoutMs)]);
   gate.open();
   t.like(await end, { done: true });

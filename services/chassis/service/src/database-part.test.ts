@@ -18,14 +18,14 @@ function databaseThatSays(errors: Error[]) {
   return { part: databasePart({ ...database, ping }, { migrateOnStart: false }), pings: () => pings };
 }
 
-test('a unit that starts before its database does waits for it', async (t) => {
+test('a unit that starts before its database waits for it', async (t) => {
   const { part, pings } = databaseThatSays([unavailable('The database is not available'), unavailable('still not')]);
   await part.start();
 
   t.is(pings(), 3);
 });
 
-test('a database that answers and refuses is not asked again', async (t) => {
+test('a database that refuses the login is not retried', async (t) => {
   const { part, pings } = databaseThatSays([new DomainError('internal', 'password authentication failed')]);
 
   await t.throwsAsync(part.start(), { message: 'password authentication failed' });

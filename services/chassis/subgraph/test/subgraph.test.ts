@@ -14,7 +14,7 @@ const typeDefs = `
     slow: Boolean @access(by: [])
   }`;
 
-/** A subgraph whose `slow` waits until its client has gone, and what it has logged. */
+/** A subgraph whose `slow` waits until its client disconnects, and its log lines. */
 async function waitingSubgraph(t: ExecutionContext) {
   const callers = createCallers(randomBytes(32));
   const lines: string[] = [];
@@ -47,7 +47,7 @@ async function waitingSubgraph(t: ExecutionContext) {
   });
   await part.start();
   t.teardown(() => part.stop());
-  const ask = async (query: string, signal?: AbortSignal) =>
+  const send = async (query: string, signal?: AbortSignal) =>
     fetch(url, {
       method: 'POST',
       headers: {
@@ -57,26 +57,26 @@ async function waitingSubgraph(t: ExecutionContext) {
       body: JSON.stringify({ query }),
       ...(signal && { signal }),
     });
-  return { ask, signals, lines };
+  return { send, signals, lines };
 }
 
 test('the signal of a resolver aborts when its client disconnects, and the abort is not logged as a failure', async (t) => {
-  const { ask, signals, lines } = await waitingSubgraph(t);
+  const { send, signals, lines } = await waitingSubgraph(t);
   const client = new AbortController();
-  const answer = t.throwsAsync(ask('{ slow }', client.signal), { name: 'AbortError' });
+  const answer = t.throwsAsync(send('{ slow }', client.signal), { name: 'AbortError' });
   await eventually('the request arrives', () => signals.length === 1);
   client.abort();
   await answer;
-  await eventually('the resolver hears of it', () => signals[0]?.aborted);
+  await eventually('the signal of the resolver aborts', () => signals[0]?.aborted);
 
-  t.is((await ask('{ quick }')).status, 200);
+  t.is((await send('{ quick }')).status, 200);
   t.deepEqual(lines, []);
 });
 
 test('the signal of a resolver does not abort after the answer', async (t) => {
-  const { ask, signals } = await waitingSubgraph(t);
-  t.deepEqual(await (await ask('{ quick }')).json(), { data: { quick: true } });
-  t.deepEqual(await (await ask('{ quick }')).json(), { data: { quick: true } }); // by then the first is over on the server too
+  const { send, signals } = await waitingSubgraph(t);
+  t.deepEqual(await (await send('{ quick }')).json(), { data: { quick: true } });
+  t.deepEqual(await (await send('{ quick }')).json(), { data: { quick: true } }); // by then the first is over on the server too
   t.deepEqual(
     signals.map(({ aborted }) => aborted),
     [false, false],

@@ -44,11 +44,11 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
 
   test(`${name}: a value expires, and setting it again restarts its time`, async (t) => {
     const { keyValue, key } = await setup(t);
-    await keyValue.set(key('kept'), 'old', { ttlMs: 30 });
-    await keyValue.set(key('kept'), 'new', LONG);
+    await keyValue.set(key('replaced'), 'old', { ttlMs: 30 });
+    await keyValue.set(key('replaced'), 'new', LONG);
     await keyValue.set(key('short'), 'value', { ttlMs: 30 });
     await eventually('the value is gone', async () => (await keyValue.get(key('short'))) === undefined);
-    t.is(await keyValue.get(key('kept')), 'new');
+    t.is(await keyValue.get(key('replaced')), 'new');
   });
 
   test(`${name}: of concurrent calls that set an absent key one succeeds, and again after it has expired`, async (t) => {
@@ -56,9 +56,9 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     const attempts = Array.from({ length: 20 }, (_, n) =>
       (n % 2 ? keyValue : other).setIfAbsent(key('lock'), String(n), LONG),
     );
-    const told = await Promise.all(attempts);
-    t.is(told.filter(Boolean).length, 1);
-    t.is(await keyValue.get(key('lock')), String(told.indexOf(true)));
+    const results = await Promise.all(attempts);
+    t.is(results.filter(Boolean).length, 1);
+    t.is(await keyValue.get(key('lock')), String(results.indexOf(true)));
     t.true(await keyValue.setIfAbsent(key('brief'), 'first', { ttlMs: 30 }));
     await eventually('the key is absent again', () => other.setIfAbsent(key('brief'), 'next', LONG));
     t.is(await keyValue.get(key('brief')), 'next');
@@ -214,12 +214,12 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
 
   test(`${name}: subscribers of a channel get each message in order, others and former ones do not`, async (t) => {
     const { keyValue, other, key } = await setup(t);
-    const heard: Record<string, string[]> = { same: [], other: [], former: [], elsewhere: [] };
-    const hear = (who: string) => (message: string) => heard[who]?.push(message);
-    await keyValue.subscribe(key('news'), hear('same'));
-    await other.subscribe(key('news'), hear('other'));
-    await other.subscribe(key('else'), hear('elsewhere'));
-    const leave = await keyValue.subscribe(key('news'), hear('former'));
+    const received: Record<string, string[]> = { same: [], other: [], former: [], elsewhere: [] };
+    const receiver = (who: string) => (message: string) => received[who]?.push(message);
+    await keyValue.subscribe(key('news'), receiver('same'));
+    await other.subscribe(key('news'), receiver('other'));
+    await other.subscribe(key('else'), receiver('elsewhere'));
+    const leave = await keyValue.subscribe(key('news'), receiver('former'));
     await leave();
     await leave();
 
@@ -227,10 +227,10 @@ export function keyValueContract(test: TestFn, name: string, make: () => Promise
     for (const message of messages) await keyValue.publish(key('news'), message);
     await other.publish(key('else'), 'last');
     await eventually(
-      'all is heard',
-      () => heard.same?.length === 100 && heard.other?.length === 100 && heard.elsewhere?.length,
+      'all messages have arrived',
+      () => received.same?.length === 100 && received.other?.length === 100 && received.elsewhere?.length,
     );
-    t.deepEqual(heard, { same: messages, other: messages, former: [], elsewhere: ['last'] });
+    t.deepEqual(received, { same: messages, other: messages, former: [], elsewhere: ['last'] });
   });
 
   test(`${name}: a closed connection is unavailable`, async (t) => {

@@ -8,7 +8,7 @@ async function serverFor(t: ExecutionContext, options: ModelServerOptions = {}):
   return server;
 }
 
-const ask = (server: ModelServer, body: object = {}, signal: AbortSignal | null = null) =>
+const send = (server: ModelServer, body: object = {}, signal: AbortSignal | null = null) =>
   fetch(`${server.url}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -24,7 +24,7 @@ const eventsOf = (body: string) =>
 
 test('a stream has the text word by word, then the finish reason, the requested usage, and [DONE]', async (t) => {
   const server = await serverFor(t, { script: { text: 'One two three' } });
-  const response = await ask(server, { stream: true, stream_options: { include_usage: true } });
+  const response = await send(server, { stream: true, stream_options: { include_usage: true } });
   const events = eventsOf(await response.text());
 
   t.is(response.headers.get('content-type'), 'text/event-stream');
@@ -42,8 +42,8 @@ test('a request without a stream gets one whole answer', async (t) => {
   const server = await serverFor(t, {
     script: ({ messages }, index) => ({ text: `${index}: ${String(messages[0]?.content)}` }),
   });
-  await ask(server);
-  const answer = await (await ask(server)).json();
+  await send(server);
+  const answer = await (await send(server)).json();
 
   t.like(answer, { object: 'chat.completion', choices: [{ message: { role: 'assistant', content: '1: Hi there' } }] });
   await server.until(({ counts }) => counts.finished === 2);
@@ -53,7 +53,7 @@ test('a request without a stream gets one whole answer', async (t) => {
 test('a gate holds each delta until the test releases it', async (t) => {
   const gate = createGate();
   const server = await serverFor(t, { script: { text: 'One two', beforeDelta: gate } });
-  const response = await ask(server, { stream: true });
+  const response = await send(server, { stream: true });
   const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
 
   t.regex((await reader.read()).value ?? '', /"role":"assistant"/u);
@@ -67,7 +67,7 @@ test('a gate holds each delta until the test releases it', async (t) => {
 test('a client that disconnects before the end is counted as cancelled', async (t) => {
   const server = await serverFor(t, { script: { beforeDelta: createGate() } });
   const controller = new AbortController();
-  const response = await ask(server, { stream: true }, controller.signal);
+  const response = await send(server, { stream: true }, controller.signal);
   controller.abort();
 
   await t.throwsAsync(response.text());
@@ -77,7 +77,7 @@ test('a client that disconnects before the end is counted as cancelled', async (
 
 test('a scripted cut breaks the answer, and is distinguished from a client that left', async (t) => {
   const server = await serverFor(t, { script: { ending: 'cut' } });
-  const response = await ask(server, { stream: true });
+  const response = await send(server, { stream: true });
 
   await t.throwsAsync(response.text());
   t.is(server.requests[0]?.state, 'cut');
@@ -94,7 +94,7 @@ test('a wrong key is refused, and the right one lists the models', async (t) => 
 test('a request with a JSON schema gets the object of the script', async (t) => {
   const server = await serverFor(t, { script: { json: { score: 80 } } });
   const schema = { type: 'json_schema', json_schema: { name: 'judgement', schema: {} } };
-  const answer = await (await ask(server, { response_format: schema })).json();
+  const answer = await (await send(server, { response_format: schema })).json();
 
   t.like(answer, { choices: [{ message: { content: '{"score":80}' } }] });
 });

@@ -53,7 +53,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     },
   );
 
-  storeTest('names of any script, with blanks and signs of URLs, are keys', async (t, { store, prefix, key }) => {
+  storeTest('keys may have any script, blanks and URL characters', async (t, { store, prefix, key }) => {
     const names = ['plan & notes (1)+2.txt', 'Überblick 計画 🙂.pdf', '100%2F#?=~*.md', 'it\'s "here".txt'];
     for (const name of names) await store.put(key(name), Buffer.from(name), plain);
     for (const name of names) t.is(String((await readObject(store, key(name), whole)).bytes), name);
@@ -61,7 +61,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     t.deepEqual(objects.map((object) => object.key).sort(), names.map(key).sort());
   });
 
-  storeTest('keys that lead elsewhere, or nowhere, are refused by every call', async (t, { store, key }) => {
+  storeTest('keys that leave their prefix or are empty are refused by every call', async (t, { store, key }) => {
     const bad = ['', '/', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', 'a/..', 'a\\..\\b', 'a\0', 'a\nb'];
     bad.push('a\u007f', '\ud800', 'x/'.repeat(600), 'y'.repeat(201), 'tenants/1/../2/a');
     for (const each of [...bad, key('..'), key('b/../../c')]) {
@@ -83,7 +83,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     }
   });
 
-  storeTest('a reader that names a version gets that one or none', async (t, { store, other, key }) => {
+  storeTest('a read of a version returns that one or none', async (t, { store, other, key }) => {
     const first = await store.put(key('a'), Buffer.from('confirmed'), plain);
     const again = await store.put(key('b'), Buffer.from('confirmed'), plain);
     t.true(again.etag.length > 0);
@@ -96,7 +96,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     t.like(await t.throwsAsync(store.get(key('a'), { ifMatch: second.etag })), { kind: 'notFound' });
   });
 
-  storeTest('who reads a version has its bytes to the end, though it is replaced meanwhile', async (t, setup) => {
+  storeTest('a read of a version continues to the end after it was replaced', async (t, setup) => {
     const { store, other, key } = setup;
     const old = Buffer.alloc(900_000, 'old ');
     await store.put(key('a'), old, plain);
@@ -108,7 +108,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     t.true(Buffer.concat(chunks).equals(old));
   });
 
-  storeTest('of parallel puts one wins as a whole', async (t, { store, other, key }) => {
+  storeTest('of concurrent puts one wins completely', async (t, { store, other, key }) => {
     const bodies = Array.from({ length: 12 }, (_, n) => Buffer.alloc(100_000, `${n},`));
     const versions = await Promise.all(
       bodies.map((bytes, n) => (n % 2 ? store : other).put(key('a'), bytes, { contentType: `text/x-${n}` })),
@@ -127,7 +127,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     t.is((await readObject(store, key('a'), { maxBytes: 1_001 })).bytes.length, 1_001);
   });
 
-  storeTest('a reader may let go, before the first byte or after it', async (t, { store, key }) => {
+  storeTest('a reader may stop before or after the first byte', async (t, { store, key }) => {
     await store.put(key('a'), Buffer.alloc(900_000), plain);
     for (let n = 0; n < 60; n++) (await store.get(key('a'))).body.destroy(); // more than a pool has connections
     for (let n = 0; n < 60; n++) {
@@ -136,7 +136,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     t.is((await store.head(key('a'))).sizeBytes, 900_000);
   });
 
-  storeTest('a key below another one either lives beside it or is refused, and harms nothing', async (t, setup) => {
+  storeTest('a key below another one works or is refused, without an effect on the other', async (t, setup) => {
     const { store, prefix, key } = setup;
     await store.put(key('a'), Buffer.from('outer'), plain);
     const inner = await store.put(key('a/b'), Buffer.from('inner'), plain).catch((error: unknown) => error);
@@ -192,7 +192,7 @@ export function objectStoreContract(test: TestFn, name: string, connect: () => P
     },
   );
 
-  storeTest('a closed store answers unavailable', async (t, { other, key }) => {
+  storeTest('a closed store is unavailable', async (t, { other, key }) => {
     await other.ping();
     await other.close();
     for (const call of [

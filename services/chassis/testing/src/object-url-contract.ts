@@ -7,22 +7,25 @@ const whole = { maxBytes: 1_000_000 };
 
 /** The contract of every object store's signed URLs: what they allow, and what they refuse. */
 export function objectUrlContract(storeTest: ObjectStoreTest): void {
-  storeTest('what is put to a signed URL is stored with its type, and read from another', async (t, { store, key }) => {
-    const name = key('Bericht 100% & mehr.txt');
-    const upload = await store.presignPut({ key: name, contentType: 'text/plain', expiresInMs: 15 * minute });
-    t.true(Math.abs(upload.expiresAt.getTime() - Date.now() - 15 * minute) < minute);
-    t.is((await put(upload.url, 'text/plain', 'the bytes')).status, 200);
-    t.like(await store.head(name), { contentType: 'text/plain', sizeBytes: 9 });
+  storeTest(
+    'an upload to a signed URL is stored with its type, and can be read from another URL',
+    async (t, { store, key }) => {
+      const name = key('Bericht 100% & mehr.txt');
+      const upload = await store.presignPut({ key: name, contentType: 'text/plain', expiresInMs: 15 * minute });
+      t.true(Math.abs(upload.expiresAt.getTime() - Date.now() - 15 * minute) < minute);
+      t.is((await put(upload.url, 'text/plain', 'the bytes')).status, 200);
+      t.like(await store.head(name), { contentType: 'text/plain', sizeBytes: 9 });
 
-    const { url } = await store.presignGet({ key: name, expiresInMs: minute });
-    const answer = await fetch(url);
-    t.is(answer.status, 200);
-    t.is(await answer.text(), 'the bytes');
-    t.is(answer.headers.get('content-type'), 'text/plain');
-    t.is(answer.headers.get('etag'), `"${(await store.head(name)).etag}"`);
-  });
+      const { url } = await store.presignGet({ key: name, expiresInMs: minute });
+      const answer = await fetch(url);
+      t.is(answer.status, 200);
+      t.is(await answer.text(), 'the bytes');
+      t.is(answer.headers.get('content-type'), 'text/plain');
+      t.is(answer.headers.get('etag'), `"${(await store.head(name)).etag}"`);
+    },
+  );
 
-  storeTest('a download is saved under the name that was signed, whatever is in it', async (t, { store, key }) => {
+  storeTest('a download has the signed file name, whatever characters it has', async (t, { store, key }) => {
     await store.put(key('a'), Buffer.from('x'), { contentType: 'text/html' });
     const fileName = 'Über "alles"; x=1\r\nx-a: b.pdf';
     const signing = { key: key('a'), expiresInMs: minute, fileName, contentType: 'application/pdf' };
@@ -35,7 +38,7 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
     t.is(answer.headers.get('x-a'), null);
   });
 
-  storeTest('a URL that was changed in any way is refused, and nothing is stored', async (t, { store, key }) => {
+  storeTest('a changed URL is refused, and nothing is stored', async (t, { store, key }) => {
     const { url } = await store.presignPut({ key: key('mine'), contentType: 'text/plain', expiresInMs: minute });
     for (const [what, changed] of changesOf(url, key('theirs'))) {
       const { status } = await put(changed, 'text/plain', 'x');
@@ -44,7 +47,7 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
     for (const each of ['mine', 'theirs']) t.like(await t.throwsAsync(store.head(key(each))), { kind: 'notFound' });
   });
 
-  storeTest('a signed type is the only one that may be put', async (t, { store, key }) => {
+  storeTest('an upload of another type than the signed one is refused', async (t, { store, key }) => {
     const { url } = await store.presignPut({ key: key('a'), contentType: 'text/plain', expiresInMs: minute });
     for (const other of ['text/html', 'text/plain; charset=utf-8', undefined]) {
       t.is((await put(url, other, 'x')).status, 403, String(other));
@@ -53,32 +56,32 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
   });
 
   storeTest('a URL is for one method', async (t, { store, key }) => {
-    await store.put(key('a'), Buffer.from('kept'), { contentType: 'text/plain' });
+    await store.put(key('a'), Buffer.from('first'), { contentType: 'text/plain' });
     const upload = await store.presignPut({ key: key('a'), contentType: 'text/plain', expiresInMs: minute });
     const download = await store.presignGet({ key: key('a'), expiresInMs: minute });
     t.is((await fetch(upload.url)).status, 403);
     t.is((await put(download.url, 'text/plain', 'x')).status, 403);
     for (const { url } of [upload, download]) t.is((await fetch(url, { method: 'DELETE' })).status, 403);
-    t.is(String((await readObject(store, key('a'), whole)).bytes), 'kept');
+    t.is(String((await readObject(store, key('a'), whole)).bytes), 'first');
   });
 
-  storeTest('a URL is good until it expires and not longer', async (t, { store, key }) => {
-    await store.put(key('a'), Buffer.from('kept'), { contentType: 'text/plain' });
+  storeTest('a URL is valid until it expires', async (t, { store, key }) => {
+    await store.put(key('a'), Buffer.from('first'), { contentType: 'text/plain' });
     const upload = await store.presignPut({ key: key('a'), contentType: 'text/plain', expiresInMs: 1_000 });
     const download = await store.presignGet({ key: key('a'), expiresInMs: 1_000 });
     await eventually('the download has expired', async () => (await fetch(download.url)).status === 403);
     t.true(Date.now() >= download.expiresAt.getTime());
     await eventually(
       'the upload has expired',
-      async () => (await put(upload.url, 'text/plain', 'kept')).status === 403,
+      async () => (await put(upload.url, 'text/plain', 'first')).status === 403,
     );
-    t.is(String((await readObject(store, key('a'), whole)).bytes), 'kept');
+    t.is(String((await readObject(store, key('a'), whole)).bytes), 'first');
     for (const expiresInMs of [0, 999, -1, Number.NaN, 8 * 24 * 60 * minute]) {
       await t.throwsAsync(store.presignGet({ key: key('a'), expiresInMs }), { instanceOf: RangeError });
     }
   });
 
-  storeTest('bytes put again after they were confirmed are not those that are read', async (t, { store, key }) => {
+  storeTest('a read of a confirmed version does not return a later upload', async (t, { store, key }) => {
     const { url } = await store.presignPut({ key: key('a'), contentType: 'text/plain', expiresInMs: minute });
     t.is((await put(url, 'text/plain', 'confirmed')).status, 200);
     const { etag } = await store.head(key('a'));
@@ -87,7 +90,7 @@ export function objectUrlContract(storeTest: ObjectStoreTest): void {
     t.like(error, { kind: 'conflict', reason: 'OBJECT_CHANGED' });
   });
 
-  storeTest('a signed URL of what is not there answers 404, with no way into the store', async (t, { store, key }) => {
+  storeTest('a signed URL of a missing object returns 404 without details of the store', async (t, { store, key }) => {
     const answer = await fetch((await store.presignGet({ key: key('none'), expiresInMs: minute })).url);
     t.is(answer.status, 404);
     t.notRegex(await answer.text(), /\/(?:tmp|home|work|var)\b|node:/u);

@@ -98,7 +98,7 @@ export async function startService<
     dependencies,
     database,
     rpc: client.calls,
-    graph: async (...asked) => (await (await askGraph(...asked)).json()) as GraphAnswer,
+    graph: async (...request) => (await (await askGraph(...request)).json()) as GraphAnswer,
     askGraph,
   };
 

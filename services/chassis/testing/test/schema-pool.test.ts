@@ -62,7 +62,7 @@ onDatabaseServer(({ test, testDatabaseUrl }) => {
     const [, broken = ''] = taken;
     await owner.raw(`DROP TABLE ${broken}.migrations`);
     await pool.release(broken);
-    t.is(await pool.take(), broken, 'it is made anew');
+    t.is(await pool.take(), broken, 'it is made again');
     taken.push(await elsewhere.take());
     for (const name of taken) t.teardown(() => owner.raw(dropSchemaSql(name)));
     t.is(new Set(taken).size, 3, `${taken.join(', ')}: another process got one that is in use`);
