@@ -5,7 +5,6 @@ import { defaultFieldResolver, type GraphQLObjectType, type GraphQLSchema, Kind 
 /** The credentials that an operation may accept, as the contract names them. */
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
-/** The credential of each kind of caller. */
 export const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
   user: 'JWT',
   apiKey: 'API_KEY',

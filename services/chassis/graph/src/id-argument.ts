@@ -1,4 +1,3 @@
-/** Ids are positive 32-bit integers. */
 export const maxId = 2_147_483_647;
 
 /** An `ID` argument as a number; undefined where it cannot be the id of anything. */

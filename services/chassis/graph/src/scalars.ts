@@ -24,7 +24,6 @@ export const JSONObject = new GraphQLScalarType<Record<string, unknown>, Record<
   parseLiteral: (node: ValueNode, variables) => toObject(valueFromASTUntyped(node, variables)),
 });
 
-/** The resolvers of the scalars in `shared.graphql`. */
 export const scalars = { DateTime, JSON: JSONScalar, JSONObject };
 
 function toDate(value: unknown): Date {

@@ -1,7 +1,6 @@
 /** Endpoints of a unit. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: for clients. */
 export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 
-/** The addresses of the units of the mesh. */
 export interface Addresses {
   /**
    * `host:port` for `rpc`, a base URL for the others.
@@ -15,7 +14,6 @@ export interface Addresses {
   announced(): Record<string, Partial<Record<Endpoint, string>>>;
 }
 
-/** A unit of this process has not started yet. */
 export class NotListeningYetError extends Error {
   override readonly name = 'NotListeningYetError';
 }

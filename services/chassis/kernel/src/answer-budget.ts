@@ -23,7 +23,6 @@ export interface AnswerAllowance {
   charge(bytes: number): void;
 }
 
-/** The fields of an object that a query selects. */
 export interface SelectedFields {
   /** Under how many names (aliases) the field is in the answer; 0: it is not selected. */
   times(field: string): number;

@@ -24,11 +24,9 @@ export interface Caller {
   service?: string;
   /** The client's address, where a client is behind the call. */
   ip?: string;
-  /** The id of the request in logs and traces. */
   requestId: string;
 }
 
-/** A caller with a tenant. */
 export type TenantCaller = Caller & { tenantId: number };
 
 /** The HTTP header and gRPC metadata key of the signed caller. */
@@ -106,7 +104,6 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** A unit on its own behalf, for one tenant. */
 export function serviceCaller(service: string, tenantId: number | null, requestId: string): Caller {
   return { kind: 'service', service, tenantId, requestId };
 }

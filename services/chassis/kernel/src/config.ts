@@ -1,7 +1,6 @@
 import type { Logger } from './log.ts';
 import { OptionalGroup, Setting, type Settings, type ValuesOf } from './settings.ts';
 
-/** The environment as a process sees it. */
 export type Environment = Record<string, string | undefined>;
 
 /** Missing or invalid settings. The message names all problems, one per line. */
@@ -21,7 +20,6 @@ const namesOfEachUnit = ['RPC_URL', 'GRAPH_URL', 'OPS_URL', 'DATABASE_URL', 'MIG
 /** Set by X11 desktops; it only looks like a setting of the unit session. */
 const foreignName = 'SESSION_MANAGER';
 
-/** The names read from each environment so far. */
 const namesRead = new WeakMap<Environment, Set<string>>();
 
 /**
@@ -121,7 +119,6 @@ function nearest(name: string, known: string[]): string {
   return known[distances.indexOf(Math.min(...distances))] ?? '';
 }
 
-/** Levenshtein distance. */
 function editDistance(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, n) => n);
   for (let row = 0; row < one.length; row += 1) {

@@ -1,8 +1,6 @@
 import { DomainError, unavailable } from './errors.ts';
 
-/** An error that PostgreSQL reports for a statement. */
 export interface DatabaseError extends Error {
-  /** SQLSTATE, five characters. */
   code: string;
   severity: string;
   constraint?: string;

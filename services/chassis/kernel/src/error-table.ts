@@ -3,13 +3,10 @@ import type { ErrorKind } from './errors.ts';
 
 export interface ErrorForms {
   grpc: Status;
-  /** `extensions.code` of the GraphQL error. */
   code: string;
-  /** `extensions.statusCode` of the GraphQL error, and the status of plain HTTP answers. */
   http: number;
 }
 
-/** How each kind of error looks in gRPC, GraphQL and HTTP. */
 export const errorTable: Record<ErrorKind, ErrorForms> = {
   invalid: { grpc: Status.INVALID_ARGUMENT, code: 'BAD_REQUEST', http: 400 },
   unauthenticated: { grpc: Status.UNAUTHENTICATED, code: 'UNAUTHENTICATED', http: 401 },

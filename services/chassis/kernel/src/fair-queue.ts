@@ -1,6 +1,5 @@
 import { DomainError, unavailable } from './errors.ts';
 
-/** The limits of one party. */
 export interface ShareLimits {
   /** Calls in flight; default: unlimited. */
   inFlight?: number;
@@ -36,7 +35,6 @@ export interface FairQueue<Kind extends string> {
     signal?: () => AbortSignal | undefined,
     continues?: boolean,
   ): Release | Promise<Release>;
-  /** Calls that wait. */
   readonly waiting: number;
   /** Parties that have a call in flight or waiting. */
   readonly parties: number;
@@ -57,13 +55,11 @@ interface Party {
   parked: Set<Flow>;
 }
 
-/** The waiting calls of the same parties. */
 interface Flow {
   key: string;
   parties: Party[];
   /** By number, oldest first. */
   calls: Map<number, Waiting>;
-  /** The highest number of a call so far. */
   newest: number;
   /** The `parked` set that it is in. */
   queuedIn?: Set<Flow>;
@@ -91,7 +87,6 @@ export function fairQueue<Kind extends string>({
   const all = newParty({ kind: 'all', limits: { ...unbounded, ...limits }, active: undefined }, '');
   const ready = all.parked;
   const flows = new Map<string, Flow>();
-  /** Flows by their number of waiting calls. */
   const byLength: Set<Flow>[] = [];
   /** Of the parties with `inFlightAlone`: who sent the last call, when, and when another party last sent one. */
   const latest = { sender: '', at: Number.NEGATIVE_INFINITY, othersAt: Number.NEGATIVE_INFINITY };
@@ -242,7 +237,6 @@ function newParty({ kind, limits, active }: Pick<Party, 'kind' | 'limits' | 'act
   return { kind, id, limits, active, inFlight: 0, waiting: 0, parked: new Set() };
 }
 
-/** Counts calls of these parties, and keeps those that have any. */
 function count(parties: Party[], what: 'inFlight' | 'waiting', by: 1 | -1): void {
   for (const party of parties) {
     party[what] += by;

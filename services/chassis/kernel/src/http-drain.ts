@@ -1,6 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
 
-/** Stops an HTTP server after the requests in progress. */
 export interface HttpDrain {
   /**
    * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries

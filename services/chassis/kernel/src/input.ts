@@ -117,7 +117,6 @@ function lengthProblem(value: string, max: number): string | undefined {
   return value.length > max && codePoints(value) > max ? `must have at most ${max} characters` : undefined;
 }
 
-/** The message of an issue for which the schema has none. */
 function defaultMessage({ input, ...issue }: z.core.$ZodRawIssue): string | undefined {
   if (input === null) return 'must not be null';
   if (input === undefined) return 'must be given';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** A key with its id in the ring. */
 export interface RingKey {
   id: string;
   key: Buffer;

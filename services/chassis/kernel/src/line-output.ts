@@ -6,7 +6,6 @@ export interface LineOutput extends DestinationStream {
   flush(done: () => void): void;
 }
 
-/** Bytes that may wait for the reader before lines are dropped. */
 const maxUnreadBytes = 1024 * 1024;
 const flushTimeoutMs = 1_000;
 

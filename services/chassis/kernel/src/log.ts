@@ -6,7 +6,6 @@ import { logSettings } from './shared-settings.ts';
 
 export type { Logger } from 'pino';
 
-/** Shared by all loggers of the process. */
 let output: DestinationStream | undefined;
 
 function standardOutput(): DestinationStream {

@@ -7,11 +7,9 @@ export interface Metrics {
   rpcDuration: Histogram<'method' | 'outcome'>;
   /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
   graphDuration: Histogram<'operation' | 'outcome'>;
-  /** A histogram of seconds that only this unit has. */
   durations(name: string, help: string): { observe(seconds: number): void };
   /** A counter that only this unit has. Its name ends in `_total`. */
   counter(name: string, help: string): { add(): void };
-  /** A gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
 }
 

@@ -10,7 +10,6 @@ export interface OpsServerOptions {
   /** Port to listen on; 0 takes any free one. */
   port: number;
   metrics: Metrics;
-  /** Rejects with the reason while the unit is not ready. */
   ready: () => Promise<void>;
   onListening?: (url: string) => void;
 }

@@ -31,7 +31,6 @@ function startFromPs(pid: number): string | undefined {
     const [state = '', ...start] = line.split(/\s+/);
     return state === '' || state.startsWith('Z') ? undefined : start.join(' ');
   } catch {
-    // `ps` fails when there is no such process.
     return undefined;
   }
 }

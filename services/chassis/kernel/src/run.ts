@@ -5,13 +5,11 @@ import type { Part } from './unit.ts';
 
 export interface RunOptions {
   log: Logger;
-  /** The announced addresses of the parts, logged after the start. */
   addresses?: Pick<Addresses, 'announced'>;
   /** How long stopping may take, in ms, before the process exits with code 1. Default 25,000. */
   stopTimeoutMs?: number;
   /** Resolves when something that the parts need has ended: everything is stopped, with exit code 1. */
   failed?: Promise<Error>;
-  /** Called once all parts have started. */
   onReady?: () => void | Promise<void>;
 }
 

@@ -20,7 +20,6 @@ export type TokenSubject =
   | { audience: 'session'; tenantId: number; sessionId: number; avatarBackendConfig?: AvatarBinding | undefined }
   | { audience: 'voice'; tenantId: number };
 
-/** A verified token. */
 export type TokenClaims<Audience extends TokenAudience = TokenAudience> = Extract<
   TokenSubject,
   { audience: Audience }
@@ -124,7 +123,6 @@ function decode(text: string): Buffer | undefined {
 }
 
 const id = z.int().min(1).max(2_147_483_647);
-/** The range of Date. */
 const timestamp = z.int().min(0).max(8_640_000_000_000_000);
 const commonClaims = { tenantId: id, iat: timestamp, exp: timestamp, jti: z.string().min(1).max(64) };
 

@@ -13,10 +13,8 @@ export const positiveInt = z.coerce
   .int('is not a whole number')
   .positive('must be above 0')
   .meta({ title: 'number' });
-/** An http or https URL. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
 export const text = z.string();
-/** `true` or `false`. */
 export const flag = z
   .enum(['true', 'false'], 'is neither true nor false')
   .transform((value) => value === 'true')

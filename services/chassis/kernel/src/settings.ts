@@ -44,7 +44,6 @@ export interface Settings {
   readonly [key: string]: Setting | OptionalGroup | Settings;
 }
 
-/** The values of a declaration, as `readSettings` returns them. */
 export type ValuesOf<S> = {
   -readonly [Key in keyof S]: S[Key] extends Setting<infer Value>
     ? Value
@@ -89,7 +88,6 @@ export interface ListedSetting {
   meaning: string;
 }
 
-/** All settings of a declaration, in its order. */
 export function listSettings(declared: Settings, within?: string): ListedSetting[] {
   return Object.values(declared).flatMap((each) => {
     if (each instanceof Setting) return listed(each, within);
@@ -129,7 +127,6 @@ function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-/** The type inside an optional, a default or a transformation. */
 function inner({ def }: z.core.$ZodType['_zod']): z.core.$ZodType | undefined {
   const { innerType, in: before } = def as { innerType?: z.core.$ZodType; in?: z.core.$ZodType };
   return innerType ?? before;

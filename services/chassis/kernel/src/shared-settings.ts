@@ -16,7 +16,6 @@ const postgresUrl = z
   .optional();
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Read by commands, not by units. */
 export const dataFolderSetting = setting(
   'PARLEY_DATA_DIR',
   z.string().default('.parley'),
@@ -31,7 +30,6 @@ export const meshKeySetting = setting('MESH_KEY', secretKey, 'Signs the callers 
   secret: true,
 });
 const brokersMeaning = 'Kafka, as `host:port` separated by commas, by which processes share events.';
-/** For commands that need Kafka. */
 export const neededBrokersSetting = setting('KAFKA_BROKERS', brokers, brokersMeaning);
 export const poolSizeSetting = setting(
   'DATABASE_POOL_SIZE',
@@ -116,10 +114,8 @@ export const dataSettings = {
   }),
 };
 
-/** What the one-process mesh reads. */
 export const processSettings = { ...everyProcessSettings, ...dataSettings };
 
-/** What the process of a single unit reads. */
 export const unitProcessSettings = {
   ...everyProcessSettings,
   host: setting('PARLEY_HOST', z.string().default('127.0.0.1'), 'The address that the servers of a unit listen on.'),

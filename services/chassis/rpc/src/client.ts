@@ -12,7 +12,6 @@ import { keepDrainingConnections } from './draining-connections.ts';
 import { rpcTarget } from './rpc-target.ts';
 import { clientTracing } from './tracing.ts';
 
-/** Options of a call, beside `signal`. */
 export interface MeshCallOptions extends ExpectedErrors {
   /** Who calls. Required: a call without it throws. */
   caller: Caller;

@@ -73,7 +73,6 @@ async function drain(responses: AsyncIterator<unknown>, cancel: AbortController)
   try {
     while (!(await responses.next()).done);
   } catch {
-    // The reader has left, so nobody needs the error.
   } finally {
     clearTimeout(timer);
   }

@@ -11,7 +11,6 @@ import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-refl
 import { serverErrors } from './server-errors.ts';
 import { serverTracing } from './tracing.ts';
 
-/** What handlers get in their call context beside gRPC's own. */
 export interface MeshContext {
   /** Who calls, verified. */
   caller: Caller;
@@ -31,7 +30,6 @@ export interface RpcServerOptions {
   callers: Callers;
   log: Logger;
   metrics: Metrics;
-  /** Adds the unit's services to the server. */
   services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
   /** A `buf build` image and the full names of the services to show by reflection. Left out in production. */
   reflection?: { image: Uint8Array; services: string[] } | undefined;

@@ -27,7 +27,6 @@ export async function* clientTracing<Request, Response>(
   }
 }
 
-/** Continues the caller's trace while the handler runs. */
 export async function* serverTracing<Request, Response>(
   call: ServerMiddlewareCall<Request, Response>,
   context: CallContext,

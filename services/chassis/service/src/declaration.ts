@@ -2,7 +2,6 @@ import type { TopicDeclaration } from '@parley/events/topics';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { declareUnit, type UnitConfig, type UnitDeclaration } from '@parley/unit/declaration';
 
-/** A topic with the types of its events. */
 export interface PublishedTopic extends TopicDeclaration {
   /** In the past tense and with their versions, e.g. `session.ended.v1`. */
   types: readonly [string, ...string[]];

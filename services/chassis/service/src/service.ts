@@ -18,7 +18,6 @@ import type { ServiceDeclaration } from './declaration.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
-/** What the builder provides to a service. */
 export interface ServiceProvided<Config, Calls extends Called = Called>
   extends Omit<ServiceDependencies, 'database'>,
     Provided<Config, Calls> {
@@ -35,7 +34,6 @@ export interface ServiceDefinition<
   Context extends GraphContext,
   Payloads,
 > {
-  /** The gRPC service of each unit that it calls. */
   calls?: Calls;
   /** Makes the dependencies of its use cases. Opens nothing. */
   dependencies(provided: ServiceProvided<Config, Calls>): Deps;
@@ -54,7 +52,6 @@ export interface ServiceDefinition<
     drainTimeoutMs?: number;
   };
   graph?: {
-    /** The file of its own SDL. */
     schema: URL;
     resolvers: SubgraphOptions<Context>['resolvers'];
     /** Its fields of Subscription, by name. Gateways read them by gRPC, so `rpc` is required. */
@@ -63,7 +60,6 @@ export interface ServiceDefinition<
   };
 }
 
-/** How a service handles one type of event. */
 interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
   handle(deps: Deps): Handler<Payload>;
 }
@@ -75,7 +71,6 @@ export interface Service<
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > extends DefinedUnit<Name, Config, Deps, ServiceDependencies>,
     Pick<ServiceDeclaration, 'schema' | 'publishes'> {
-  /** Its gRPC service. */
   readonly rpc: Rpc | undefined;
   /** The events that it consumes, in the group of its name. */
   readonly consumes: readonly { topic: string; type: string }[];
@@ -129,7 +124,6 @@ export function service<
     servers: ({ deps, provided }) => serversOf(deps, provided),
   });
 
-  /** The parts that work on the database in the background. */
   function databaseWorkers(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
     const { config, database, eventBus: bus, keyValue, log, metrics, soleOwner } = provided;
     const declared = jobs.map((declare) => declare(deps, config));
@@ -247,7 +241,6 @@ function problemOf(
   return undefined;
 }
 
-/** The fields of Subscription, sorted and joined. */
 function subscriptionsOf(typeDefs: string): string {
   const definitions = typeDefs === '' ? [] : parse(typeDefs, { noLocation: true }).definitions;
   const fields = definitions.flatMap((each) => {
@@ -264,7 +257,6 @@ function fullNameOf(definition: CompatServiceDefinition): string {
   return String((definition as { fullName?: unknown }).fullName);
 }
 
-/** The descriptors that reflection serves. */
 function protoImage(): Uint8Array {
   return readFileSync(new URL(import.meta.resolve('@parley/protos/image.binpb')));
 }

@@ -7,7 +7,6 @@ import { once } from '@parley/postgres/outbox/inbox';
 import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 
-/** The event that a tenant has been deleted. */
 export const tenantDeleted = { topic: 'tenant-deleted', type: 'tenant.deleted.v1' } as const;
 
 /** What a service does when a tenant is deleted. Its credentials are refused before. */
@@ -28,7 +27,6 @@ export interface TenantEnd<Deps, Config> {
 /** What a service with tenant rows does when a tenant is deleted, or why it does nothing. */
 export type OnTenantEnd<Deps, Config> = TenantEnd<Deps, Config> | { nothingBecause: string };
 
-/** The job that runs `finish`. */
 export function tenantEndJob<Deps, Config>(
   service: string,
   end: TenantEnd<Deps, Config>,

@@ -24,7 +24,6 @@ import express from 'express';
 import { parse } from 'graphql';
 import { type GraphAnswer, graphAnswer } from './graph-answer.ts';
 
-/** The context of every resolver. */
 export interface GraphContext {
   /** Who calls, verified. */
   caller: Caller;
@@ -41,9 +40,7 @@ export interface SubgraphOptions<Context extends GraphContext> {
   port: number;
   /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
   typeDefs: string;
-  /** Without those of the shared scalars. */
   resolvers: ResolversIn<Context>;
-  /** Adds to one request's context what the service's resolvers need. */
   context: (request: GraphContext) => Context;
   /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
   maxAnswerBytes?: number;
@@ -62,7 +59,6 @@ type ResolversIn<Context> = Record<string, unknown> & {
   >;
 };
 
-/** How long requests in progress may take when the server stops. */
 const drainTimeoutMs = 5_000;
 
 /** The GraphQL server of a service, for requests with a verified caller. */

@@ -1,4 +1,3 @@
-/** The most tokens that a text takes of a model's context. */
 export type TokenBound = (text: string) => number;
 
 /**

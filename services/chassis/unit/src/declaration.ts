@@ -21,11 +21,9 @@ export interface UnitDeclaration<Name extends string = string, Config extends Un
   name: Name;
   /** The endpoints that it serves beside the operators' port, which every unit has. */
   serves: readonly Exclude<Endpoint, 'ops'>[];
-  /** The settings that only it reads. */
   settings: Settings;
   /** Reads them. @throws SettingsError naming every setting that is missing or wrong. */
   readConfig(env: Environment): Config;
-  /** The units that it calls by gRPC. */
   calls?: readonly string[];
 }
 

@@ -26,7 +26,6 @@ export interface UnitDefinition<
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > {
-  /** The gRPC service of each unit that it calls. */
   calls?: Calls;
   /** Makes the dependencies of its use cases. Opens nothing. */
   dependencies(provided: Dependencies & Provided<Config, Calls>): Deps;
@@ -43,7 +42,6 @@ export interface UnitOptions {
   servers?: boolean;
 }
 
-/** A unit with the dependencies of its use cases. */
 export interface BuiltUnit<Deps> extends Unit {
   deps: Deps;
 }
@@ -55,7 +53,6 @@ export interface DefinedUnit<
   Deps,
   Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
-  /** The units that it calls. */
   readonly calls: readonly string[];
   unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
 }
