@@ -1,4 +1,4 @@
-import { kafkaDeadLetters, type StoredLetter } from '@parley/events/kafka-dead-letters';
+import { kafkaDeadLetters, type StoredDeadLetter } from '@parley/events/kafka-dead-letters';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { neededBrokersSetting } from '@parley/kernel/shared-settings';
 import type { Terminal } from '@parley/mesh/migrate-all';
@@ -47,7 +47,7 @@ export async function deadLettersCommand(
 const outcome = { list: '', replay: ' sent again' };
 
 /** One line of JSON, payload apart: it may hold what a person wrote. */
-function describe({ place, facts, event, wasReplayed }: StoredLetter): string {
+function describe({ position: place, facts, event, wasReplayed }: StoredDeadLetter): string {
   const { group, attempts, reason, time } = facts;
   const { id, type, key, tenantId } = event ?? {};
   return JSON.stringify({ id, type, key, tenantId, group, attempts, reason, time, place, wasReplayed });

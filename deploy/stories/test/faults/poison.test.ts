@@ -77,7 +77,7 @@ function poisoner({ env, kafka: connection }: FaultMesh) {
       await send({ key: String(sessionId), value: Buffer.from(value), headers: {} });
       const found = (await readTopic(connection, poisonedTopic)).find(({ message }) => String(message.value) === value);
       if (!found) throw new Error('what was published is not there');
-      return found.place;
+      return found.position;
     },
     /** All dead letters of the poisoned topic, by the id of the event or the place of what is none. */
     async letters() {

@@ -1,24 +1,24 @@
 export type Outcome = { isHandled: true } | { isHandled: false; error: unknown };
 
-/** The attempts at one event, of which some may go on past the end of their time. */
+/** The attempts at one event. Some may still be running after their timeout. */
 export interface AttemptRuns {
   /** How many have not settled yet. */
   readonly count: number;
-  /** Whether one has succeeded, in its time or later. */
+  /** Whether one has succeeded, within its timeout or later. */
   readonly hasSucceeded: boolean;
   /**
-   * Begins one more. Its signal aborts after `timeoutMs`; then it has what `graceMs` says to settle, unless `stopped`.
-   * Resolves at once when an earlier one succeeds meanwhile.
+   * Begins another attempt. Its signal aborts after `timeoutMs`; then it is waited for `graceMs()` longer, unless
+   * `stopped` aborts. Resolves at once when an earlier attempt succeeds meanwhile.
    */
   run(timeoutMs: number, graceMs: () => number, stopped: AbortSignal): Promise<Outcome>;
-  /** Resolves when one settles that has not yet, at the latest after so many ms, or when `stopped` aborts. */
+  /** Resolves when an unsettled attempt settles, after `timeoutMs`, or when `stopped` aborts. */
   settled(timeoutMs: number, stopped: AbortSignal): Promise<void>;
-  /** Tells all that have not settled to end. */
+  /** Aborts all attempts that have not settled. */
   end(): void;
 }
 
 export function attemptRuns(work: (signal: AbortSignal) => Promise<void>): AttemptRuns {
-  const underWay = new Map<Promise<Outcome>, AbortController>();
+  const unsettled = new Map<Promise<Outcome>, AbortController>();
   const success = Promise.withResolvers<Outcome>();
   let hasSucceeded = false;
 
@@ -35,7 +35,7 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>): Attem
 
   return {
     get count() {
-      return underWay.size;
+      return unsettled.size;
     },
     get hasSucceeded() {
       return hasSucceeded;
@@ -43,35 +43,35 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>): Attem
     async run(timeoutMs, graceMs, stopped) {
       const controller = new AbortController();
       const outcome = outcomeOf(controller.signal);
-      underWay.set(outcome, controller);
-      void outcome.then(() => underWay.delete(outcome));
+      unsettled.set(outcome, controller);
+      void outcome.then(() => unsettled.delete(outcome));
       const known = Promise.race([outcome, success.promise]);
       const inTime = await waitFor(known, timeoutMs);
       if (inTime) return inTime;
-      // Made before it is told to end: what it answers to that is no news.
+      // Made before the abort, because what the handler rejects with after it says nothing about the cause.
       const error = new Error(`The handler took longer than ${Math.round(timeoutMs)} ms`);
       controller.abort(error);
       const late = await waitFor(known, graceMs(), stopped);
       return late?.isHandled ? late : { isHandled: false, error };
     },
     async settled(timeoutMs, stopped) {
-      if (underWay.size > 0) await waitFor(Promise.race(underWay.keys()), timeoutMs, stopped);
+      if (unsettled.size > 0) await waitFor(Promise.race(unsettled.keys()), timeoutMs, stopped);
     },
     end() {
-      for (const controller of underWay.values()) controller.abort(new Error('Another attempt has handled the event'));
+      for (const controller of unsettled.values()) controller.abort(new Error('Another attempt has handled the event'));
     },
   };
 }
 
-/** Undefined when the time was over first, or `stopped` aborted. */
+/** Undefined when `timeoutMs` passed first, or `stopped` aborted. */
 async function waitFor<T>(promise: Promise<T>, timeoutMs: number, stopped?: AbortSignal): Promise<T | undefined> {
   if (stopped?.aborted) return undefined;
-  const over = Promise.withResolvers<undefined>();
-  const end = () => over.resolve(undefined);
+  const ended = Promise.withResolvers<undefined>();
+  const end = () => ended.resolve(undefined);
   const timer = setTimeout(end, timeoutMs);
   stopped?.addEventListener('abort', end);
   try {
-    return await Promise.race([promise, over.promise]);
+    return await Promise.race([promise, ended.promise]);
   } finally {
     clearTimeout(timer);
     stopped?.removeEventListener('abort', end);

@@ -25,9 +25,9 @@ const attempt = (handler: (signal: AbortSignal) => Promise<void>, options: Optio
     ...options,
   });
 
-test('what is not available is waited for, however long, and is no attempt', async (t) => {
+test('an unavailable dependency is waited for without counting attempts', async (t) => {
   let calls = 0;
-  const givenUp = await attempt(
+  const failure = await attempt(
     async () => {
       calls++;
       if (calls <= 20) throw unavailable('The database is not available');
@@ -36,13 +36,13 @@ test('what is not available is waited for, however long, and is no attempt', asy
     { maxAttempts: 3 },
   );
   t.is(calls, 23);
-  t.deepEqual(givenUp, { attempts: 3, reason: 'Error: poison' });
+  t.deepEqual(failure, { attempts: 3, reason: 'Error: poison' });
 });
 
-test('an outage takes nothing of the time that an event has', async (t) => {
+test('an outage does not count against the time of an event', async (t) => {
   const until = performance.now() + 300;
   let isBack = false;
-  const givenUp = await attempt(
+  const failure = await attempt(
     async () => {
       isBack = performance.now() > until;
       if (!isBack) throw unavailable('The database is not available');
@@ -50,25 +50,25 @@ test('an outage takes nothing of the time that an event has', async (t) => {
     { perEventMs: 80 },
   );
   t.true(isBack);
-  t.is(givenUp, undefined);
+  t.is(failure, undefined);
 });
 
-test('a row that is held too long is the fault of the handler, since the database is there', async (t) => {
+test('a lock timeout counts as an attempt, because the database answers', async (t) => {
   const lockTimeout = Object.assign(new Error('canceling statement due to lock timeout'), {
     severity: 'ERROR',
     code: '55P03',
   });
-  const givenUp = await attempt(
+  const failure = await attempt(
     async () => {
       throw unavailable('The database is not available', lockTimeout);
     },
     { maxAttempts: 2 },
   );
-  t.like(givenUp, { attempts: 2 });
-  t.regex(givenUp?.reason ?? '', /lock timeout/);
+  t.like(failure, { attempts: 2 });
+  t.regex(failure?.reason ?? '', /lock timeout/);
 });
 
-test('an attempt that succeeds after its time has handled the event, and no other begins beside it', async (t) => {
+test('an attempt that succeeds after its timeout has handled the event, and no other begins meanwhile', async (t) => {
   const committed = createGate();
   let calls = 0;
   const handled = attempt(
@@ -83,7 +83,7 @@ test('an attempt that succeeds after its time has handled the event, and no othe
   t.is(calls, 1);
 });
 
-test('an attempt that fails after its time is followed by the next one', async (t) => {
+test('an attempt that fails after its timeout is followed by the next one', async (t) => {
   let calls = 0;
   const handled = attempt(
     async (signal) => {
@@ -98,10 +98,10 @@ test('an attempt that fails after its time is followed by the next one', async (
   t.is(calls, 2);
 });
 
-test('of attempts that never settle only two are under way, and the event is given up in its time', async (t) => {
+test('of attempts that never settle only two run at once, and the event fails within its time', async (t) => {
   let calls = 0;
   const startedAt = performance.now();
-  const givenUp = await attempt(
+  const failure = await attempt(
     async () => {
       calls++;
       await new Promise(() => undefined);
@@ -109,11 +109,11 @@ test('of attempts that never settle only two are under way, and the event is giv
     { handlerTimeoutMs: 20, perEventMs: 2_000 },
   );
   t.is(calls, 2);
-  t.deepEqual(givenUp, { attempts: 2, reason: 'Error: The handler took longer than 20 ms' });
+  t.deepEqual(failure, { attempts: 2, reason: 'Error: The handler took longer than 20 ms' });
   t.true(performance.now() - startedAt > 1_900);
 });
 
-test('the success of an attempt counts while others fail after it', async (t) => {
+test('the late success of an attempt counts although later attempts fail', async (t) => {
   const committed = createGate();
   let calls = 0;
   const handled = attempt(
@@ -121,7 +121,7 @@ test('the success of an attempt counts while others fail after it', async (t) =>
       calls++;
       if (calls === 1) return committed.pass();
       if (calls === 5) committed.open(); // the first commits while the last one fails
-      throw new Error('the mark of the first is in the way');
+      throw new Error('the inbox mark of the first exists');
     },
     { handlerTimeoutMs: 30 },
   );
@@ -129,7 +129,7 @@ test('the success of an attempt counts while others fail after it', async (t) =>
   t.is(calls, 5);
 });
 
-test('a stop ends a pause, and what is late is not waited for', async (t) => {
+test('a stop ends a pause and the wait for a late attempt', async (t) => {
   const stop = new AbortController();
   const pausing = attempt(
     async () => {
@@ -146,7 +146,7 @@ test('a stop ends a pause, and what is late is not waited for', async (t) => {
     { stopped: stop.signal, handlerTimeoutMs: 200 },
   );
   const outcomes = Promise.allSettled([pausing, late]);
-  await eventually('the time of one is over', () => isLate);
+  await eventually('one attempt has timed out', () => isLate);
   stop.abort();
   t.deepEqual(
     (await outcomes).map(({ status }) => status),

@@ -5,91 +5,90 @@ import type { Logger } from '@parley/kernel/log';
 import { attemptRuns } from './attempt-runs.ts';
 import type { Envelope } from './envelope.ts';
 import type { SubscribeOptions } from './event-bus.ts';
-import type { Rest } from './keyed-queue.ts';
+import type { Pause } from './keyed-queue.ts';
 
-/** How a bus deals with failing handlers. Tests shorten these times; production keeps the defaults. */
+/** Retry times of failing handlers. Tests shorten them; production keeps the defaults. */
 export interface AttemptTimes {
-  /** The wait after the given attempt (1, 2, …). Default: 100 ms, doubled each time, at most 2 s. */
+  /** The pause after the given attempt (1, 2, …), in ms. Default: 100 ms, doubled each time, at most 2 s. */
   backoffMs?: (attempt: number) => number;
-  /** What all attempts at one event may take together. Default 30,000: no key is held up for longer. */
+  /** What all attempts at one event may take together, in ms; its key waits as long. Default 30,000. */
   perEventMs?: number;
 }
 
-/** An event that no attempt could handle. */
-export interface GivenUp {
+/** Why an event goes to the dead letters. */
+export interface HandlingFailure {
   attempts: number;
   reason: string;
 }
 
 interface Attempts
-  extends Pick<SubscribeOptions, 'group' | 'handler' | 'maxAttempts' | 'handlerTimeoutMs' | 'isAway'>,
+  extends Pick<SubscribeOptions, 'group' | 'handler' | 'maxAttempts' | 'handlerTimeoutMs' | 'isUnavailable'>,
     AttemptTimes {
-  /** Aborts when the consumer stops: a running attempt may end, no other begins. */
+  /** Aborts when the consumer stops: a running attempt may end, no further one begins. */
   stopped: AbortSignal;
-  /** How to pause between attempts without holding others up. */
-  rest?: Rest;
+  /** Pauses between attempts without holding a slot. Default: only waits. */
+  pause?: Pause;
   log?: Logger | undefined;
 }
 
-/** So many attempts at one event that do not heed the end of their time may be under way at once. */
-const mostUnderWay = 2;
+/** How many attempts at one event may be unsettled at once, when handlers ignore their abort signal. */
+const maxUnsettled = 2;
 
 /**
- * Handles one event: resolves with nothing when its effect is committed, with the reason when it is to be given up.
- * Rejects when the consumer stopped before either.
+ * Handles one event: resolves with undefined when its effect is committed, with the failure when it is for the dead
+ * letters. Rejects when the consumer stopped before either.
  *
- * An attempt is told to end at its timeout and then waited for as long again: what it waits for, as a commit, may yet
- * come, and a success counts whenever it comes. What fails because something was not available is not the event's
- * fault: it is no attempt, and is tried again for as long as that lasts.
+ * An attempt is aborted at its timeout and then waited for as long again, because its commit may be in flight; a late
+ * success counts. An attempt that fails because of an outage is not counted, and is retried for as long as that lasts.
  */
-export async function attemptEvent(event: Envelope, options: Attempts): Promise<GivenUp | undefined> {
-  const { group, stopped, log, isAway, rest = async (until) => void (await until) } = options;
+export async function attemptEvent(event: Envelope, options: Attempts): Promise<HandlingFailure | undefined> {
+  const { group, stopped, log, isUnavailable, pause = async (until) => void (await until) } = options;
   const { maxAttempts = 5, handlerTimeoutMs = 5_000, perEventMs = 30_000 } = options;
   const { backoffMs = (attempt) => Math.min(100 * 2 ** (attempt - 1), 2_000) } = options;
   const runs = attemptRuns((signal) => options.handler(event, signal));
   let deadline = performance.now() + perEventMs;
-  const leftMs = () => Math.max(0, deadline - performance.now());
-  const inTimeMs = () => Math.min(handlerTimeoutMs, leftMs());
+  const remainingMs = () => Math.max(0, deadline - performance.now());
+  const attemptMs = () => Math.min(handlerTimeoutMs, remainingMs());
 
   async function isOutage(error: unknown): Promise<boolean> {
-    const isOne = isUnavailable(error) || ((await isAway?.()) ?? false);
-    if (isOne) deadline = performance.now() + perEventMs;
-    return isOne;
+    const outage = isUnavailableError(error) || ((await isUnavailable?.()) ?? false);
+    if (outage) deadline = performance.now() + perEventMs;
+    return outage;
   }
 
-  async function giveUp(attempts: number, error: unknown): Promise<GivenUp | undefined> {
-    await runs.settled(inTimeMs(), stopped);
+  async function fail(attempts: number, error: unknown): Promise<HandlingFailure | undefined> {
+    await runs.settled(attemptMs(), stopped);
     if (runs.hasSucceeded) return undefined;
-    assertGoesOn();
+    assertNotStopped();
     return { attempts, reason: reasonOf(error) };
   }
 
-  function assertGoesOn(): void {
+  function assertNotStopped(): void {
     if (stopped.aborted) throw unavailable(`The consumer ${group} has stopped`);
   }
 
   try {
     for (let attempt = 1, failures = 1; ; attempt++, failures++) {
-      assertGoesOn();
-      const outcome = await runs.run(inTimeMs(), inTimeMs, stopped);
+      assertNotStopped();
+      const outcome = await runs.run(attemptMs(), attemptMs, stopped);
       if (outcome.isHandled) return undefined;
       const { error } = outcome;
       const { id, type, topic } = event;
       const waitMs = backoffMs(failures);
       const hadOutage = await isOutage(error);
-      const level = hadOutage && failures > 1 ? 'debug' : 'warn'; // an outage is told once by each event
-      log?.[level]({ err: error, group, topic, type, eventId: id, attempt, hadOutage }, 'an event was not handled');
+      const level = hadOutage && failures > 1 ? 'debug' : 'warn'; // one warning per event and outage
+      log?.[level]({ err: error, group, topic, type, eventId: id, attempt, hadOutage }, 'event handling failed');
       if (runs.hasSucceeded) return undefined;
-      assertGoesOn();
+      assertNotStopped();
       if (hadOutage) attempt--;
-      else if (attempt >= maxAttempts || leftMs() <= waitMs) return await giveUp(attempt, error);
+      else if (attempt >= maxAttempts || remainingMs() <= waitMs) return await fail(attempt, error);
 
-      const pause = delay(waitMs, undefined, { signal: stopped }).catch(() => undefined);
-      await (runs.count === 0 ? rest(pause, stopped) : pause);
-      // In the database a further one would only wait for those before it, each in a connection of its own.
-      while (runs.count >= mostUnderWay && !runs.hasSucceeded && !stopped.aborted) {
-        await runs.settled(leftMs(), stopped);
-        if (leftMs() === 0 && !(await isOutage(error))) return await giveUp(attempt, error);
+      const waited = delay(waitMs, undefined, { signal: stopped }).catch(() => undefined);
+      await (runs.count === 0 ? pause(waited, stopped) : waited);
+      // A further attempt would hold another connection, only to wait for the rows that the earlier ones have locked.
+      while (runs.count >= maxUnsettled && !runs.hasSucceeded && !stopped.aborted) {
+        await runs.settled(remainingMs(), stopped);
+        if (remainingMs() === 0 && !(await isOutage(error))) return await fail(attempt, error);
       }
       if (runs.hasSucceeded) return undefined;
     }
@@ -98,12 +97,12 @@ export async function attemptEvent(event: Envelope, options: Attempts): Promise<
   }
 }
 
-/** A row that somebody else holds is none: the database is there, and what hangs is the handler. */
-function isUnavailable(error: unknown): boolean {
+/** A lock timeout is not an outage: the database answers, and another transaction holds the row. */
+function isUnavailableError(error: unknown): boolean {
   return error instanceof DomainError && error.kind === 'unavailable' && !isLockTimeout(error.cause);
 }
 
-/** With what is behind it: that something was not available says little to whoever reads it later. */
+/** Includes the cause, because "not available" alone does not explain a dead letter. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
   return `${error}${cause}`.slice(0, 1_000);

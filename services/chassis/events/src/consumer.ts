@@ -13,7 +13,7 @@ import type { Part } from '@parley/kernel/unit';
 import type { Envelope } from './envelope.ts';
 import type { EventBus, SubscribeOptions, Subscription } from './event-bus.ts';
 
-/** An event as a handler sees it: its envelope's facts and its decoded payload. */
+/** An event as a handler gets it: fields of its envelope, and its decoded payload. */
 export interface ReceivedEvent<T> extends Pick<Envelope, 'id' | 'tenantId' | 'key' | 'time'> {
   data: T;
 }
@@ -21,10 +21,10 @@ export interface ReceivedEvent<T> extends Pick<Envelope, 'id' | 'tenantId' | 'ke
 /** Resolves when the effect is committed, together with the inbox mark of `event.id`: delivery is at least once. */
 export type Handler<T> = (event: ReceivedEvent<T>, signal: AbortSignal) => Promise<unknown>;
 
-/** What a service does at one type of event. */
+/** How a service handles one type of event. */
 export interface EventReaction<T> {
   topic: string;
-  /** The generated message's `decode`. A payload that it refuses is tried like a failing handler, then a dead letter. */
+  /** The generated message's `decode`. What it throws counts as a failed attempt, so such a payload ends as a dead letter. */
   decode: (data: Uint8Array) => T;
   handle: Handler<T>;
 }
@@ -32,9 +32,9 @@ export interface EventReaction<T> {
 export interface EventConsumerOptions<Payloads>
   extends Pick<SubscribeOptions, 'group' | 'concurrency' | 'maxAttempts' | 'handlerTimeoutMs'> {
   bus: EventBus;
-  /** By event type, e.g. `session.ended.v1`. A type of a subscribed topic that is not here is passed over. */
+  /** By event type, e.g. `session.ended.v1`. Other types of a subscribed topic are skipped. */
   handlers: { [Type in keyof Payloads]: EventReaction<Payloads[Type]> };
-  /** The service's own, which its handlers work on: while it does not answer, no event is given up. */
+  /** The service's database. While it does not answer, no event goes to the dead letters. */
   database?: { ping(): Promise<void> };
   log: Logger;
   /** Gets the gauge `parley_consumer_lag`. */
@@ -59,7 +59,7 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     const { id, type, topic, tenantId, key, time } = event;
     const known = reactions.get(type);
     if (known?.topic !== topic) {
-      log.debug({ group, topic, type, eventId: id }, 'an event of a type unknown here');
+      log.debug({ group, topic, type, eventId: id }, 'event type has no handler; skipped');
       return;
     }
     const attributes = {
@@ -87,7 +87,7 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     }
   }
 
-  async function isAway(): Promise<boolean> {
+  async function isUnavailable(): Promise<boolean> {
     if (!database) return false;
     return database.ping().then(
       () => false,
@@ -97,19 +97,19 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
 
   metrics?.gauge(
     'parley_consumer_lag',
-    'Stored events that this process has still to handle',
+    'Stored events that this process has yet to handle',
     () => subscription?.lag?.() ?? 0,
   );
 
   return {
     name: `consumer ${group}`,
     async start() {
-      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler, isAway });
+      subscription = await bus.subscribe({ ...subscribeOptions, topics, handler, isUnavailable });
     },
     async stop() {
       await subscription?.stop();
     },
-    /** A bus that goes away later does not take the unit with it: what it serves goes on, and events wait. */
+    /** Checks the bus until it was reached once. A later outage only delays events, so the unit stays ready. */
     async ready() {
       if (wasReached) return;
       await bus.ping?.();

@@ -1,21 +1,21 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import type { DeadLetter } from './event-bus.ts';
 
-/** Where one machine's bus keeps what no attempt could handle. */
+/** Where the in-process bus stores events that failed for good. */
 export interface DeadLetters {
-  /** Resolves when the letter is on disk. A rejection leaves the event unpublished, to be tried again. */
+  /** Resolves when the dead letter is on disk. A rejection leaves the event unpublished, and it is retried. */
   append(letter: DeadLetter): Promise<void>;
 }
 
 /** Dead letters as JSON lines in one file (mode 0600), payloads in base64. */
 export interface FileDeadLetters extends DeadLetters {
-  /** All letters, oldest first. A line that a crash has cut is left out. */
+  /** All dead letters, oldest first. A line that a crash has truncated is skipped. */
   list(): Promise<DeadLetter[]>;
 }
 
 export function fileDeadLetters(file: string): FileDeadLetters {
   let previous: Promise<unknown> = Promise.resolve();
-  // The last line may have been cut by a crash or a full disk: only after a whole one does the next follow directly.
+  // A crash or a full disk may have truncated the last line, so a newline comes first unless the last write succeeded.
   let startsLine = false;
 
   async function write(letter: DeadLetter): Promise<void> {

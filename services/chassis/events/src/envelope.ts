@@ -1,18 +1,18 @@
-/** One thing that has happened, as it travels. The names are CloudEvents'; `data` is the protobuf message of `type`. */
+/** An event in transit. Field names are those of CloudEvents; `data` is the protobuf message of `type`. */
 export interface Envelope {
-  /** A UUID, the same however often the event is delivered: consumers remember it to take it once. */
+  /** A UUID, the same at every delivery: inboxes deduplicate by it. */
   id: string;
-  /** Where it is published, e.g. `session-ended`. */
+  /** The topic it is published to, e.g. `session-ended`. */
   topic: string;
-  /** What `data` is, in the past tense and with its version, e.g. `session.ended.v1`. */
+  /** The type of `data`, in the past tense and with its version, e.g. `session.ended.v1`. */
   type: string;
-  /** The service that says so. */
+  /** The service that publishes it. */
   source: string;
   /** The aggregate's id: events of one key keep their order. */
   key: string;
   tenantId: number;
   time: Date;
   data: Uint8Array;
-  /** W3C trace context of what caused it. */
+  /** W3C trace context of its cause. */
   traceparent?: string;
 }

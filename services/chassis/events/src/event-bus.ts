@@ -1,20 +1,19 @@
 import type { Envelope } from './envelope.ts';
 
 /**
- * Carries events between services, each at least once to every group: an effect and the mark that it happened commit
- * together (inbox). Events of one topic and key reach a group in the order in which they were published; those of
- * different keys go side by side.
+ * Carries events between services. Delivery is at least once to every group, so handlers commit an inbox mark with their
+ * effect. Events of one topic and key reach a group in the order of publishing; different keys are handled concurrently.
  */
 export interface EventBus {
   /**
-   * Resolves when every event is safe: with a broker when it has stored them, in one process when each group has
-   * handled them or put them to the dead letters. When it rejects, some may have arrived: publish all of them again.
-   * Any rejection means "later", whatever its kind.
+   * Resolves when no event can be lost any more: with a broker once it has stored them, in one process once each group
+   * has handled them or stored dead letters. When it rejects, of whatever kind, some may have been published: publish all
+   * of them again later.
    */
   publish(events: Envelope[]): Promise<void>;
   /**
-   * Resolves when the group takes events. Members of one group, on any replica, share its events; each group gets all.
-   * What was published before a group's first subscription it may not see, so relays start after consumers.
+   * Resolves when the group receives events. Members of one group, on any replica, share its events; each group gets all.
+   * A group may miss what was published before its first subscription, so relays start after consumers.
    */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Rejects with the reason while the bus cannot be reached. */
@@ -28,44 +27,44 @@ export interface SubscribeOptions {
   group: string;
   topics: string[];
   /**
-   * Resolves when the event's effect is committed. A rejection is tried again; after the last attempt the event goes to
-   * the dead letters. A rejection as `unavailable` is no attempt: it is tried again until it ends otherwise, while the
-   * events of its key wait. `signal` aborts at the timeout: whoever goes on for as long again may overlap with one next
-   * attempt, and if it succeeds at last, the event is handled.
+   * Resolves when the event's effect is committed. A rejection is retried; after the last attempt the event goes to the
+   * dead letters. A rejection as `unavailable` does not count as an attempt: it is retried until it ends otherwise, while
+   * the events of its key wait. `signal` aborts at the timeout. A handler that runs for as long again may overlap with the
+   * next attempt; if it succeeds after all, the event is handled.
    */
   handler: (event: Envelope, signal: AbortSignal) => Promise<void>;
   /**
    * How many events of one topic are handled at once, each of another key. Default 16. The member's partitions share
-   * them: each can always begin one, if there are no more partitions than this.
+   * these slots: each can always begin one event, if there are no more partitions than this.
    */
   concurrency?: number;
-  /** Default 5. */
+  /** How often an event is tried before it goes to the dead letters. Default 5. */
   maxAttempts?: number;
-  /** What one attempt may take, in ms. Default 5,000. All attempts at one event end within 30 s, whatever this says. */
+  /** What one attempt may take, in ms. Default 5,000. All attempts at one event together have 30 s. */
   handlerTimeoutMs?: number;
   /**
-   * Whether what every handler of the group needs, as its database, is away; asked after a failure. While it is, failures
-   * are no attempts and no time runs: the event waits for its return, as all others do. Never rejects. Default: it is not.
+   * Whether a dependency of all handlers of the group, e.g. their database, has an outage; asked after a failure. While
+   * it has, failures count neither as attempts nor against the event's time. Never rejects. Default: false.
    */
-  isAway?: () => Promise<boolean>;
+  isUnavailable?: () => Promise<boolean>;
 }
 
 export interface Subscription {
   /**
-   * Takes no more events and lets running attempts end (each within its timeout). What is not handled by then is left
-   * to the group's other members, or to later ones.
+   * Begins no more events and lets running attempts end (each within its timeout). Events not handled by then are
+   * delivered to other members of the group, or to later ones.
    */
   stop(): Promise<void>;
-  /** How many stored events the member has still to handle, as far as it knows. Only a broker stores any. */
+  /** How many stored events the member has yet to handle, as far as it knows. Undefined where no broker stores events. */
   lag?(): number;
 }
 
-/** Where the events of `topic` go that a group could not handle. */
+/** The topic that keeps the events of `topic` that a group could not handle. */
 export function deadLetterTopic(topic: string): string {
   return `${topic}.dead-letter`;
 }
 
-/** An event that one group gave up, with what it needs to be understood and sent again. */
+/** An event that one group could not handle, with what is needed to understand and replay it. */
 export interface DeadLetter {
   /** `<topic>.dead-letter`. */
   topic: string;

@@ -3,30 +3,37 @@ import type { KafkaMessage } from 'kafkajs';
 import type { Envelope } from './envelope.ts';
 import { deadLetterTopic } from './event-bus.ts';
 import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
-import { type LetterFacts, letterFacts, replayMark, toEnvelope, toReplay, toReplayMark } from './kafka-message.ts';
+import {
+  type DeadLetterFacts,
+  deadLetterFacts,
+  replayMark,
+  toEnvelope,
+  toReplay,
+  toReplayMark,
+} from './kafka-message.ts';
 import { kafkaProducer } from './kafka-producer.ts';
 
-/** A dead letter as Kafka keeps it. */
-export interface StoredLetter {
-  /** Where it stands in the dead-letter topic: `<partition>:<offset>`. */
-  place: string;
-  /** Who gave it up, how often it was tried, why and when; and where the event stands in its own topic. */
-  facts: LetterFacts;
-  /** Undefined where the message was none, or where its value was too large to be kept: the reason says which. */
+/** A dead letter in Kafka. */
+export interface StoredDeadLetter {
+  /** Its position in the dead-letter topic: `<partition>:<offset>`. */
+  position: string;
+  /** Which group failed, after how many attempts, why and when; and the event's position in its own topic. */
+  facts: DeadLetterFacts;
+  /** Undefined where the message was not an event, or its value was too large to be stored: the reason says which. */
   event: Envelope | undefined;
   wasReplayed: boolean;
   message: KafkaMessage;
 }
 
 export interface KafkaDeadLetters {
-  /** All letters of a topic up to now, oldest first, those that were replayed included. */
-  list(topic: string): Promise<StoredLetter[]>;
+  /** All dead letters of a topic, oldest first, replayed ones included. */
+  list(topic: string): Promise<StoredDeadLetter[]>;
   /**
-   * Publishes the letter's event again for the group that gave it up, and marks the letter as replayed. The other groups
-   * had it already; they pass over a replay that is not for them, however long ago it was, and need not remember. Of a
-   * letter without a value there is nothing to publish: it rejects.
+   * Publishes the dead letter's event again, for the group that failed alone, and marks the dead letter as replayed. Other
+   * groups skip it by its header, so it does not matter whether their inboxes still know it. Rejects for a dead letter
+   * without a value.
    */
-  replay(topic: string, letter: StoredLetter): Promise<void>;
+  replay(topic: string, letter: StoredDeadLetter): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,23 +46,23 @@ export function kafkaDeadLetters(connection: KafkaConnection): KafkaDeadLetters 
       const letterTopic = deadLetterTopic(topic);
       const read = await readTopic(connection, letterTopic);
       const replayed = new Set(read.map(({ message }) => replayMark(message)));
-      const letters = read.flatMap(({ place, message }): StoredLetter[] => {
-        const facts = letterFacts(message);
+      const letters = read.flatMap(({ position, message }): StoredDeadLetter[] => {
+        const facts = deadLetterFacts(message);
         if (!facts) return [];
-        return [{ place, facts, event: readEvent(topic, message), wasReplayed: replayed.has(place), message }];
+        return [{ position, facts, event: readEvent(topic, message), wasReplayed: replayed.has(position), message }];
       });
       return letters.toSorted((a, b) => a.facts.time.getTime() - b.facts.time.getTime());
     },
-    async replay(topic, { place, facts, message }) {
-      if (message.value === null) throw new Error(`The letter at ${place} holds no event: ${facts.reason}`);
+    async replay(topic, { position, facts, message }) {
+      if (message.value === null) throw new Error(`The dead letter at ${position} has no value: ${facts.reason}`);
       await producer.send(topic, [toReplay(message, facts.group)]);
-      await producer.send(deadLetterTopic(topic), [toReplayMark(message.key, place, new Date())]);
+      await producer.send(deadLetterTopic(topic), [toReplayMark(message.key, position, new Date())]);
     },
     close: () => producer.close(),
   };
 }
 
-/** A consumer of kafkajs is always one of a group: this one reads to what is the end now, and is gone again. */
+/** Reads a topic up to its current end. kafkajs reads in groups only, so a temporary group is made and deleted. */
 export async function readTopic(connection: KafkaConnection, topic: string) {
   const admin = kafkaClient(connection, { retries: 5 }).admin();
   await admin.connect();
@@ -80,7 +87,7 @@ async function readUpTo(connection: KafkaConnection, topic: string, groupId: str
     maxWaitTimeInMs: 100,
     allowAutoTopicCreation: false,
   });
-  const read: { place: string; message: KafkaMessage }[] = [];
+  const read: { position: string; message: KafkaMessage }[] = [];
   const done = Promise.withResolvers<void>();
   consumer.on(consumer.events.CRASH, ({ payload }) => done.reject(payload.error));
   try {
@@ -89,7 +96,7 @@ async function readUpTo(connection: KafkaConnection, topic: string, groupId: str
     await consumer.run({
       autoCommit: false,
       async eachBatch({ batch }) {
-        for (const message of batch.messages) read.push({ place: `${batch.partition}:${message.offset}`, message });
+        for (const message of batch.messages) read.push({ position: `${batch.partition}:${message.offset}`, message });
         if (BigInt(batch.lastOffset()) + 1n >= (ends.get(batch.partition) ?? 0n)) ends.delete(batch.partition);
         if (ends.size === 0) done.resolve();
       },

@@ -5,24 +5,24 @@ import type { AttemptTimes } from './attempts.ts';
 import type { Envelope } from './envelope.ts';
 import type { EventBus } from './event-bus.ts';
 import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
+import { handleMessage } from './kafka-handle.ts';
 import { joinGroup, type Member, type MemberTimes } from './kafka-member.ts';
 import { toMessage } from './kafka-message.ts';
 import { kafkaProducer } from './kafka-producer.ts';
-import { takeMessage } from './kafka-take.ts';
 
 export interface KafkaEventBusOptions extends KafkaConnection, AttemptTimes, MemberTimes {
-  /** How long `subscribe` waits for its part of the topics; it goes on joining after that. Default 10,000; 0: not at all. */
+  /** How long `subscribe` waits for partitions, in ms; it goes on joining after that. Default 10,000; 0: not at all. */
   joinTimeoutMs?: number;
 }
 
 const pingMs = 3_000;
 
 /**
- * The event bus on Apache Kafka. Topics and their dead-letter topics are made beforehand (`kafka-topics.ts`). It never
- * gives up by itself: publishing rejects within seconds while Kafka is away, consumers come back when it does.
+ * The event bus on Apache Kafka. Topics and their dead-letter topics are created beforehand (`kafka-topics.ts`). During an
+ * outage publishing rejects within seconds, and consumers reconnect by themselves.
  *
- * Each topic of a subscription is a Kafka group of its own, `<group>.<topic>`: members of a version that takes one more
- * topic rebalance that one alone, and kafkajs hands nobody a topic of which they know nothing.
+ * Each topic of a subscription has its own Kafka group, `<group>.<topic>`: when a new version subscribes to one more
+ * topic, old members neither rebalance nor are assigned a topic that they do not know.
  */
 export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
   const { log, joinTimeoutMs = 10_000 } = options;
@@ -58,14 +58,14 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
       assertOpen();
       if (!Number.isSafeInteger(concurrency) || concurrency < 1) throw new RangeError('concurrency is at least 1');
       const { group } = subscription;
-      const take = { ...options, ...subscription, producer };
+      const handling = { ...options, ...subscription, producer };
       const members: Member[] = topics.map((topic) =>
         joinGroup({
           ...options,
           groupId: kafkaGroup(group, topic),
           topic,
           concurrency,
-          take: (taken, stopped, rest) => takeMessage(taken, take, stopped, rest),
+          handle: (message, stopped, pause) => handleMessage(message, handling, stopped, pause),
         }),
       );
       let stopped: Promise<void> | undefined;
@@ -81,7 +81,7 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
       const late = delay(joinTimeoutMs, 'late', { signal: tooLate.signal }).catch(() => 'joined');
       const joined = Promise.all(members.map((member) => member.joined));
       if ((await Promise.race([joined, late])) === 'late') {
-        log?.warn({ group, topics }, 'Kafka has given out no partitions yet; the consumer starts without');
+        log?.warn({ group, topics }, 'no Kafka partitions assigned yet; consumer starts without them');
       }
       tooLate.abort();
       return subscribed;

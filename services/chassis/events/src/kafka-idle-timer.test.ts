@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import test from 'ava';
-import { calmIdleConnections } from './kafka-idle-timer.ts';
+import { patchIdleTimer } from './kafka-idle-timer.ts';
 
 interface Entry {
   correlationId: number;
@@ -19,7 +19,7 @@ interface Queue {
 
 /** The queue of a connection that takes one request at a time. */
 function makeQueue(): { queue: Queue; sent: number[]; request: (id: number) => Parameters<Queue['push']>[0] } {
-  calmIdleConnections();
+  patchIdleTimer();
   const RequestQueue: new (options: object) => Queue = createRequire(import.meta.url)(
     'kafkajs/src/network/requestQueue',
   );
@@ -34,7 +34,7 @@ function makeQueue(): { queue: Queue; sent: number[]; request: (id: number) => P
   return { queue, sent, request };
 }
 
-test('an idle connection arms no timer, before its first request or after its last', (t) => {
+test('an idle connection sets no timer, before its first request or after its last', (t) => {
   const { queue, sent, request } = makeQueue();
   queue.checkPendingRequests();
   t.is(queue.throttleCheckTimeoutId, null);
@@ -44,7 +44,7 @@ test('an idle connection arms no timer, before its first request or after its la
   t.is(queue.throttleCheckTimeoutId, null);
 });
 
-test('what waits behind another request arms one timer, and is sent when its turn comes', (t) => {
+test('requests that wait behind another set one timer, and are sent after it', (t) => {
   const { queue, sent, request } = makeQueue();
   t.teardown(() => queue.destroy());
   queue.push(request(1));
@@ -57,7 +57,7 @@ test('what waits behind another request arms one timer, and is sent when its tur
   t.deepEqual(sent, [1, 2]);
 });
 
-test('what the broker throttles is sent at the end of the throttle', async (t) => {
+test('a throttled request is sent when the throttling ends', async (t) => {
   const { queue, request } = makeQueue();
   queue.maybeThrottle(20);
   t.true(queue.throttledUntil > Date.now());

@@ -1,24 +1,24 @@
 import { createRequire } from 'node:module';
 
-/** What the correction reads and writes of kafkajs' queue of requests, one for each connection. */
+/** What the patch uses of kafkajs' request queue, one per connection. */
 interface RequestQueue {
   pending: unknown[];
-  /** Until when the broker has asked not to be sent anything, in ms since the epoch; below now when it has not. */
+  /** When the broker's throttling ends, in ms since the epoch; in the past when it does not throttle. */
   throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
   scheduleCheckPendingRequests(): void;
 }
 
-const lookAgainMs = 10;
+const recheckMs = 10;
 
 /**
  * Keeps kafkajs 2.2.4 from re-arming a timer of 1 ms for ever on every idle connection (2,600 timers a second on Node 24):
- * it computes a negative delay where nobody is throttled, and does so even when nothing waits. Here it looks again only
- * while something waits, at the end of the throttle or in 10 ms. Upstream it is tulios/kafkajs issues 1751 and 1704,
- * unmerged; the version is pinned, since this replaces a method of a private module. Calling it again changes nothing.
+ * it computes a negative delay where the broker does not throttle, and does so even when no request waits. The patch sets
+ * the timer only while requests wait, for the end of the throttling or 10 ms. Upstream: tulios/kafkajs issues 1751 and
+ * 1704, unmerged. The version is pinned, since this replaces a method of a private module. Idempotent.
  */
-export function calmIdleConnections(): void {
+export function patchIdleTimer(): void {
   const queue: { prototype: RequestQueue } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue');
   queue.prototype.scheduleCheckPendingRequests = scheduleCheckPendingRequests;
 }
@@ -31,6 +31,6 @@ function scheduleCheckPendingRequests(this: RequestQueue): void {
       this.throttleCheckTimeoutId = null;
       this.checkPendingRequests();
     },
-    throttledMs > 0 ? throttledMs : lookAgainMs,
+    throttledMs > 0 ? throttledMs : recheckMs,
   );
 }

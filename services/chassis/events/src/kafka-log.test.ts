@@ -3,7 +3,7 @@ import { type LogEntry, logLevel } from 'kafkajs';
 import { pino } from 'pino';
 import { kafkaLog } from './kafka-log.ts';
 
-function told(entries: [level: logLevel, message: string, facts?: object][]) {
+function logged(entries: [level: logLevel, message: string, facts?: object][]) {
   const lines: { level: number; msg: string; kafka: object }[] = [];
   const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(JSON.parse(line)) });
   for (const [level, message, facts] of entries) {
@@ -18,9 +18,9 @@ function told(entries: [level: logLevel, message: string, facts?: object][]) {
   return lines.map(({ level, msg }) => [pino.levels.labels[level], msg]);
 }
 
-test('ordinary rebalances and connections that are tried again are no news', (t) => {
+test('ordinary rebalances and reconnections are logged at debug', (t) => {
   t.deepEqual(
-    told([
+    logged([
       [
         logLevel.ERROR,
         'Response Heartbeat(key: 12, version: 3)',
@@ -33,9 +33,9 @@ test('ordinary rebalances and connections that are tried again are no news', (t)
   );
 });
 
-test('anything else is told one level below what kafkajs takes it for', (t) => {
+test('other messages are logged one level below that of kafkajs', (t) => {
   t.deepEqual(
-    told([
+    logged([
       [logLevel.ERROR, 'Offset out of range'],
       [logLevel.WARN, 'something odd'],
       [logLevel.INFO, 'Starting'],

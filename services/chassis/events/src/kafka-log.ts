@@ -2,23 +2,23 @@ import type { Logger } from '@parley/kernel/log';
 import { type LogEntry, logLevel } from 'kafkajs';
 
 /**
- * What belongs to the life of a group, or repeats for as long as a broker is away: kafkajs calls all of it errors. The
- * bus says by itself, once, what it means: events that wait, a consumer that begins anew.
+ * Messages of ordinary rebalances, and those that repeat during an outage. kafkajs logs them as errors; the bus itself
+ * logs their consequence once.
  */
 const ordinary =
   /rebalanc|not aware of this member|generation id|connection|connect |disconnect|broker|coordinator|leader/i;
 
-/** Passes on what kafkajs says, one level quieter than it says it. */
+/** Logs what kafkajs logs, one level lower. */
 export function kafkaLog(log: Logger | undefined): (entry: LogEntry) => void {
-  return ({ namespace, level, log: said }) => {
-    const { message, error, groupId, memberId, broker, topic, retryCount } = said;
+  return ({ namespace, level, log: entry }) => {
+    const { message, error, groupId, memberId, broker, topic, retryCount } = entry;
     const text = `${message} ${error ?? ''}`;
-    const facts = { part: namespace, error, groupId, memberId, broker, topic, retryCount };
-    log?.[ordinary.test(text) ? 'debug' : quieter(level)]({ kafka: facts }, message);
+    const facts = { namespace, error, groupId, memberId, broker, topic, retryCount };
+    log?.[ordinary.test(text) ? 'debug' : levelBelow(level)]({ kafka: facts }, message);
   };
 }
 
-function quieter(level: logLevel): 'warn' | 'info' | 'debug' {
+function levelBelow(level: logLevel): 'warn' | 'info' | 'debug' {
   if (level === logLevel.ERROR) return 'warn';
   return level === logLevel.WARN ? 'info' : 'debug';
 }

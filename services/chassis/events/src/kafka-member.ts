@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
+import { type Assignment, createAssignment } from './kafka-assignment.ts';
 import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
-import { createShare, type Share } from './kafka-share.ts';
-import type { TakenMessage } from './kafka-take.ts';
+import type { ReceivedMessage } from './kafka-handle.ts';
 import { watchConsumer } from './kafka-watch.ts';
-import type { Rest } from './keyed-queue.ts';
+import type { Pause } from './keyed-queue.ts';
 
-/** How a member of a group keeps in touch. Tests shorten these times; production keeps the defaults. */
+/** Timeouts of a group's members. Tests shorten them; production keeps the defaults. */
 export interface MemberTimes {
-  /** After so many ms without a sign of it the group gives a member's partitions to others. Default 10,000. */
+  /** After how long without a heartbeat the group reassigns a member's partitions, in ms. Default 10,000. */
   sessionTimeoutMs?: number;
   /**
-   * A consumer is made anew that has neither fetched nor beat for so long, or for so long has brought nothing and
-   * committed nothing although events wait and none is being handled. Default 60,000.
+   * A consumer is replaced when it has neither fetched nor sent a heartbeat for so long, or has made no progress for so
+   * long although events wait and no handler runs. In ms, default 60,000.
    */
   stalledAfterMs?: number;
 }
@@ -22,84 +22,90 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
   topic: string;
   /** How many events are handled at once, each of another key. */
   concurrency: number;
-  /** For tests that speak for a consumer. */
+  /** For tests that emit a consumer's events. */
   makeConsumer?: (options: MemberOptions) => Consumer;
-  /** Resolves when the event is done with, for good; rejects when `stopped` came first, and it is left to others. */
-  take: (message: TakenMessage, stopped: AbortSignal, rest: Rest) => Promise<void>;
+  /** Resolves when the event is handled or its dead letter stored; rejects when `stopped` aborted before that. */
+  handle: (message: ReceivedMessage, stopped: AbortSignal, pause: Pause) => Promise<void>;
 }
 
-/** One topic's consumer in one group, from joining to leaving, whatever happens to the broker in between. */
+/** The consumer of one topic in one group. It survives outages of the broker until it is stopped. */
 export interface Member {
-  /** Resolves when it has its part of the topic for the first time. */
+  /** Resolves at the first assignment of partitions. */
   joined: Promise<void>;
-  /** How many events of its part are stored and not yet handled. */
+  /** How many events of its partitions are stored and not yet handled. */
   lag(): number;
-  /** Begins nothing more, waits for what is being handled, commits it and leaves the group. */
+  /** Begins no more events, waits for running handlers, commits and leaves the group. */
   stop(): Promise<void>;
 }
 
 const retries = 40;
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
-/** What a stop may take beyond the handlers that are running, when the broker does not answer. */
+/** What `stop` may take beyond running handlers when the broker does not answer. */
 const commitMs = 2_000;
 const leaveMs = 3_000;
 
 export function joinGroup(options: MemberOptions): Member {
   const { groupId, topic, log, stalledAfterMs = 60_000 } = options;
-  const share = createShare(options);
+  const assignment = createAssignment(options);
   const stopping = new AbortController();
   const joined = Promise.withResolvers<void>();
-  const life = supervise();
+  const supervised = supervise();
 
-  /** kafkajs would restart a crashed consumer itself, but not one that hangs; so one loop does both. */
+  /** kafkajs would restart a crashed consumer itself but not a hanging one, so this loop restarts both. */
   async function supervise(): Promise<void> {
     let pauseMs = firstPauseMs;
     while (!stopping.signal.aborted) {
       const startedAt = performance.now();
-      const reason = await live();
+      const reason = await runConsumer();
       if (stopping.signal.aborted) return;
       if (performance.now() - startedAt > 60_000) pauseMs = firstPauseMs;
-      log?.warn({ err: reason, group: groupId, topic, pauseMs }, 'a consumer of events ended, and begins anew');
+      log?.warn({ err: reason, group: groupId, topic, pauseMs }, 'Kafka consumer failed; will restart');
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }
   }
 
-  /** One consumer's life. Resolves with why it ended; with nothing when it was stopped. */
-  async function live(): Promise<unknown> {
+  /** Runs one consumer. Resolves with the reason it failed, with undefined when it was stopped. */
+  async function runConsumer(): Promise<unknown> {
     const consumer = (options.makeConsumer ?? makeConsumer)(options);
     const end = Promise.withResolvers<unknown>();
-    const endWatch = watchConsumer((listener) => onSignOfLife(consumer, listener), share, stalledAfterMs, end.resolve);
+    const endWatch = watchConsumer(
+      (listener) => onActivity(consumer, listener),
+      assignment,
+      stalledAfterMs,
+      end.resolve,
+    );
     const onStop = () => end.resolve(undefined);
     stopping.signal.addEventListener('abort', onStop);
     let ended = false;
 
     consumer.on(consumer.events.CRASH, ({ payload }) => end.resolve(payload.error));
-    // The others get what is not begun; what is being handled may meet them there, and the inbox tells them apart.
+    // Other members get the events that have not begun. One that is being handled may be delivered to them as well, which
+    // their inbox detects.
     consumer.on(consumer.events.REBALANCING, () => {
-      if (!ended) share.revoke(); // else they are its successor's
+      if (!ended) assignment.revoke(); // else the partitions belong to the consumer that replaced this one
     });
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       if (ended) return;
-      share.assign(payload.memberAssignment[topic] ?? []);
-      if (stopping.signal.aborted) return share.revoke();
+      assignment.assign(payload.memberAssignment[topic] ?? []);
+      if (stopping.signal.aborted) return assignment.revoke();
       consumer.resume([{ topic }]);
       joined.resolve();
     });
 
-    const started = begin(consumer, () => ended, share);
+    const started = startConsumer(consumer, () => ended, assignment);
     started.catch(end.resolve);
     const reason = await end.promise;
     endWatch();
     stopping.signal.removeEventListener('abort', onStop);
-    if (stopping.signal.aborted) await share.settle(commitMs);
-    else share.revoke();
+    if (stopping.signal.aborted) await assignment.drain(commitMs);
+    else assignment.revoke();
     ended = true;
-    // A consumer that is still joining cannot leave yet: it does so as soon as it can. A broken one is not waited for.
+    // A consumer that is still joining leaves once it has joined. A failed one is not waited for.
     const left = started.catch(() => undefined).then(() => consumer.disconnect());
     const outcome = within(leaveMs, 'Leaving the group', left).catch((error: unknown) =>
-      log?.debug({ err: error, group: groupId, topic }, 'a consumer did not leave its group'),
+      log?.debug({ err: error, group: groupId, topic }, 'Kafka consumer did not leave its group'),
     );
     if (stopping.signal.aborted) await outcome;
     return reason;
@@ -107,10 +113,10 @@ export function joinGroup(options: MemberOptions): Member {
 
   return {
     joined: joined.promise,
-    lag: () => share.lag(),
+    lag: () => assignment.lag(),
     async stop() {
       stopping.abort();
-      await life;
+      await supervised;
     },
   };
 }
@@ -128,19 +134,19 @@ export function makeConsumer({ sessionTimeoutMs = 10_000, groupId, ...connection
   });
 }
 
-function onSignOfLife(consumer: Consumer, listener: () => void): void {
+function onActivity(consumer: Consumer, listener: () => void): void {
   const { FETCH, HEARTBEAT, GROUP_JOIN } = consumer.events;
   for (const event of [FETCH, HEARTBEAT, GROUP_JOIN] as const) consumer.on(event, listener);
 }
 
-async function begin(consumer: Consumer, hasEnded: () => boolean, share: Share): Promise<void> {
+async function startConsumer(consumer: Consumer, hasEnded: () => boolean, assignment: Assignment): Promise<void> {
   await consumer.connect();
-  // A group that is new takes what was published before it: nothing is lost to the order of starting.
-  await consumer.subscribe({ topics: [share.topic], fromBeginning: true });
+  // A new group also reads earlier events, so that no start order loses any.
+  await consumer.subscribe({ topics: [assignment.topic], fromBeginning: true });
   await consumer.run({
     autoCommit: false,
     async eachBatch(payload) {
-      if (!hasEnded()) share.deliver(payload);
+      if (!hasEnded()) assignment.deliver(payload);
     },
   });
 }

@@ -1,12 +1,12 @@
 import type { IHeaders, KafkaMessage, Message } from 'kafkajs';
-import type { GivenUp } from './attempts.ts';
+import type { HandlingFailure } from './attempts.ts';
 import type { Envelope } from './envelope.ts';
 
 /**
- * Events as Kafka carries them: CloudEvents 1.0 in binary mode. The value is the protobuf message alone, the key is the
- * aggregate's id, and the facts are headers. Headers that are not named here are passed over.
+ * Events in Kafka are CloudEvents 1.0 in binary mode: the value is the protobuf message, the key is the aggregate's id,
+ * everything else is headers. Other headers are ignored.
  */
-const names = {
+const headerNames = {
   id: 'ce_id',
   type: 'ce_type',
   source: 'ce_source',
@@ -18,10 +18,10 @@ const names = {
   contentType: 'content-type',
 };
 
-/** A replayed event is for the group that gave it up; all others pass it over. */
-const onlyFor = 'parley_only_group';
+/** On a replayed event: the one group that it is for; all others skip it. */
+const onlyGroup = 'parley_only_group';
 
-/** The headers that a dead letter has beside those of the event. */
+/** What a dead letter has in addition to the event's headers. */
 const deadLetterHeaders = {
   group: 'deadletter_group',
   attempts: 'deadletter_attempts',
@@ -32,7 +32,7 @@ const deadLetterHeaders = {
   offset: 'deadletter_offset',
 };
 
-/** On a message that is no letter itself: the place of the letter that was replayed, `<partition>:<offset>`. */
+/** On the mark of a replay in the dead-letter topic: the position of the replayed dead letter, `<partition>:<offset>`. */
 const replayedLetter = 'deadletter_replayed';
 
 export function toMessage(event: Envelope): Message {
@@ -41,38 +41,39 @@ export function toMessage(event: Envelope): Message {
     key,
     value: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
     headers: {
-      [names.version]: '1.0',
-      [names.id]: id,
-      [names.type]: type,
-      [names.source]: source,
-      [names.subject]: key,
-      [names.time]: time.toISOString(),
-      [names.tenantId]: String(tenantId),
-      [names.contentType]: 'application/protobuf',
-      ...(traceparent !== undefined && { [names.traceparent]: traceparent }),
+      [headerNames.version]: '1.0',
+      [headerNames.id]: id,
+      [headerNames.type]: type,
+      [headerNames.source]: source,
+      [headerNames.subject]: key,
+      [headerNames.time]: time.toISOString(),
+      [headerNames.tenantId]: String(tenantId),
+      [headerNames.contentType]: 'application/protobuf',
+      ...(traceparent !== undefined && { [headerNames.traceparent]: traceparent }),
     },
   };
 }
 
-/** @throws TypeError naming what is missing or wrong: such a message is no event. */
+/** @throws TypeError that names the missing or malformed header: such a message is not an event. */
 export function toEnvelope(topic: string, { key, value, headers }: KafkaMessage): Envelope {
   const required = (name: string): string => {
     const text = headerOf(headers, name);
     if (!text) throw new TypeError(`the header ${name} is missing`);
     return text;
   };
-  const time = new Date(required(names.time));
-  if (Number.isNaN(time.getTime())) throw new TypeError(`the header ${names.time} is no time`);
-  const tenantId = Number(required(names.tenantId));
-  if (!Number.isSafeInteger(tenantId) || tenantId < 1) throw new TypeError(`the header ${names.tenantId} is no id`);
+  const time = new Date(required(headerNames.time));
+  if (Number.isNaN(time.getTime())) throw new TypeError(`the header ${headerNames.time} is no time`);
+  const tenantId = Number(required(headerNames.tenantId));
+  if (!Number.isSafeInteger(tenantId) || tenantId < 1)
+    throw new TypeError(`the header ${headerNames.tenantId} is no id`);
   if (value === null) throw new TypeError('it has no value');
-  const traceparent = headerOf(headers, names.traceparent);
+  const traceparent = headerOf(headers, headerNames.traceparent);
   return {
-    id: required(names.id),
+    id: required(headerNames.id),
     topic,
-    type: required(names.type),
-    source: required(names.source),
-    key: key?.toString() ?? required(names.subject),
+    type: required(headerNames.type),
+    source: required(headerNames.source),
+    key: key?.toString() ?? required(headerNames.subject),
     tenantId,
     time,
     data: new Uint8Array(value),
@@ -80,25 +81,25 @@ export function toEnvelope(topic: string, { key, value, headers }: KafkaMessage)
   };
 }
 
-/** Whether it is meant for this group: all are, but for replayed ones. */
-export function isFor(group: string, { headers }: KafkaMessage): boolean {
-  const only = headerOf(headers, onlyFor);
+/** Whether the message is for this group: only a replayed one may be for another. */
+export function isForGroup(group: string, { headers }: KafkaMessage): boolean {
+  const only = headerOf(headers, onlyGroup);
   return only === undefined || only === group;
 }
 
-export interface LetterFacts extends GivenUp {
+export interface DeadLetterFacts extends HandlingFailure {
   group: string;
   time: Date;
-  /** Where the event stands: its topic, partition and offset. */
+  /** The event's topic, partition and offset. */
   topic: string;
   partition: number;
   offset: string;
 }
 
-/** The message as it was, with the reason beside it. */
-export function toLetter(
+/** The dead letter of a message: the message unchanged, with the facts as further headers. */
+export function toDeadLetter(
   { key, value, headers }: Pick<KafkaMessage, 'key' | 'value' | 'headers'>,
-  facts: LetterFacts,
+  facts: DeadLetterFacts,
 ): Message {
   const { group, attempts, reason, time, topic, partition, offset } = facts;
   return {
@@ -117,8 +118,8 @@ export function toLetter(
   };
 }
 
-/** What a dead letter says of itself; undefined for a message that is none. */
-export function letterFacts({ headers }: KafkaMessage): LetterFacts | undefined {
+/** The facts of a dead letter; undefined for a message that is not one. */
+export function deadLetterFacts({ headers }: KafkaMessage): DeadLetterFacts | undefined {
   const group = headerOf(headers, deadLetterHeaders.group);
   if (group === undefined) return undefined;
   return {
@@ -132,24 +133,24 @@ export function letterFacts({ headers }: KafkaMessage): LetterFacts | undefined 
   };
 }
 
-/** The event of a dead letter once more, for the group alone that gave it up. */
+/** The event of a dead letter, to be published again for the group that failed. */
 export function toReplay({ key, value, headers }: KafkaMessage, group: string): Message {
-  const ofLetter = new Set(Object.values(deadLetterHeaders));
-  const own: IHeaders = Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !ofLetter.has(name)));
-  return { key, value, headers: { ...own, [onlyFor]: group } };
+  const added = new Set(Object.values(deadLetterHeaders));
+  const own: IHeaders = Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !added.has(name)));
+  return { key, value, headers: { ...own, [onlyGroup]: group } };
 }
 
-/** Says in the dead-letter topic that the letter at this place was replayed. */
-export function toReplayMark(key: Buffer | null, place: string, time: Date): Message {
-  return { key, value: null, headers: { [replayedLetter]: place, [deadLetterHeaders.time]: time.toISOString() } };
+/** Marks in the dead-letter topic that the dead letter at this position was replayed. */
+export function toReplayMark(key: Buffer | null, position: string, time: Date): Message {
+  return { key, value: null, headers: { [replayedLetter]: position, [deadLetterHeaders.time]: time.toISOString() } };
 }
 
-/** The place of the letter that this message says was replayed. */
+/** The position of the dead letter that this message marks as replayed; undefined for other messages. */
 export function replayMark({ headers }: KafkaMessage): string | undefined {
   return headerOf(headers, replayedLetter);
 }
 
-/** A header that stands there more than once counts by its first value. */
+/** The first value of a repeated header counts. */
 function headerOf(headers: IHeaders | undefined, name: string): string | undefined {
   const value = headers?.[name];
   return (Array.isArray(value) ? value[0] : value)?.toString();

@@ -5,12 +5,12 @@ import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
 
 export interface KafkaProducer {
   /**
-   * Resolves when the broker has stored all of them, on all replicas in sync. Messages of one key are stored in order;
-   * calls that come while another is on its way leave together in one request. Any rejection means "later", within about
-   * 10 s, and some may have been stored.
+   * Resolves when the messages are stored on all in-sync replicas. Messages of one key are stored in order; calls during a
+   * request are sent together in the next one. Rejects within about 10 s; some messages may have been stored then, and all
+   * are to be sent again later.
    */
   send(topic: string, messages: Message[]): Promise<void>;
-  /** Waits up to 4 s for what is on its way; what has not left is rejected. */
+  /** Waits up to 4 s for the request in flight; calls that were not sent reject. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-interface Lane {
+interface TopicProducer {
   send(messages: Message[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,40 +30,41 @@ const attemptMs = 5_000;
 const closeMs = 4_000;
 const retryPauseMs = 100;
 /**
- * kafkajs must not try again by itself: where the leader of a partition moves meanwhile to a broker that has already
- * answered for others, it takes that answer for all and drops the rest. For an idempotent producer it refuses what is below 1, and none is below this.
+ * kafkajs must not retry by itself: when a partition's leader moves to a broker that has already answered for other
+ * partitions, kafkajs takes that answer for all of them and drops messages. It rejects values below 1 for an idempotent
+ * producer; NaN passes that check and disables retries.
  */
 const noRetries = Number.NaN;
 const maxMessages = 1_000;
-/** Half of what a broker takes at once by default, so that many small calls are never refused for being together. */
+/** Half of a broker's default limit, so that calls small enough alone are not rejected for being sent together. */
 const maxBytes = 512 * 1024;
 
-/** What a broker answers when a message itself is at fault: its companions need not suffer for it. */
-const refusals = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'CORRUPT_MESSAGE']);
+/** Errors that a message itself causes: the other messages of its request are sent without it. */
+const permanentErrors = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'CORRUPT_MESSAGE']);
 
-/** Each topic has a lane of its own, so that one that is missing or not writable holds up no other. */
+/** Each topic has its own producer, so that a missing or unwritable topic delays no other. */
 export function kafkaProducer(connection: KafkaConnection): KafkaProducer {
-  const lanes = new Map<string, Lane>();
+  const producers = new Map<string, TopicProducer>();
   let closed = false;
   return {
     async send(topic, messages) {
       if (closed) throw unavailable('The event bus is closed');
-      const lane = lanes.get(topic) ?? openLane(connection, topic);
-      lanes.set(topic, lane);
-      await lane.send(messages);
+      const producer = producers.get(topic) ?? topicProducer(connection, topic);
+      producers.set(topic, producer);
+      await producer.send(messages);
     },
     async close() {
       closed = true;
-      await Promise.all([...lanes.values()].map((lane) => lane.close()));
+      await Promise.all([...producers.values()].map((producer) => producer.close()));
     },
   };
 }
 
 /**
- * One request at a time. After a failure the producer is thrown away: kafkajs gives the sequence numbers of a failed
- * request to the next one, and a broker that had stored the first takes the second for its repetition, and drops it.
+ * One request at a time. After a failure the kafkajs producer is replaced: it would reuse the sequence numbers of the
+ * failed request, and a broker that had stored that request would drop the next one as a duplicate.
  */
-function openLane(connection: KafkaConnection, topic: string): Lane {
+function topicProducer(connection: KafkaConnection, topic: string): TopicProducer {
   const waiting: Call[] = [];
   let producer: Producer | undefined;
   let draining: Promise<void> | undefined;
@@ -85,31 +86,31 @@ function openLane(connection: KafkaConnection, topic: string): Lane {
       await within(attemptMs, 'Sending', work());
     } catch (error) {
       producer = undefined;
-      // Not waited for: it may hang for as long as the broker does.
+      // Not awaited: it may hang for as long as the broker does.
       void current.disconnect().catch(() => undefined);
       throw error;
     }
   }
 
-  /** A connection that the broker closed while it was idle shows itself only now, a new leader likewise: one more try. */
-  async function transmit(messages: Message[]): Promise<void> {
+  /** Retries once, because an idle connection that the broker has closed, or a new leader, shows only when sending. */
+  async function sendRequest(messages: Message[]): Promise<void> {
     try {
       await attempt(messages);
     } catch (error) {
-      if (isRefusal(error) || closed) throw error;
+      if (isPermanentError(error) || closed) throw error;
       await delay(retryPauseMs);
       await attempt(messages);
     }
   }
 
-  async function settle(calls: Call[]): Promise<void> {
+  async function sendCalls(calls: Call[]): Promise<void> {
     try {
-      // One call may be more than a request holds: its messages then follow each other in several.
-      for (const part of inParts(calls.flatMap(({ messages }) => messages))) await transmit(part);
+      // A call may exceed one request: its messages are then sent in several, in order.
+      for (const request of splitRequests(calls.flatMap(({ messages }) => messages))) await sendRequest(request);
       for (const call of calls) call.resolve();
     } catch (error) {
-      if (calls.length > 1 && isRefusal(error)) {
-        for (const call of calls) await settle([call]);
+      if (calls.length > 1 && isPermanentError(error)) {
+        for (const call of calls) await sendCalls([call]);
       } else {
         for (const call of calls) call.reject(unavailable('Kafka has not taken the events', error));
       }
@@ -117,8 +118,8 @@ function openLane(connection: KafkaConnection, topic: string): Lane {
   }
 
   async function drain(): Promise<void> {
-    await Promise.resolve(); // calls of the same tick go together
-    while (waiting.length > 0) await settle(takeBatch(waiting));
+    await Promise.resolve(); // so that calls of the same tick share a request
+    while (waiting.length > 0) await sendCalls(takeBatch(waiting));
     draining = undefined;
   }
 
@@ -142,7 +143,7 @@ function openLane(connection: KafkaConnection, topic: string): Lane {
   };
 }
 
-/** As many calls as one request may hold, and at least one. */
+/** As many calls as fit into one request, at least one. */
 function takeBatch(waiting: Call[]): Call[] {
   return waiting.splice(
     0,
@@ -150,17 +151,17 @@ function takeBatch(waiting: Call[]): Call[] {
   );
 }
 
-function inParts(messages: Message[]): Message[][] {
-  const parts: Message[][] = [];
-  for (let rest = messages; rest.length > 0; ) {
-    const count = countThatFits(rest, (message) => ({ messages: 1, bytes: sizeOf(message) }));
-    parts.push(rest.slice(0, count));
-    rest = rest.slice(count);
+function splitRequests(messages: Message[]): Message[][] {
+  const requests: Message[][] = [];
+  for (let remaining = messages; remaining.length > 0; ) {
+    const count = countThatFits(remaining, (message) => ({ messages: 1, bytes: sizeOf(message) }));
+    requests.push(remaining.slice(0, count));
+    remaining = remaining.slice(count);
   }
-  return parts;
+  return requests;
 }
 
-/** How many of the first ones fit into one request; one does in any case, and the broker decides over it. */
+/** How many of the first items fit into one request; at least one, which the broker rejects if it is too large. */
 function countThatFits<T>(items: T[], weigh: (item: T) => { messages: number; bytes: number }): number {
   let messages = 0;
   let bytes = 0;
@@ -178,8 +179,8 @@ function sizeOf({ value, headers }: Message): number {
   return (value?.length ?? 0) + ofHeaders + 32;
 }
 
-/** Whether the broker will never take the messages, however often they come: for what they are, as for their size. */
-export function isRefusal(error: unknown): boolean {
-  if (error instanceof DomainError) return isRefusal(error.cause);
-  return error instanceof Error && 'type' in error && refusals.has(String(error.type));
+/** Whether the broker will never accept the messages, e.g. for their size. */
+export function isPermanentError(error: unknown): boolean {
+  if (error instanceof DomainError) return isPermanentError(error.cause);
+  return error instanceof Error && 'type' in error && permanentErrors.has(String(error.type));
 }

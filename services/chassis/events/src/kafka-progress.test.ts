@@ -1,11 +1,11 @@
 import test from 'ava';
 import { partitionProgress } from './kafka-progress.ts';
 
-test('only what lies before everything unfinished is due to be committed', (t) => {
+test('the offset to commit is that of the first unfinished event', (t) => {
   const progress = partitionProgress();
   t.is(progress.due(), undefined);
   for (const offset of ['5', '6', '9']) progress.begin(offset);
-  t.is(progress.due(), '5', 'nothing is done: where it began');
+  t.is(progress.due(), '5', 'nothing is finished: the first offset');
   progress.finish('6');
   t.is(progress.due(), '5');
   progress.finish('5');
@@ -16,7 +16,7 @@ test('only what lies before everything unfinished is due to be committed', (t) =
   t.is(progress.due(), '10');
 });
 
-test('the lag is what lies between the finished part and the end', (t) => {
+test('the lag is the distance from the offset to commit to the end of the partition', (t) => {
   const progress = partitionProgress();
   progress.endsAt('12');
   t.is(progress.lag(), 0, 'unknown before the first event');

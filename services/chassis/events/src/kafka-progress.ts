@@ -1,6 +1,6 @@
-/** How far one partition has come, in the hands of one member between two rebalances. */
+/** The progress of one partition between two rebalances. */
 export interface PartitionProgress {
-  /** Offsets begin in ascending order. */
+  /** To be called in ascending order of offsets. */
   begin(offset: string): void;
   finish(offset: string): void;
   /** How many have begun and not finished. */
@@ -8,14 +8,14 @@ export interface PartitionProgress {
   /** The offset to commit: everything before it is finished. Undefined where that has been committed already. */
   due(): string | undefined;
   committed(offset: string): void;
-  /** How many events lie between what is finished and the end of the partition, as far as that is known. */
+  /** How many events lie between the offset to commit and the end of the partition; 0 while that is unknown. */
   lag(): number;
-  /** The offset that the partition's next event will get. */
+  /** `highWatermark`: the offset that the partition's next event will get. */
   endsAt(highWatermark: string): void;
 }
 
 export function partitionProgress(): PartitionProgress {
-  const begun = new Set<bigint>(); // a set keeps the order in which its members came
+  const begun = new Set<bigint>(); // a set keeps insertion order
   let next: bigint | undefined;
   let committed: bigint | undefined;
   let end: bigint | undefined;

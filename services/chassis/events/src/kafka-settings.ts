@@ -9,6 +9,6 @@ export function kafkaBusOf(
   { brokers, stalledAfterMs }: ValuesOf<typeof processSettings.kafka>,
   log: Logger,
 ): EventBus | undefined {
-  // A unit serves while its consumers join: the group may wait 10 s for a member that died, and that is no reason to be down.
+  // Start does not wait for partitions: the group may wait 10 s for a dead member, and the unit can serve meanwhile.
   return brokers && kafkaEventBus({ brokers, stalledAfterMs, joinTimeoutMs: 0, log });
 }

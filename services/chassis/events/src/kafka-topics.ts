@@ -9,7 +9,7 @@ export interface TopicOptions extends KafkaConnection {
   replication?: number | undefined;
 }
 
-/** What became of one topic. `note` says what is not as it is declared and stays so. */
+/** The outcome for one topic. `note` names a difference from the declaration that is not changed. */
 export interface TopicOutcome {
   name: string;
   change: 'created' | 'retention changed' | 'is there';
@@ -23,8 +23,8 @@ interface WantedTopic extends TopicDeclaration {
 }
 
 /**
- * Makes the topics that are missing, each with its dead-letter topic, and gives those that are there the declared
- * retention. Partitions and copies of a topic that is there stay as they are. Calling it again changes nothing.
+ * Creates missing topics, each with its dead-letter topic, and sets the declared retention on existing ones. Partitions
+ * and replication of existing topics stay as they are. Idempotent.
  */
 export async function makeTopics(topics: TopicDeclaration[], options: TopicOptions): Promise<TopicOutcome[]> {
   const admin = kafkaClient(options, { retries: 5 }).admin();
@@ -36,11 +36,11 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
       { ...topic, replication },
       { name: deadLetterTopic(topic.name), partitions: 1, retentionMs: deadLetterRetentionMs, replication },
     ]);
-    const there = new Set(await admin.listTopics());
-    const missing = wanted.filter(({ name }) => !there.has(name));
-    // False where somebody else makes them at the same moment: then they are there as well.
+    const existing = new Set(await admin.listTopics());
+    const missing = wanted.filter(({ name }) => !existing.has(name));
+    // Resolves with false where another process creates them at the same time, which is as good.
     if (missing.length > 0) await admin.createTopics({ topics: missing.map(creation), waitForLeaders: false });
-    await untilLed(
+    await waitForLeaders(
       admin,
       missing.map(({ name }) => name),
     );
@@ -54,8 +54,8 @@ export async function makeTopics(topics: TopicDeclaration[], options: TopicOptio
   }
 }
 
-/** A topic that was just made is unknown for a moment, which kafkajs' own waiting takes for an error. */
-async function untilLed(admin: Admin, names: string[]): Promise<void> {
+/** A new topic is unknown for a moment, which kafkajs' own `waitForLeaders` treats as an error. */
+async function waitForLeaders(admin: Admin, names: string[]): Promise<void> {
   if (names.length === 0) return;
   const late = AbortSignal.timeout(leaderMs);
   for (;;) {
@@ -77,7 +77,7 @@ function creation({ name, partitions, retentionMs, replication }: WantedTopic) {
     configEntries: [
       { name: 'retention.ms', value: String(retentionMs) },
       { name: 'cleanup.policy', value: 'delete' },
-      // With three copies one broker may be away and nothing that was acknowledged is on a single disk.
+      // With three replicas one broker may be down while every acknowledged event is on two disks.
       { name: 'min.insync.replicas', value: String(Math.max(1, replication - 1)) },
     ],
   };
@@ -93,7 +93,7 @@ async function adjust(admin: Admin, { name, partitions, retentionMs }: WantedTop
   if (entries.some((entry) => entry.configName === 'retention.ms' && entry.configValue === String(retentionMs))) {
     return { name, change: 'is there', ...note };
   }
-  // This call replaces all settings of the topic, so those that somebody has made are said again.
+  // This call replaces all settings of the topic, so those that an operator has made are sent again.
   const kept = entries
     .filter((entry) => !entry.isDefault && !entry.readOnly && entry.configName !== 'retention.ms')
     .map((entry) => ({ name: entry.configName, value: entry.configValue }));

@@ -2,42 +2,42 @@ import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { watchConsumer } from './kafka-watch.ts';
 
-/** Where it beats, the time is long enough for a beat that a busy machine delays. */
-function watched(t: ExecutionContext, share: Parameters<typeof watchConsumer>[1], stalledAfterMs = 1_200) {
+/** The default is long enough for a heartbeat that a busy machine delays. */
+function watched(t: ExecutionContext, assignment: Parameters<typeof watchConsumer>[1], stalledAfterMs = 1_200) {
   const stalled = Promise.withResolvers<Error>();
   let beat: () => void = () => undefined;
-  const onSignOfLife = (listener: () => void) => {
+  const onActivity = (listener: () => void) => {
     beat = listener;
   };
-  t.teardown(watchConsumer(onSignOfLife, share, stalledAfterMs, stalled.resolve));
+  t.teardown(watchConsumer(onActivity, assignment, stalledAfterMs, stalled.resolve));
   return {
     stalled: stalled.promise,
-    beatOnAndOn() {
+    keepBeating() {
       const timer = setInterval(() => beat(), 5);
       t.teardown(() => clearInterval(timer));
     },
   };
 }
 
-test('a consumer that neither fetches nor beats has stalled', async (t) => {
-  const { stalled } = watched(t, { stuckForMs: () => 0, commitAgain: () => undefined }, 80);
-  t.regex((await stalled).message, /neither fetched nor beat/);
+test('a consumer without fetches and heartbeats has stalled', async (t) => {
+  const { stalled } = watched(t, { noProgressForMs: () => 0, retryCommit: () => undefined }, 80);
+  t.regex((await stalled).message, /neither fetched nor sent a heartbeat/);
 });
 
-test('a consumer that beats and brings nothing of what waits has stalled', async (t) => {
+test('a consumer that sends heartbeats but delivers no waiting events has stalled', async (t) => {
   const startedAt = performance.now();
-  const { stalled, beatOnAndOn } = watched(t, {
-    stuckForMs: () => performance.now() - startedAt,
-    commitAgain: () => undefined,
+  const { stalled, keepBeating } = watched(t, {
+    noProgressForMs: () => performance.now() - startedAt,
+    retryCommit: () => undefined,
   });
-  beatOnAndOn();
-  t.regex((await stalled).message, /brought and committed nothing/);
+  keepBeating();
+  t.regex((await stalled).message, /neither delivered nor committed/);
 });
 
-test('while a consumer is well, what it could not commit is tried again', async (t) => {
+test('failed commits of a healthy consumer are retried', async (t) => {
   const again = createGate();
-  const { stalled, beatOnAndOn } = watched(t, { stuckForMs: () => 0, commitAgain: () => again.release() });
-  beatOnAndOn();
+  const { stalled, keepBeating } = watched(t, { noProgressForMs: () => 0, retryCommit: () => again.release() });
+  keepBeating();
   const outcome = await Promise.race([stalled, Promise.all(Array.from({ length: 6 }, () => again.pass()))]);
   t.true(Array.isArray(outcome));
 });

@@ -1,27 +1,29 @@
-import type { Share } from './kafka-share.ts';
+import type { Assignment } from './kafka-assignment.ts';
 
 /**
- * Calls `onStalled` with the reason when a consumer shows no sign of life for so many ms, or is alive and makes no
- * progress: kafkajs can beat and fetch for ever without bringing what waits. Lost commits are made up for meanwhile.
- * @returns what ends the watch.
+ * Calls `onStalled` with the reason when a consumer has shown no activity for `stalledAfterMs`, or is active and makes no
+ * progress: kafkajs can send heartbeats and fetch for ever without delivering events that wait. Retries failed commits
+ * meanwhile. @returns how to end the watch.
  */
 export function watchConsumer(
-  onSignOfLife: (listener: () => void) => void,
-  share: Pick<Share, 'stuckForMs' | 'commitAgain'>,
+  onActivity: (listener: () => void) => void,
+  assignment: Pick<Assignment, 'noProgressForMs' | 'retryCommit'>,
   stalledAfterMs: number,
   onStalled: (reason: Error) => void,
 ): () => void {
-  let aliveAt = performance.now();
-  onSignOfLife(() => {
-    aliveAt = performance.now();
+  let activeAt = performance.now();
+  onActivity(() => {
+    activeAt = performance.now();
   });
   const timer = setInterval(() => {
-    if (performance.now() - aliveAt >= stalledAfterMs) {
-      onStalled(new Error(`It has neither fetched nor beat for ${stalledAfterMs} ms`));
-    } else if (share.stuckForMs() >= stalledAfterMs) {
-      onStalled(new Error(`It has brought and committed nothing for ${stalledAfterMs} ms, although events wait`));
+    if (performance.now() - activeAt >= stalledAfterMs) {
+      onStalled(new Error(`It has neither fetched nor sent a heartbeat for ${stalledAfterMs} ms`));
+    } else if (assignment.noProgressForMs() >= stalledAfterMs) {
+      onStalled(
+        new Error(`It has neither delivered nor committed anything for ${stalledAfterMs} ms, although events wait`),
+      );
     } else {
-      share.commitAgain();
+      assignment.retryCommit();
     }
   }, stalledAfterMs / 4);
   return () => clearInterval(timer);

@@ -5,7 +5,7 @@ import { keyedQueue } from './keyed-queue.ts';
 const never = new AbortController().signal;
 const turn = () => new Promise(setImmediate);
 
-test('those behind a failed one of their line are not run; those of another line are, in order', async (t) => {
+test('tasks behind a failed one of their batch are not run; those of another batch are, in order', async (t) => {
   const queue = keyedQueue(4);
   const gate = createGate();
   const ran: string[] = [];
@@ -15,10 +15,10 @@ test('those behind a failed one of their line are not run; those of another line
     throw new Error('no');
   };
   const outcomes = Promise.allSettled([
-    queue.run('1', failing, { line: 'old' }),
-    queue.run('1', task('old behind'), { line: 'old' }),
-    queue.run('1', task('new one'), { line: 'new' }),
-    queue.run('1', task('new two'), { line: 'new' }),
+    queue.run('1', failing, { batch: 'old' }),
+    queue.run('1', task('old behind'), { batch: 'old' }),
+    queue.run('1', task('new one'), { batch: 'new' }),
+    queue.run('1', task('new two'), { batch: 'new' }),
   ]);
   gate.open();
   t.deepEqual(
@@ -28,7 +28,7 @@ test('those behind a failed one of their line are not run; those of another line
   t.deepEqual(ran, ['new one', 'new two']);
 });
 
-test('a part whose tasks hang leaves room for one task of each other part', async (t) => {
+test('a partition whose tasks hang leaves a slot to each other partition', async (t) => {
   const queue = keyedQueue(4);
   queue.reserve(['a', 'b', 'c']);
   const gate = createGate();
@@ -37,30 +37,30 @@ test('a part whose tasks hang leaves room for one task of each other part', asyn
     hanging++;
     await gate.pass();
   };
-  const all = Array.from({ length: 10 }, (_, n) => queue.run(`a ${n}`, hangs, { part: 'a' }));
+  const all = Array.from({ length: 10 }, (_, n) => queue.run(`a ${n}`, hangs, { partition: 'a' }));
   await turn();
   t.is(hanging, 2);
-  await queue.run('b 1', async () => undefined, { part: 'b' });
-  await queue.run('c 1', async () => undefined, { part: 'c' });
-  await queue.run('b 2', async () => undefined, { part: 'b' });
+  await queue.run('b 1', async () => undefined, { partition: 'b' });
+  await queue.run('c 1', async () => undefined, { partition: 'c' });
+  await queue.run('b 2', async () => undefined, { partition: 'b' });
   t.is(hanging, 2);
   gate.open();
   await Promise.all(all);
   t.is(hanging, 10);
 });
 
-test('a part that is alone has all the room, and more parts than room take turns', async (t) => {
+test('a single partition gets all slots, and more partitions than slots take turns', async (t) => {
   const queue = keyedQueue(2);
   const gate = createGate();
   const begun: string[] = [];
-  const add = (part: string, n: number) =>
+  const add = (partition: string, n: number) =>
     queue.run(
-      `${part} ${n}`,
+      `${partition} ${n}`,
       async () => {
-        begun.push(part);
+        begun.push(partition);
         await gate.pass();
       },
-      { part },
+      { partition },
     );
   const first = [add('a', 1), add('a', 2), add('a', 3)];
   await turn();
@@ -73,18 +73,18 @@ test('a part that is alone has all the room, and more parts than room take turns
   }
   await Promise.all(all);
   t.is(begun.length, 8);
-  t.deepEqual(begun.slice(2, 5).toSorted(), ['a', 'b', 'c'], 'each has its turn');
+  t.deepEqual(begun.slice(2, 5).toSorted(), ['a', 'b', 'c'], 'each partition has its turn');
 });
 
-test('a task that rests leaves its room to others, keeps its key and comes back when there is room', async (t) => {
+test('a paused task frees its slot, keeps its key and resumes when a slot is free', async (t) => {
   const queue = keyedQueue(1);
-  const pause = createGate();
+  const until = createGate();
   const gate = createGate();
   const order: string[] = [];
-  const resting = queue.run('1', async (rest) => {
-    order.push('rests');
-    await rest(pause.pass(), never);
-    order.push('is back');
+  const paused = queue.run('1', async (pause) => {
+    order.push('pauses');
+    await pause(until.pass(), never);
+    order.push('resumes');
   });
   const behind = queue.run('1', async () => void order.push('behind'));
   const beside = queue.run('2', async () => {
@@ -93,26 +93,26 @@ test('a task that rests leaves its room to others, keeps its key and comes back 
     order.push('beside ends');
   });
   await turn();
-  t.deepEqual(order, ['rests', 'beside']);
-  pause.open();
+  t.deepEqual(order, ['pauses', 'beside']);
+  until.open();
   await turn();
-  t.deepEqual(order, ['rests', 'beside'], 'there is no room for it yet');
+  t.deepEqual(order, ['pauses', 'beside'], 'no slot is free yet');
   gate.open();
-  await Promise.all([resting, behind, beside]);
-  t.deepEqual(order, ['rests', 'beside', 'beside ends', 'is back', 'behind']);
+  await Promise.all([paused, behind, beside]);
+  t.deepEqual(order, ['pauses', 'beside', 'beside ends', 'resumes', 'behind']);
 });
 
-test('a rest that is stopped waits for no room', async (t) => {
+test('a stopped pause ends without waiting for a slot', async (t) => {
   const queue = keyedQueue(1);
   const stop = new AbortController();
-  const pause = createGate();
-  const resting = queue.run('1', async (rest) => {
-    await rest(pause.pass(), stop.signal);
+  const until = createGate();
+  const paused = queue.run('1', async (pause) => {
+    await pause(until.pass(), stop.signal);
     stop.signal.throwIfAborted();
   });
   queue.resize(0);
-  pause.open();
+  until.open();
   await turn();
   stop.abort(new Error('stopped'));
-  await t.throwsAsync(resting, { message: 'stopped' });
+  await t.throwsAsync(paused, { message: 'stopped' });
 });

@@ -1,182 +1,182 @@
 /**
- * Waits for something without taking up room, and comes back when there is room again; when `stopped` aborts, at once.
- * For pauses: nothing of the task may be running meanwhile.
+ * Frees the task's slot until `until` settles and a slot is free again; without waiting for a slot when `stopped` aborts.
+ * Nothing of the task may run meanwhile.
  */
-export type Rest = (until: Promise<unknown>, stopped: AbortSignal) => Promise<void>;
+export type Pause = (until: Promise<unknown>, stopped: AbortSignal) => Promise<void>;
 
-/** Where a task belongs. */
-export interface TaskPlace {
-  /** What shares the room evenly with others, as a partition does. Default: one for all. */
-  part?: string;
-  /** Tasks that were handed over together: a failure of one concerns no other's. Default: one for all. */
-  line?: unknown;
+/** How a task is scheduled, beside its key. */
+export interface TaskOptions {
+  /** Partitions share the slots evenly. Default: one for all. */
+  partition?: string;
+  /** A failure fails the later tasks of the same key and batch, and those of no other batch. Default: one for all. */
+  batch?: unknown;
 }
 
-/** Runs tasks: those of one key in order, one at a time; those of different keys side by side, up to a limit. */
+/** Runs tasks: those of one key in order, one at a time; those of different keys concurrently, up to a limit. */
 export interface KeyedQueue {
   /**
-   * Settles as the task does. When a task rejects, those of its line behind it on its key reject likewise without being
-   * run: to run them would put them before the failed one, which comes again. Tasks of other lines run all the same.
+   * Settles as the task does. When a task rejects, those of its batch behind it on its key reject likewise without being
+   * run, because the failed one is delivered again and must come before them. Tasks of other batches run all the same.
    */
-  run(key: string, task: (rest: Rest) => Promise<void>, place?: TaskPlace): Promise<void>;
-  /** How many tasks may run at once. 0 holds all back. */
+  run(key: string, task: (pause: Pause) => Promise<void>, options?: TaskOptions): Promise<void>;
+  /** How many tasks may run at once. 0 runs none. */
   resize(limit: number): void;
-  /** The parts that tasks may come of at any time: as far as the limit allows, room is kept for one of each. */
-  reserve(parts: string[]): void;
+  /** Reserves one slot for each of these partitions, as far as the limit allows. */
+  reserve(partitions: string[]): void;
   /** Rejects all tasks that have not begun. */
-  refuseWaiting(error: Error): void;
+  rejectWaiting(error: Error): void;
 }
 
 interface Waiting {
-  task: (rest: Rest) => Promise<void>;
-  line: unknown;
+  task: (pause: Pause) => Promise<void>;
+  batch: unknown;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
-/** The tasks that wait behind a key's first one. */
-interface Lane {
-  part: Part;
+/** The tasks of one key that wait behind its running one. */
+interface KeyQueue {
+  partition: Partition;
   waiting: Waiting[];
 }
 
-interface Part {
+interface Partition {
   running: number;
-  /** Keys with tasks and none begun, the longest waiting first. */
+  /** Keys with waiting tasks and no running one, the longest waiting first. */
   ready: Set<string>;
-  /** Begun tasks whose rest is over. */
-  returning: Set<() => void>;
+  /** Tasks whose pause is over and that wait for a slot. */
+  resuming: Set<() => void>;
   isReserved: boolean;
 }
 
 export function keyedQueue(limit: number): KeyedQueue {
   /** A key is here from its first task to the end of its last. */
-  const lanes = new Map<string, Lane>();
-  /** The one that began something longest ago comes first. */
-  const parts = new Map<string, Part>();
+  const keyQueues = new Map<string, KeyQueue>();
+  /** Ordered by when each was last given a slot, the longest ago first. */
+  const partitions = new Map<string, Partition>();
   let running = 0;
 
-  function partOf(name: string): Part {
-    const part = parts.get(name) ?? { running: 0, ready: new Set(), returning: new Set(), isReserved: false };
-    parts.set(name, part);
-    return part;
+  function partitionOf(name: string): Partition {
+    const partition = partitions.get(name) ?? { running: 0, ready: new Set(), resuming: new Set(), isReserved: false };
+    partitions.set(name, partition);
+    return partition;
   }
 
-  function enter(part: Part): void {
-    part.running++;
+  function takeSlot(partition: Partition): void {
+    partition.running++;
     running++;
   }
 
-  function leave(part: Part): void {
-    part.running--;
+  function freeSlot(partition: Partition): void {
+    partition.running--;
     running--;
   }
 
-  function restOf(part: Part): Rest {
+  function pauseOf(partition: Partition): Pause {
     return async (until, stopped) => {
-      leave(part);
-      fill();
+      freeSlot(partition);
+      fillSlots();
       try {
         await until;
       } finally {
         await new Promise<void>((resolve) => {
-          const comeBack = () => {
-            stopped.removeEventListener('abort', comeBack);
-            part.returning.delete(comeBack);
-            enter(part);
+          const resume = () => {
+            stopped.removeEventListener('abort', resume);
+            partition.resuming.delete(resume);
+            takeSlot(partition);
             resolve();
           };
-          if (stopped.aborted) return comeBack();
-          stopped.addEventListener('abort', comeBack);
-          part.returning.add(comeBack);
-          fill();
+          if (stopped.aborted) return resume();
+          stopped.addEventListener('abort', resume);
+          partition.resuming.add(resume);
+          fillSlots();
         });
       }
     };
   }
 
-  async function runFirst(key: string, first: Waiting, lane: Lane): Promise<void> {
+  async function runFirst(key: string, first: Waiting, queue: KeyQueue): Promise<void> {
     try {
-      await first.task(restOf(lane.part));
+      await first.task(pauseOf(queue.partition));
       first.resolve();
     } catch (error) {
       first.reject(error);
-      const behind = lane.waiting.splice(0);
+      const behind = queue.waiting.splice(0);
       for (const waiting of behind) {
-        if (waiting.line === first.line) waiting.reject(error);
-        else lane.waiting.push(waiting);
+        if (waiting.batch === first.batch) waiting.reject(error);
+        else queue.waiting.push(waiting);
       }
     }
-    leave(lane.part);
-    if (lane.waiting.length > 0) lane.part.ready.add(key);
-    else lanes.delete(key);
-    fill();
+    freeSlot(queue.partition);
+    if (queue.waiting.length > 0) queue.partition.ready.add(key);
+    else keyQueues.delete(key);
+    fillSlots();
   }
 
-  /** The part whose turn it is: of those that want to begin something the one with the fewest running. */
-  function next(): [name: string, part: Part] | undefined {
+  /** The partition that gets the next slot: of those with something to run, the one with the fewest running tasks. */
+  function nextPartition(): [name: string, partition: Partition] | undefined {
     if (running >= limit) return undefined;
-    let chosen: [string, Part] | undefined;
-    let keptFree = 0;
-    for (const entry of parts) {
-      const [, { ready, returning, isReserved, running: ofPart }] = entry;
-      const isWanting = ready.size + returning.size > 0;
-      if (isWanting && (chosen === undefined || ofPart < chosen[1].running)) chosen = entry;
-      if (!isWanting && isReserved && ofPart === 0) keptFree++;
+    let chosen: [string, Partition] | undefined;
+    let reservedSlots = 0;
+    for (const entry of partitions) {
+      const [, { ready, resuming, isReserved, running: ofPartition }] = entry;
+      const hasWork = ready.size + resuming.size > 0;
+      if (hasWork && (chosen === undefined || ofPartition < chosen[1].running)) chosen = entry;
+      if (!hasWork && isReserved && ofPartition === 0) reservedSlots++;
     }
-    // Its first one takes what is kept for it; a further one leaves the others theirs.
-    if (chosen && chosen[1].running > 0 && limit - running <= keptFree) return undefined;
+    // A first task takes the slot reserved for its partition; further ones leave those of the others free.
+    if (chosen && chosen[1].running > 0 && limit - running <= reservedSlots) return undefined;
     return chosen;
   }
 
-  function fill(): void {
-    for (let turn = next(); turn; turn = next()) {
-      const [name, part] = turn;
-      parts.delete(name);
-      parts.set(name, part);
-      const [comeBack] = part.returning;
-      if (comeBack) comeBack();
-      else begin(part);
+  function fillSlots(): void {
+    for (let next = nextPartition(); next; next = nextPartition()) {
+      const [name, partition] = next;
+      partitions.delete(name);
+      partitions.set(name, partition);
+      const [resume] = partition.resuming;
+      if (resume) resume();
+      else begin(partition);
     }
   }
 
-  function begin(part: Part): void {
-    for (const key of part.ready) {
-      part.ready.delete(key);
-      const lane = lanes.get(key);
-      const first = lane?.waiting.shift();
-      if (!lane || !first) continue;
-      enter(part);
-      void runFirst(key, first, lane);
+  function begin(partition: Partition): void {
+    for (const key of partition.ready) {
+      partition.ready.delete(key);
+      const queue = keyQueues.get(key);
+      const first = queue?.waiting.shift();
+      if (!queue || !first) continue;
+      takeSlot(partition);
+      void runFirst(key, first, queue);
       return;
     }
   }
 
   return {
-    run(key, task, { part: name = '', line } = {}) {
+    run(key, task, { partition: name = '', batch } = {}) {
       return new Promise((resolve, reject) => {
-        const waiting = { task, line, resolve, reject };
-        const lane = lanes.get(key);
-        if (lane) return void lane.waiting.push(waiting);
-        const part = partOf(name);
-        lanes.set(key, { part, waiting: [waiting] });
-        part.ready.add(key);
-        fill();
+        const waiting = { task, batch, resolve, reject };
+        const queue = keyQueues.get(key);
+        if (queue) return void queue.waiting.push(waiting);
+        const partition = partitionOf(name);
+        keyQueues.set(key, { partition, waiting: [waiting] });
+        partition.ready.add(key);
+        fillSlots();
       });
     },
     resize(newLimit) {
       limit = newLimit;
-      fill();
+      fillSlots();
     },
     reserve(names) {
-      for (const part of parts.values()) part.isReserved = false;
-      for (const name of names) partOf(name).isReserved = true;
-      fill();
+      for (const partition of partitions.values()) partition.isReserved = false;
+      for (const name of names) partitionOf(name).isReserved = true;
+      fillSlots();
     },
-    refuseWaiting(error) {
-      for (const [key, { part, waiting }] of lanes) {
+    rejectWaiting(error) {
+      for (const [key, { partition, waiting }] of keyQueues) {
         for (const { reject } of waiting.splice(0)) reject(error);
-        if (part.ready.delete(key)) lanes.delete(key);
+        if (partition.ready.delete(key)) keyQueues.delete(key);
       }
     },
   };

@@ -43,7 +43,7 @@ function decode(data: Uint8Array): { name: string } {
   return JSON.parse(new TextDecoder().decode(data));
 }
 
-test('a handler gets the facts of the envelope and the decoded payload, from start to stop', async (t) => {
+test('a handler gets the envelope and the decoded payload, from start to stop', async (t) => {
   const { bus, log, event } = setup();
   const seen: unknown[] = [];
   const part = eventConsumer({
@@ -62,22 +62,22 @@ test('a handler gets the facts of the envelope and the decoded payload, from sta
   t.deepEqual(seen, [{ id: sent.id, tenantId: 3, key: '5', time: new Date(1_000), data: { name: 'Ada' } }]);
 });
 
-test('a bus that was never reached keeps the unit unready, one that goes away later does not', async (t) => {
+test('a unit is not ready before it has reached the bus once; a later outage leaves it ready', async (t) => {
   const { bus, log } = setup();
-  let away = true;
+  let isDown = true;
   const ping = async () => {
-    if (away) throw new Error('away');
+    if (isDown) throw new Error('no answer');
   };
   const part = eventConsumer({ bus: { ...bus, ping }, group: 'greeter', log, handlers: {} });
   await part.start();
-  await t.throwsAsync(async () => part.ready?.(), { message: 'away' });
-  away = false;
+  await t.throwsAsync(async () => part.ready?.(), { message: 'no answer' });
+  isDown = false;
   await part.ready?.();
-  away = true;
+  isDown = true;
   await t.notThrowsAsync(async () => part.ready?.());
 });
 
-test('a type that nobody here knows is passed over, and said at debug', async (t) => {
+test('an event type without a handler is skipped, and logged at debug', async (t) => {
   const { bus, log, event, letters, lines } = setup();
   const handle = async () => t.fail('not for this one');
   await eventConsumer({
@@ -91,7 +91,7 @@ test('a type that nobody here knows is passed over, and said at debug', async (t
   t.is(lines.filter((line) => line.includes('person.greeted.v2') && line.includes('"level":20')).length, 1);
 });
 
-test('a payload that cannot be decoded is a dead letter', async (t) => {
+test('a payload that cannot be decoded goes to the dead letters', async (t) => {
   const { bus, log, event, letters } = setup();
   const handle = async () => t.fail('not for this one');
   await eventConsumer({
@@ -131,9 +131,9 @@ test('an event is handled in a trace of its own, linked to the one that caused i
   t.is(span?.links[0]?.context.spanId, cause.spanContext().spanId);
 });
 
-test('an event is given up only while the database of its consumer answers', async (t) => {
+test('an event goes to the dead letters only while the database of its consumer answers', async (t) => {
   const { bus, log, event, letters } = setup();
-  let isAway = true;
+  let isDown = true;
   let attempts = 0;
   const part = eventConsumer({
     bus,
@@ -141,7 +141,7 @@ test('an event is given up only while the database of its consumer answers', asy
     log,
     database: {
       async ping() {
-        if (isAway) throw new Error('it does not answer');
+        if (isDown) throw new Error('it does not answer');
       },
     },
     handlers: {
@@ -150,7 +150,7 @@ test('an event is given up only while the database of its consumer answers', asy
         decode,
         async handle() {
           attempts += 1;
-          if (attempts === 20) isAway = false;
+          if (attempts === 20) isDown = false;
           throw new Error('not handled');
         },
       },

@@ -44,7 +44,7 @@ const event = (id: string, key = '1'): Envelope => ({
 const keep = (letters: DeadLetter[]): DeadLetters => ({ append: async (letter) => void letters.push(letter) });
 const immediately = { backoffMs: () => 0 };
 
-test('publishing ends when every group has handled the event', async (t) => {
+test('publish resolves when every group has handled the event', async (t) => {
   const bus = inProcessEventBus({ deadLetters: keep([]) });
   const gate = createGate();
   const done: string[] = [];
@@ -65,7 +65,7 @@ test('publishing ends when every group has handled the event', async (t) => {
   t.deepEqual(done, ['quick', 'slow', 'published']);
 });
 
-test('an event whose dead letter cannot be stored stays unpublished, and so does what is behind it', async (t) => {
+test('an event whose dead letter cannot be stored stays unpublished, and so do later ones of its key', async (t) => {
   const stored: DeadLetter[] = [];
   let diskFull = true;
   const deadLetters: DeadLetters = {
@@ -87,25 +87,25 @@ test('an event whose dead letter cannot be stored stays unpublished, and so does
   });
   const events = [event('poison'), event('behind'), event('beside', '2')];
   t.like(await t.throwsAsync(bus.publish(events)), { kind: 'unavailable' });
-  t.deepEqual(handled, ['beside'], 'what is behind keeps its place');
+  t.deepEqual(handled, ['beside'], 'the order of its key is kept');
   diskFull = false;
   await bus.publish(events);
   t.deepEqual(handled.toSorted(), ['behind', 'beside', 'beside']);
   t.is(stored.length, 1);
 });
 
-test('a group that is known beforehand misses nothing, although it subscribes late', async (t) => {
+test('a group that is known beforehand misses no event by subscribing late', async (t) => {
   const bus = inProcessEventBus({ deadLetters: keep([]), groups: { happened: ['early', 'late'] } });
   const seen: string[] = [];
   await bus.subscribe({ group: 'early', topics: ['happened'], handler: async () => void seen.push('early') });
   t.like(await t.throwsAsync(bus.publish([event('a')])), { kind: 'unavailable' });
-  t.deepEqual(seen, [], 'nobody gets it before all can');
+  t.deepEqual(seen, [], 'no group gets it before all have subscribed');
   await bus.subscribe({ group: 'late', topics: ['happened'], handler: async () => void seen.push('late') });
   await bus.publish([event('a')]);
   t.deepEqual(seen.toSorted(), ['early', 'late']);
 });
 
-test('stopping lets the running handler end and leaves the rest unpublished', async (t) => {
+test('stop lets the running handler end and leaves other events unpublished', async (t) => {
   const bus = inProcessEventBus({ deadLetters: keep([]) });
   const entered = createGate();
   const gate = createGate();
@@ -136,7 +136,7 @@ test('stopping lets the running handler end and leaves the rest unpublished', as
   t.deepEqual(handled, ['one']);
 });
 
-test('members that remain take what a stopped one has not begun', async (t) => {
+test('remaining members handle what a stopped one has not begun', async (t) => {
   const bus = inProcessEventBus({ deadLetters: keep([]) });
   const entered = createGate();
   const gate = createGate();
@@ -159,7 +159,7 @@ test('members that remain take what a stopped one has not begun', async (t) => {
   t.deepEqual(handled, ['first one', 'second two', 'second three']);
 });
 
-test('dead letters are lines of a private file, readable after a line that a crash has cut', async (t) => {
+test('dead letters are lines of a private file, readable after a truncated line', async (t) => {
   const file = await letterFile(t);
   const letter = (id: string): DeadLetter => ({
     topic: 'happened.dead-letter',

@@ -11,11 +11,11 @@ import { toMessage } from '../src/kafka-message.ts';
 import { kafkaProducer } from '../src/kafka-producer.ts';
 import { makeTopics } from '../src/kafka-topics.ts';
 import { usualRetentionMs } from '../src/topics.ts';
-import { kafkaLine } from './support/kafka-line.ts';
+import { kafkaNetwork } from './support/kafka-network.ts';
 import { testBrokers as brokers, kafkaSetup, onKafka } from './support/kafka-test.ts';
 
 onKafka((test) => {
-  test('headers that nobody here knows are passed over, and a message that is no event is a dead letter', async (t) => {
+  test('unknown headers are ignored, and a message that is not an event goes to the dead letters', async (t) => {
     const { connect, event, topic, letters } = await kafkaSetup(t);
     const producer = kafkaProducer({ brokers });
     t.teardown(() => producer.close());
@@ -44,7 +44,7 @@ onKafka((test) => {
     t.is(given[0]?.message.value?.toString(), 'neither header nor protobuf');
   });
 
-  test('an event whose dead letter cannot be stored stays with its group, and so does what is behind it', async (t) => {
+  test('an event whose dead letter cannot be stored is not committed, and later ones of its key wait', async (t) => {
     const { connect, event } = await kafkaSetup(t);
     const topic = `test-${randomUUID()}`;
     const admin = kafkaClient({ brokers }, { retries: 3 }).admin();
@@ -79,20 +79,20 @@ onKafka((test) => {
     await eventually('the other key is handled', () => handled.includes('beside') && attempts > 0);
     await bus.close();
     const offsets = await admin.fetchOffsets({ groupId: kafkaGroup('a', topic), topics: [topic] });
-    t.is(offsets[0]?.partitions[0]?.offset, '1', 'the poison is where the group goes on');
+    t.is(offsets[0]?.partitions[0]?.offset, '1', 'the group goes on at the poison event');
     t.false(handled.includes('behind'));
 
     await makeTopics([{ name: topic, partitions: 1, retentionMs: usualRetentionMs }], { brokers });
     poison = false;
     await connect().subscribe({ group: 'a', topics: [topic], handler: async ({ id }) => void handled.push(id) });
-    await eventually('it comes again', () => handled.includes('behind'));
+    await eventually('it is delivered again', () => handled.includes('behind'));
     t.true(handled.indexOf('poison') < handled.indexOf('behind'));
   });
 
-  test('a replayed dead letter goes to the group that gave it up, once, and to no other', async (t) => {
+  test('a replayed dead letter goes once to the group that failed, and to no other', async (t) => {
     const { connect, event, topic, letters, replay } = await kafkaSetup(t);
     const poison = event('1', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
-    let mended = false;
+    let isFixed = false;
     const taken = new Map<string, string[]>([
       ['a', []],
       ['b', []],
@@ -104,7 +104,7 @@ onKafka((test) => {
         topics: [topic],
         maxAttempts: 2,
         async handler({ id }) {
-          if (group === 'a' && id === poison.id && !mended) throw new Error('not yet');
+          if (group === 'a' && id === poison.id && !isFixed) throw new Error('not yet');
           taken.get(group)?.push(id);
         },
       });
@@ -115,17 +115,17 @@ onKafka((test) => {
       return all.length > 0 && all;
     });
     t.like(letter, { wasReplayed: false, facts: { group: 'a', attempts: 2 }, event: { id: poison.id } });
-    mended = true;
+    isFixed = true;
     if (letter) await replay(topic, letter);
     const behind = event('1');
     await bus.publish([behind]);
     await eventually('both groups are done', () => [...taken.values()].every((ids) => ids.includes(behind.id)));
     t.deepEqual(taken.get('a'), [poison.id, behind.id]);
-    t.deepEqual(taken.get('b'), [poison.id, behind.id], 'what it had it does not get again');
+    t.deepEqual(taken.get('b'), [poison.id, behind.id], 'the replay is not for this group');
     t.like(await letters(), { length: 1, 0: { wasReplayed: true } });
   });
 
-  test('a member that gets a partition back runs what it had begun there, although its first run fails', async (t) => {
+  test('a member that gets a partition back handles its events again, although the first attempt fails', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const producer = connect();
     const entered = createGate();
@@ -168,7 +168,7 @@ onKafka((test) => {
     await eventually('nothing is left', () => member.lag?.() === 0);
   });
 
-  test('a dead letter that the broker refuses for its size is kept without its value, and its key moves on', async (t) => {
+  test('a dead letter too large for the broker is stored without its value, and its key goes on', async (t) => {
     const { connect, event, topic, letters } = await kafkaSetup(t);
     const admin = kafkaClient({ brokers }, { retries: 3 }).admin();
     await admin.connect();
@@ -200,7 +200,7 @@ onKafka((test) => {
       },
     });
     await bus.publish([big, behind]);
-    await eventually('its key moves on', () => handled.includes(behind.id));
+    await eventually('the next event of its key is handled', () => handled.includes(behind.id));
     const [letter, ...more] = await letters();
     t.is(more.length, 0);
     t.like(letter, { event: undefined, facts: { group: 'a', attempts: 2, topic, offset: '0' } });
@@ -209,13 +209,13 @@ onKafka((test) => {
     t.is(letter?.message.headers?.['ce_id']?.toString(), big.id);
   });
 
-  test('a consumer that neither fetches nor beats is made anew, and nothing is lost', async (t) => {
+  test('a consumer without fetches and heartbeats is replaced, and no event is lost', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const producer = connect();
-    const line = kafkaLine();
+    const network = kafkaNetwork();
     const seen = new Set<string>();
     // kafkajs itself would notice after more than 5 s.
-    await connect({ ...line, stalledAfterMs: 1_000, sessionTimeoutMs: 6_000 }).subscribe({
+    await connect({ ...network, stalledAfterMs: 1_000, sessionTimeoutMs: 6_000 }).subscribe({
       group: 'a',
       topics: [topic],
       handler: async ({ id }) => void seen.add(id),
@@ -223,13 +223,13 @@ onKafka((test) => {
     const [before, after] = [event('1'), event('1')];
     await producer.publish([before]);
     await eventually('the first has arrived', () => seen.has(before.id));
-    line.freeze();
+    network.freeze();
     await producer.publish([after]);
     await eventually('the second has arrived', () => seen.has(after.id), { timeoutMs: 25_000 });
     t.pass();
   });
 
-  test('a rebalance while events are handled loses none, and keeps the order of each key', async (t) => {
+  test('a rebalance during handling loses no event and keeps the order of each key', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const keys = Array.from({ length: 12 }, (_, key) => `key ${key}`);
     const sent = keys.flatMap((key) => Array.from({ length: 40 }, () => event(key)));
@@ -243,7 +243,7 @@ onKafka((test) => {
         concurrency: 4,
         async handler({ id, key }) {
           perMember[name]++;
-          // As a database does it: another delivery of the event waits, and then sees the mark.
+          // Like a database inbox: a second delivery of the event waits, and then sees the mark.
           await new Promise(setImmediate);
           if (inbox.has(id)) return;
           inbox.add(id);
@@ -252,15 +252,15 @@ onKafka((test) => {
       });
     const one = await member('one');
     const producer = connect();
-    const share = (n: number) => producer.publish(sent.filter((_, at) => at % 4 === n));
-    await share(0);
+    const publishQuarter = (n: number) => producer.publish(sent.filter((_, at) => at % 4 === n));
+    await publishQuarter(0);
     const two = await member('two');
-    await share(1);
+    await publishQuarter(1);
     const three = member('three');
-    await share(2);
+    await publishQuarter(2);
     await three;
     await one.stop();
-    await share(3);
+    await publishQuarter(3);
     await eventually('all have taken effect', () => inbox.size === sent.length, { timeoutMs: 20_000 });
     for (const [key, ids] of effects) {
       const inOrder = [0, 1, 2, 3].flatMap((n) => sent.filter((each, at) => at % 4 === n && each.key === key));
@@ -274,7 +274,7 @@ onKafka((test) => {
     await eventually('nothing is left', () => two.lag?.() === 0);
   });
 
-  test('a member that stops leaves what it has done committed, and its part to the others at once', async (t) => {
+  test('a member that stops commits what it has handled and hands its partitions over at once', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const producer = connect();
     const gate = createGate();
@@ -297,18 +297,18 @@ onKafka((test) => {
     await stopped;
     const stoppedAt = performance.now();
     const second: string[] = [];
-    const rest = await connect().subscribe({
+    const next = await connect().subscribe({
       group: 'a',
       topics: [topic],
       handler: async ({ id }) => void second.push(id),
     });
     await eventually('the rest is handled', () => second.length === 2);
-    t.true(performance.now() - stoppedAt < 5_000, 'nobody waits for the session to time out');
+    t.true(performance.now() - stoppedAt < 5_000, 'before the session times out');
     t.deepEqual(first, [done.id]);
-    t.is(rest.lag?.(), 0);
+    t.is(next.lag?.(), 0);
   });
 
-  test('one partition with much under way is paused, and goes on', async (t) => {
+  test('a partition with many events in progress is paused and resumed', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const bus = connect();
     const gate = createGate();

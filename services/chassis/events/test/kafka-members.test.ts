@@ -12,7 +12,7 @@ const child = join(import.meta.dirname, 'support/kafka-member-child.ts');
 
 onKafka((test) => {
   for (const end of ['SIGSTOP', 'SIGKILL'] as const) {
-    test(`a member whose process gets ${end} in mid-handling leaves its part to the others, in order`, async (t) => {
+    test(`a member whose process gets ${end} in mid-handling loses its partitions to the others, in order`, async (t) => {
       const { connect, event, topic } = await kafkaSetup(t);
       const effects = effectsOf();
       const remote = await startMember(t, topic, effects.take);
@@ -31,7 +31,7 @@ onKafka((test) => {
       };
 
       await publish();
-      await eventually('both have a part', () => effects.all.size === sent.length && remote.count() > 0);
+      await eventually('both have partitions', () => effects.all.size === sent.length && remote.count() > 0);
       const before = remote.count();
       remote.hold();
       await publish();
@@ -55,38 +55,38 @@ onKafka((test) => {
     });
   }
 
-  test('a consumer that has ended takes nothing from the one that came after it', async (t) => {
+  test('a failed consumer does not revoke the partitions of the one that replaced it', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const taken = new Set<string>();
-    const consumers: ReturnType<typeof speakingConsumer>[] = [];
+    const consumers: ReturnType<typeof emittingConsumer>[] = [];
     const member = joinGroup({
       brokers: testBrokers,
       groupId: `a.${topic}`,
       topic,
       concurrency: 4,
       makeConsumer(options) {
-        const made = speakingConsumer(options);
+        const made = emittingConsumer(options);
         consumers.push(made);
         return made.consumer;
       },
-      take: async ({ message }) => void taken.add(message.headers?.['ce_id']?.toString() ?? ''),
+      handle: async ({ message }) => void taken.add(message.headers?.['ce_id']?.toString() ?? ''),
     });
     t.teardown(() => member.stop());
     const producer = connect();
     const sent = [event('1'), event('1')] as const;
     await member.joined;
-    consumers[0]?.say('consumer.crash', { error: new Error('it crashes') });
+    consumers[0]?.emit('consumer.crash', { error: new Error('crashed') });
     await producer.publish([sent[0]]);
     await eventually('the next one has taken over', () => consumers.length === 2 && taken.has(sent[0].id));
-    consumers[0]?.say('consumer.rebalancing', {});
+    consumers[0]?.emit('consumer.rebalancing', {});
     await producer.publish([sent[1]]);
     await eventually('the next one goes on', () => taken.has(sent[1].id));
     t.is(consumers.length, 2);
   });
 });
 
-/** A consumer that also says what a test has it say. */
-function speakingConsumer(options: MemberOptions) {
+/** A consumer whose events a test can emit. */
+function emittingConsumer(options: MemberOptions) {
   const consumer = makeConsumer(options);
   const listeners: { name: string; listener: (event: never) => void }[] = [];
   const on: Consumer['on'] = (name: string, listener: (event: never) => void) => {
@@ -95,7 +95,7 @@ function speakingConsumer(options: MemberOptions) {
   };
   return {
     consumer: { ...consumer, on },
-    say(name: string, payload: object) {
+    emit(name: string, payload: object) {
       for (const each of listeners) if (each.name === name) Reflect.apply(each.listener, undefined, [{ payload }]);
     },
   };

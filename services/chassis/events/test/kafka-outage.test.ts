@@ -1,15 +1,15 @@
 import { eventually } from '@parley/testing/eventually';
-import { kafkaLine } from './support/kafka-line.ts';
+import { kafkaNetwork } from './support/kafka-network.ts';
 import { kafkaSetup, onKafka } from './support/kafka-test.ts';
 
 const keys = ['1', '2', '3', '4', '5', '6'];
 
 onKafka((test) => {
-  test('lines to Kafka that are cut among events lose none, and the order of each key stays', async (t) => {
+  test('broken connections to Kafka lose no event and keep the order of each key', async (t) => {
     const { connect, event } = await kafkaSetup(t);
-    const line = kafkaLine();
+    const network = kafkaNetwork();
     const taken = new Map<string, number[]>(keys.map((key) => [key, []]));
-    const consumer = connect({ socketFactory: line.socketFactory });
+    const consumer = connect({ socketFactory: network.socketFactory });
     await consumer.subscribe({
       group: 'a',
       topics: [event('1').topic],
@@ -19,9 +19,9 @@ onKafka((test) => {
         if (!ofKey.includes(number)) ofKey.push(number);
       },
     });
-    const bus = connect({ socketFactory: line.socketFactory });
+    const bus = connect({ socketFactory: network.socketFactory });
     const over = new AbortController();
-    /** As a relay does: the next event of a key when this one was taken, else the same again. */
+    /** Like a relay: the next event of a key once this one is published, else the same again. */
     const writers = keys.map((key) => {
       const writer = { count: 0, refusals: 0, running: Promise.resolve() };
       const run = async () => {
@@ -42,11 +42,11 @@ onKafka((test) => {
     const effects = () => [...taken.values()].reduce((sum, ofKey) => sum + ofKey.length, 0);
     await eventually('events flow', () => effects() >= 100);
     for (let round = 0; round < 2; round++) {
-      line.cut();
+      network.cut();
       const refused = () => writers.every(({ refusals }) => refusals > round);
       await eventually('publishing is refused', refused);
       const before = acknowledged();
-      line.restore();
+      network.restore();
       await eventually('events flow again', () => acknowledged() >= before + 100, { timeoutMs: 40_000 });
     }
     over.abort();
@@ -55,16 +55,16 @@ onKafka((test) => {
     for (const [key, numbers] of taken) t.deepEqual(numbers, [...numbers.keys()], `the order of ${key}`);
   });
 
-  test('who starts while Kafka is away takes its part when it is there', async (t) => {
+  test('a member that starts during an outage of Kafka consumes after it', async (t) => {
     const { connect, event } = await kafkaSetup(t);
-    const line = kafkaLine();
-    line.cut();
-    const bus = connect({ joinTimeoutMs: 100, socketFactory: line.socketFactory });
+    const network = kafkaNetwork();
+    network.cut();
+    const bus = connect({ joinTimeoutMs: 100, socketFactory: network.socketFactory });
     const taken: string[] = [];
     const given = event('1');
     await bus.subscribe({ group: 'a', topics: [given.topic], handler: async ({ id }) => void taken.push(id) });
     await t.throwsAsync(async () => bus.ping?.());
-    line.restore();
+    network.restore();
     const publish = () =>
       bus.publish([given]).then(
         () => true,

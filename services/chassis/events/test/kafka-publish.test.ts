@@ -4,40 +4,40 @@ import { eventually } from '@parley/testing/eventually';
 import { pino } from 'pino';
 import { kafkaEventBus } from '../src/kafka-event-bus.ts';
 import { kafkaBusOf } from '../src/kafka-settings.ts';
-import { kafkaLine } from './support/kafka-line.ts';
+import { kafkaNetwork } from './support/kafka-network.ts';
 import { kafkaSetup, onKafka } from './support/kafka-test.ts';
 
 onKafka((test) => {
-  test('calls of one tick, one for each key as a relay makes them, leave in one request', async (t) => {
+  test('calls of one tick, one for each key as of a relay, share a request', async (t) => {
     const { connect, event } = await kafkaSetup(t);
-    const line = kafkaLine();
-    const bus = connect(line);
+    const network = kafkaNetwork();
+    const bus = connect(network);
     await bus.publish([event('first')]);
-    const before = line.produceRequests;
+    const before = network.produceRequests;
     const calls = Array.from({ length: 50 }, (_, key) => bus.publish([event(`${key}`), event(`${key}`)]));
     await Promise.all(calls);
-    t.is(line.produceRequests - before, 1);
+    t.is(network.produceRequests - before, 1);
   });
 
-  test('calls that come while a request is on its way go together with the next', async (t) => {
+  test('calls during a request share the next one', async (t) => {
     const { connect, event } = await kafkaSetup(t);
-    const line = kafkaLine();
-    const bus = connect(line);
+    const network = kafkaNetwork();
+    const bus = connect(network);
     await bus.publish([event('first')]);
-    const before = line.produceRequests;
-    const release = line.holdAnswers();
+    const before = network.produceRequests;
+    const release = network.holdResponses();
     const calls = [bus.publish([event('a')])];
-    await eventually('the first is on its way', () => line.produceRequests > before);
+    await eventually('the first is in flight', () => network.produceRequests > before);
     for (const key of ['b', 'c', 'd']) {
       calls.push(bus.publish([event(key)]));
       await new Promise(setImmediate);
     }
     release();
     await Promise.all(calls);
-    t.is(line.produceRequests - before, 2);
+    t.is(network.produceRequests - before, 2);
   });
 
-  test('an event that is too large for the broker holds up no other', async (t) => {
+  test('an event that is too large for the broker delays no other', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
     const bus = connect();
     const seen = new Set<string>();
@@ -51,7 +51,7 @@ onKafka((test) => {
     await eventually('the others have arrived', () => seen.size === 2);
   });
 
-  test('a topic that is missing rejects within seconds and holds up no other', async (t) => {
+  test('a missing topic rejects within seconds and delays no other', async (t) => {
     const { connect, event } = await kafkaSetup(t);
     const bus = connect();
     const missing = bus.publish([event('1', { topic: 'test-missing' })]);
@@ -62,22 +62,22 @@ onKafka((test) => {
     });
   });
 
-  test('while Kafka is away publishing rejects within seconds, and works again when it is back', async (t) => {
+  test('publishing rejects within seconds during an outage, and works after it', async (t) => {
     const { connect, event, topic } = await kafkaSetup(t);
-    const line = kafkaLine();
-    const bus = connect(line);
+    const network = kafkaNetwork();
+    const bus = connect(network);
     const seen = new Set<string>();
     await connect().subscribe({ group: 'a', topics: [topic], handler: async ({ id }) => void seen.add(id) });
     const [before, after] = [event('1'), event('1')];
     await bus.publish([before]);
     await bus.ping?.();
-    line.cut();
+    network.cut();
     const cutAt = performance.now();
     await t.throwsAsync(bus.publish([event('1')]));
     await t.throwsAsync(bus.publish([event('2')]));
     t.like(await t.throwsAsync(async () => bus.ping?.()), { kind: 'unavailable' });
     t.true(performance.now() - cutAt < 30_000);
-    line.restore();
+    network.restore();
     await eventually('it is published', () =>
       bus.publish([after]).then(
         () => true,
@@ -88,12 +88,12 @@ onKafka((test) => {
     await eventually('both have arrived', () => seen.has(before.id) && seen.has(after.id));
   });
 
-  test('a line that carries nothing and does not end rejects within its time, and the next call takes another', async (t) => {
+  test('a frozen connection times out, and the event is published over a new one', async (t) => {
     const { connect, event } = await kafkaSetup(t);
-    const line = kafkaLine();
-    const bus = connect(line);
+    const network = kafkaNetwork();
+    const bus = connect(network);
     await bus.publish([event('1')]);
-    line.freeze();
+    network.freeze();
     const frozenAt = performance.now();
     await bus.publish([event('1')]); // once more over a new connection, since the old one may have been idle
     t.true(performance.now() - frozenAt < 30_000);
@@ -101,15 +101,15 @@ onKafka((test) => {
 
   test('a connection that ended while it was idle costs no rejection', async (t) => {
     const { connect, event } = await kafkaSetup(t);
-    const line = kafkaLine();
-    const bus = connect(line);
+    const network = kafkaNetwork();
+    const bus = connect(network);
     await bus.publish([event('1')]);
-    line.cut();
-    line.restore();
+    network.cut();
+    network.restore();
     await t.notThrowsAsync(bus.publish([event('1')]));
   });
 
-  test('a unit that starts while Kafka is away does not wait for it', async (t) => {
+  test('a unit starts during an outage of Kafka without waiting for it', async (t) => {
     const { topic } = await kafkaSetup(t);
     const log = pino({ level: 'silent' });
     const settings = readSettings({ KAFKA_BROKERS: '127.0.0.1:1' }, processSettings.kafka);
@@ -120,7 +120,7 @@ onKafka((test) => {
     t.true(performance.now() - since < 5_000);
   });
 
-  test('closing while Kafka is away ends within seconds', async (t) => {
+  test('closing during an outage of Kafka ends within seconds', async (t) => {
     const { event, topic } = await kafkaSetup(t);
     const lines: string[] = [];
     const log = pino({ level: 'debug' }, { write: (text: string) => lines.push(text) });
@@ -132,7 +132,7 @@ onKafka((test) => {
     t.true(performance.now() - closingAt < 30_000);
     t.false(
       lines.some((text) => /"level":(50|60)/.test(text)),
-      'nothing of it is an error',
+      'no network has level error',
     );
   });
 });

@@ -317,7 +317,7 @@ export function eventBusContract(
       group: 'a',
       topics: [topic],
       maxAttempts: 2,
-      isAway: async () => away,
+      isUnavailable: async () => away,
       async handler({ id }) {
         attempts++;
         if (away) throw new Error('it is away');

@@ -1,8 +1,8 @@
 import { kafkaEventBus } from '../../src/kafka-event-bus.ts';
 
 /**
- * A member of group `a` in a process of its own: `node kafka-member-child.ts BROKERS TOPIC`. It tells its parent of each
- * event that it is given, and has handled it when the parent says so.
+ * A member of group `a` in its own process: `node kafka-member-child.ts BROKERS TOPIC`. It sends each received event to
+ * its parent, and has handled it when the parent sends back the event's id.
  */
 const [, , brokers = '', topic = ''] = process.argv;
 const waiting = new Map<string, () => void>();
@@ -10,7 +10,7 @@ process.on('message', (id: string) => {
   waiting.get(id)?.();
   waiting.delete(id);
 });
-process.once('disconnect', () => process.exit(1)); // whoever started it is gone
+process.once('disconnect', () => process.exit(1)); // the parent has exited
 
 const bus = kafkaEventBus({ brokers: brokers.split(','), sessionTimeoutMs: 6_000 });
 await bus.subscribe({

@@ -12,18 +12,18 @@ export const testBrokers = (process.env['TEST_KAFKA_BROKERS'] ?? '').split(',').
 const why = 'TEST_KAFKA_BROKERS is not set (scripts/servers up --only kafka; scripts/servers env)';
 
 /**
- * Runs tests on the brokers of TEST_KAFKA_BROKERS. Where there are none, they are left out and their titles say so; under
+ * Runs tests on the brokers of TEST_KAFKA_BROKERS. Without them the tests are skipped, with the reason as title; under
  * `CI` that is a failure.
  */
 export function onKafka(define: (test: TestFn) => void): void {
   if (testBrokers.length > 0) define(test);
   else if (process.env['CI']) test(`Kafka: ${why}`, (t) => t.fail(why));
-  else test.skip(`Kafka - left out: ${why}`, () => undefined);
+  else test.skip(`Kafka - skipped: ${why}`, () => undefined);
 }
 
 export const partitions = 3;
 
-/** A topic of the test's own, events for it, and connections that end with the test. */
+/** A topic for this test, events for it, and connections that close with the test. */
 export async function kafkaSetup(t: ExecutionContext, brokers = testBrokers) {
   const topic = `test-${randomUUID()}`;
   await makeTopics([{ name: topic, partitions, retentionMs: usualRetentionMs }], { brokers });

@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net';
 import type { ISocketFactory } from 'kafkajs';
 
-/** The connections of one client, as a test watches and freezes them. */
-export interface KafkaLine {
+/** The connections of one client, which a test observes, freezes and breaks. */
+export interface KafkaNetwork {
   socketFactory: ISocketFactory;
-  /** How many requests that store messages were sent. */
+  /** How many produce requests were sent. */
   readonly produceRequests: number;
-  /** Keeps back what the broker answers on the connections that are there, until the function that it answers is called. */
-  holdAnswers(): () => void;
-  /** The connections that are there carry nothing more, in either direction, and do not end. New ones are whole. */
+  /** Delays responses on the open connections until the returned function is called. */
+  holdResponses(): () => void;
+  /** The open connections transfer no more bytes in either direction, and stay open. New ones work. */
   freeze(): void;
-  /** New connections are refused, and those that are there end. */
+  /** Closes the open connections and refuses new ones. */
   cut(): void;
   restore(): void;
 }
 
 const produceApi = 0;
 
-export function kafkaLine(): KafkaLine {
+export function kafkaNetwork(): KafkaNetwork {
   const open = new Set<Socket>();
   let produceRequests = 0;
   let isCut = false;
@@ -26,7 +26,7 @@ export function kafkaLine(): KafkaLine {
       // Nothing listens on port 1.
       const socket = connect({ host, port: isCut ? 1 : port, noDelay: true }, onConnect);
       const write = socket.write.bind(socket);
-      // A request is written whole: its length in 4 bytes, then what it asks for in 2.
+      // A request is written in one call: its length in 4 bytes, then its API key in 2.
       socket.write = (chunk: string | Uint8Array) => {
         if (Buffer.isBuffer(chunk) && chunk.readInt16BE(4) === produceApi) produceRequests += 1;
         return write(chunk);
@@ -38,7 +38,7 @@ export function kafkaLine(): KafkaLine {
     get produceRequests() {
       return produceRequests;
     },
-    holdAnswers() {
+    holdResponses() {
       const held = [...open];
       for (const socket of held) socket.pause();
       return () => {

@@ -2,16 +2,16 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import type { EachBatchPayload, OffsetsByTopicPartition } from 'kafkajs';
-import { createShare, type ShareOptions } from './kafka-share.ts';
+import { type AssignmentOptions, createAssignment } from './kafka-assignment.ts';
 
 type Delivered = Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>;
 
-/** A share on a broker that remembers what is committed. */
-function shareOf(t: ExecutionContext, options: Pick<ShareOptions, 'take'> & Partial<ShareOptions>) {
+/** An assignment on a broker that stores committed offsets. */
+function setup(t: ExecutionContext, options: Pick<AssignmentOptions, 'handle'> & Partial<AssignmentOptions>) {
   const committed = new Map<number, string>();
-  const broker = { takesCommits: true };
-  const share = createShare({ topic: 'happened', concurrency: 4, ...options });
-  t.teardown(() => share.revoke());
+  const broker = { acceptsCommits: true };
+  const assignment = createAssignment({ topic: 'happened', concurrency: 4, ...options });
+  t.teardown(() => assignment.revoke());
   const deliver = (partition: number, events: [offset: number, key: string][], end = (events.at(-1)?.[0] ?? 0) + 1) => {
     const messages = events.map(([offset, key]) => ({
       key: Buffer.from(key),
@@ -35,21 +35,21 @@ function shareOf(t: ExecutionContext, options: Pick<ShareOptions, 'take'> & Part
       },
       pause: () => () => undefined,
       async commitOffsetsIfNecessary(offsets?: OffsetsByTopicPartition) {
-        if (!broker.takesCommits) throw new Error('The coordinator is not there');
+        if (!broker.acceptsCommits) throw new Error('The coordinator is not there');
         for (const { partitions } of offsets?.topics ?? [])
           for (const one of partitions) committed.set(one.partition, one.offset);
       },
     };
-    share.deliver(payload);
+    assignment.deliver(payload);
   };
-  return { share, deliver, committed, broker };
+  return { assignment, deliver, committed, broker };
 }
 
-test('what comes again after a rebalance runs, although its first run fails meanwhile', async (t) => {
+test('events delivered again after a rebalance are handled, although the first attempt fails meanwhile', async (t) => {
   const gate = createGate();
   const ran: string[] = [];
-  const { share, deliver, committed } = shareOf(t, {
-    async take({ message }, stopped) {
+  const { assignment, deliver, committed } = setup(t, {
+    async handle({ message }, stopped) {
       ran.push(message.offset);
       if (ran.length > 1) return;
       await gate.pass();
@@ -61,11 +61,11 @@ test('what comes again after a rebalance runs, although its first run fails mean
     [6, 'a'],
     [7, 'b'],
   ];
-  share.assign([0]);
+  assignment.assign([0]);
   deliver(0, events);
   await eventually('the first one runs', () => ran.length > 0);
-  share.revoke();
-  share.assign([0]);
+  assignment.revoke();
+  assignment.assign([0]);
   deliver(0, events);
   gate.open();
   await eventually('all of it is committed', () => committed.get(0) === '8');
@@ -75,15 +75,15 @@ test('what comes again after a rebalance runs, although its first run fails mean
   );
 });
 
-test('an event whose handling breaks off within a tenure is taken again, before those behind it', async (t) => {
+test('an event whose handling breaks off without a rebalance is handled again, before those behind it', async (t) => {
   const ran: string[] = [];
-  const { share, deliver, committed } = shareOf(t, {
-    async take({ message }) {
+  const { assignment, deliver, committed } = setup(t, {
+    async handle({ message }) {
       ran.push(message.offset);
-      if (ran.length === 1) throw new Error('nobody has expected that');
+      if (ran.length === 1) throw new Error('unexpected');
     },
   });
-  share.assign([0]);
+  assignment.assign([0]);
   deliver(0, [
     [1, 'a'],
     [2, 'a'],
@@ -92,13 +92,13 @@ test('an event whose handling breaks off within a tenure is taken again, before 
   t.deepEqual(ran, ['1', '1', '2']);
 });
 
-test('a partition full of events that hang holds no other partition up', async (t) => {
+test('a partition full of hanging events delays no other partition', async (t) => {
   const gate = createGate();
-  const { share, deliver, committed } = shareOf(t, {
+  const { assignment, deliver, committed } = setup(t, {
     concurrency: 3,
-    take: async ({ partition }) => void (partition === 0 && (await gate.pass())),
+    handle: async ({ partition }) => void (partition === 0 && (await gate.pass())),
   });
-  share.assign([0, 1]);
+  assignment.assign([0, 1]);
   deliver(
     0,
     Array.from({ length: 20 }, (_, n) => [n, `hangs ${n}`]),
@@ -113,30 +113,30 @@ test('a partition full of events that hang holds no other partition up', async (
   await eventually('all is done', () => committed.get(0) === '20');
 });
 
-test('a share is stuck while events wait, none is being handled and none comes', async (t) => {
+test('there is no progress while events wait, no handler runs and none is delivered', async (t) => {
   const gate = createGate();
-  const { share, deliver, committed } = shareOf(t, { take: async () => gate.pass() });
-  share.assign([0]);
-  t.is(share.stuckForMs(), 0, 'it knows of none');
+  const { assignment, deliver, committed } = setup(t, { handle: async () => gate.pass() });
+  assignment.assign([0]);
+  t.is(assignment.noProgressForMs(), 0, 'it knows of none');
   deliver(0, [[0, 'a']], 2);
   await new Promise(setImmediate);
-  t.is(share.stuckForMs(), 0, 'it is at work');
+  t.is(assignment.noProgressForMs(), 0, 'a handler runs');
   gate.open();
   await eventually('the first one is committed', () => committed.get(0) === '1');
-  await eventually('it waits for the second one', () => share.stuckForMs() > 20);
+  await eventually('it waits for the second one', () => assignment.noProgressForMs() > 20);
   deliver(0, [[1, 'a']]);
   await eventually('both are committed', () => committed.get(0) === '2');
-  t.is(share.stuckForMs(), 0);
+  t.is(assignment.noProgressForMs(), 0);
 });
 
-test('what could not be committed is committed when the broker is asked again', async (t) => {
-  const { share, deliver, committed, broker } = shareOf(t, { take: async () => undefined });
-  broker.takesCommits = false;
-  share.assign([0]);
+test('a failed commit can be retried', async (t) => {
+  const { assignment, deliver, committed, broker } = setup(t, { handle: async () => undefined });
+  broker.acceptsCommits = false;
+  assignment.assign([0]);
   deliver(0, [[0, 'a']]);
-  await eventually('it is done and not committed', () => share.stuckForMs() > 0);
-  broker.takesCommits = true;
-  share.commitAgain();
+  await eventually('it is done and not committed', () => assignment.noProgressForMs() > 0);
+  broker.acceptsCommits = true;
+  assignment.retryCommit();
   await eventually('it is committed', () => committed.get(0) === '1');
-  t.is(share.stuckForMs(), 0);
+  t.is(assignment.noProgressForMs(), 0);
 });

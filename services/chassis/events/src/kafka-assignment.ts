@@ -1,0 +1,203 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import type { EachBatchPayload } from 'kafkajs';
+import { within } from './kafka-client.ts';
+import type { ReceivedMessage } from './kafka-handle.ts';
+import { type PartitionProgress, partitionProgress } from './kafka-progress.ts';
+import { type KeyedQueue, keyedQueue, type Pause } from './keyed-queue.ts';
+
+export interface AssignmentOptions {
+  topic: string;
+  /** How many events are handled at once. Each partition can always begin one, if there are no more of them than this. */
+  concurrency: number;
+  /** Resolves when the event is handled or its dead letter stored; rejects when `stopped` aborted before that. */
+  handle: (message: ReceivedMessage, stopped: AbortSignal, pause: Pause) => Promise<void>;
+  log?: Logger | undefined;
+}
+
+/**
+ * The partitions of one topic that a member holds, and their events in progress. Delivering a batch waits for nothing:
+ * the member goes on fetching and sending heartbeats, and one slow key holds up neither other keys nor other partitions.
+ * A partition with too much in progress is paused instead.
+ */
+export interface Assignment {
+  readonly topic: string;
+  /** The group has assigned partitions again: events that had not begun are delivered again, here or elsewhere. */
+  assign(partitions: number[]): void;
+  /** A rebalance begins, or the member stops: no more events begin. */
+  revoke(): void;
+  deliver(payload: Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>): void;
+  /** Revokes, waits for running handlers, and at most `commitMs` for the commit of what they did. */
+  drain(commitMs: number): Promise<void>;
+  lag(): number;
+  /** Commits offsets whose commit has failed. */
+  retryCommit(): void;
+  /** For how long, in ms, there was no progress although events wait and no handler runs; else 0. */
+  noProgressForMs(): number;
+}
+
+/** What is held between two rebalances. */
+interface Generation {
+  revoked: AbortController;
+  partitions: Map<number, HeldPartition>;
+  commit?: EachBatchPayload['commitOffsetsIfNecessary'];
+  committing: Promise<void> | undefined;
+}
+
+interface HeldPartition {
+  progress: PartitionProgress;
+  /** Set while the partition is paused. */
+  resume?: (() => void) | undefined;
+}
+
+/** The pause before a message is handled again whose handling neither succeeded nor stored a dead letter. */
+const retryPauseMs = 1_000;
+
+/** A partition with more events in progress is paused, and resumes at half as many. */
+const pauseAbove = 1_000;
+
+export function createAssignment({ topic, concurrency, handle, log }: AssignmentOptions): Assignment {
+  // Outlives rebalances: an event that is delivered again waits until its first handler has ended.
+  const queue: KeyedQueue = keyedQueue(concurrency);
+  const inProgress = new Set<Promise<unknown>>();
+  let running = 0;
+  let progressAt = performance.now();
+  let current = newGeneration();
+
+  function markProgress(): void {
+    progressAt = performance.now();
+  }
+
+  function revoke(): void {
+    current.revoked.abort();
+    queue.rejectWaiting(unavailable(`The partitions of ${topic} are being assigned again`));
+  }
+
+  function start(
+    generation: Generation,
+    partition: number,
+    held: HeldPartition,
+    message: EachBatchPayload['batch']['messages'][0],
+  ): void {
+    const { progress } = held;
+    const { offset } = message;
+    progress.begin(offset);
+    // Messages without a key have no order.
+    const key = `${partition}:${message.key?.toString() ?? `at ${offset}`}`;
+    const work = async (pause: Pause) => {
+      running++;
+      markProgress();
+      try {
+        await handleUntilDone({ topic, partition, message }, generation.revoked.signal, pause);
+      } finally {
+        running--;
+        markProgress();
+      }
+      progress.finish(offset);
+      resumePartition(held);
+      void commit(generation);
+    };
+    const handled = queue
+      .run(key, work, { partition: String(partition), batch: generation })
+      // What a generation leaves unfinished is delivered again to whoever holds the partition then.
+      .catch(() => undefined)
+      .finally(() => inProgress.delete(handled));
+    inProgress.add(handled);
+  }
+
+  /** Rejects only when revoked: within a generation Kafka does not deliver the message again. */
+  async function handleUntilDone(message: ReceivedMessage, revoked: AbortSignal, pause: Pause): Promise<void> {
+    for (;;) {
+      try {
+        return await handle(message, revoked, pause);
+      } catch (error) {
+        if (revoked.aborted) throw error;
+        log?.error({ err: error, topic, partition: message.partition }, 'event handling broke off; will retry');
+      }
+      await pause(
+        delay(retryPauseMs, undefined, { signal: revoked }).catch(() => undefined),
+        revoked,
+      );
+    }
+  }
+
+  function resumePartition(held: HeldPartition): void {
+    if (held.progress.unfinished >= pauseAbove / 2) return;
+    held.resume?.();
+    held.resume = undefined;
+  }
+
+  /** Commits what is due until nothing is. One request at a time; what finishes meanwhile goes with the next. */
+  function commit(generation: Generation): Promise<void> {
+    generation.committing ??= commitDue(generation);
+    return generation.committing;
+  }
+
+  async function commitDue(generation: Generation): Promise<void> {
+    const isCurrent = () => current === generation;
+    await Promise.resolve(); // so that offsets finished in the same tick share a request
+    try {
+      // After a rebalance another member may hold the partitions and have committed higher offsets.
+      for (let due = dueOf(generation); due.length > 0 && isCurrent(); due = dueOf(generation)) {
+        const partitions = due.map(({ partition, offset }) => ({ partition, offset }));
+        await generation.commit?.({ topics: [{ topic, partitions }] });
+        for (const { offset, progress } of due) progress.committed(offset);
+        markProgress();
+      }
+    } catch (error) {
+      // The next finished event or `retryCommit` tries again; what is never committed is delivered again.
+      log?.debug({ err: error, topic }, 'offset commit failed; will retry');
+    } finally {
+      generation.committing = undefined;
+    }
+  }
+
+  return {
+    topic,
+    revoke,
+    assign(partitions) {
+      revoke();
+      current = newGeneration();
+      queue.reserve(partitions.map(String));
+      markProgress();
+    },
+    deliver({ batch, pause, commitOffsetsIfNecessary }) {
+      const generation = current;
+      markProgress();
+      if (generation.revoked.signal.aborted) return void pause(); // resumed when it is assigned again
+      const held = generation.partitions.get(batch.partition) ?? { progress: partitionProgress() };
+      generation.partitions.set(batch.partition, held);
+      generation.commit = commitOffsetsIfNecessary;
+      held.progress.endsAt(batch.highWatermark);
+      for (const message of batch.messages) start(generation, batch.partition, held, message);
+      if (held.progress.unfinished > pauseAbove) held.resume ??= pause();
+    },
+    async drain(commitMs) {
+      revoke();
+      await Promise.all(inProgress);
+      await within(commitMs, 'Committing', commit(current)).catch(() => undefined); // uncommitted, it is delivered again
+    },
+    lag: () => lagOf(current),
+    retryCommit: () => void commit(current),
+    noProgressForMs() {
+      const waits = lagOf(current) > 0 || dueOf(current).length > 0;
+      return waits && running === 0 ? performance.now() - progressAt : 0;
+    },
+  };
+}
+
+function lagOf({ partitions }: Generation): number {
+  return [...partitions.values()].reduce((sum, { progress }) => sum + progress.lag(), 0);
+}
+
+function dueOf({ partitions }: Generation) {
+  return [...partitions].flatMap(([partition, { progress }]) => {
+    const offset = progress.due();
+    return offset === undefined ? [] : [{ partition, offset, progress }];
+  });
+}
+
+function newGeneration(): Generation {
+  return { revoked: new AbortController(), partitions: new Map(), committing: undefined };
+}

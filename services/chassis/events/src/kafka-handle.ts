@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@parley/kernel/log';
+import type { KafkaMessage, Message } from 'kafkajs';
+import { type AttemptTimes, attemptEvent, type HandlingFailure } from './attempts.ts';
+import type { Envelope } from './envelope.ts';
+import { deadLetterTopic, type SubscribeOptions } from './event-bus.ts';
+import { type DeadLetterFacts, isForGroup, toDeadLetter, toEnvelope } from './kafka-message.ts';
+import { isPermanentError, type KafkaProducer } from './kafka-producer.ts';
+import type { Pause } from './keyed-queue.ts';
+
+export interface ReceivedMessage {
+  topic: string;
+  partition: number;
+  message: KafkaMessage;
+}
+
+export interface HandleOptions extends AttemptTimes, Omit<SubscribeOptions, 'topics' | 'concurrency'> {
+  producer: KafkaProducer;
+  log?: Logger | undefined;
+}
+
+const firstPauseMs = 200;
+const longestPauseMs = 5_000;
+
+/**
+ * Handles one message for a group: resolves when its effect is committed or its dead letter is stored, and rejects when
+ * `stopped` aborted before that. Storing the dead letter is retried for as long as it fails.
+ */
+export async function handleMessage(
+  received: ReceivedMessage,
+  options: HandleOptions,
+  stopped: AbortSignal,
+  pause: Pause,
+): Promise<void> {
+  const { group, log } = options;
+  const { topic, message } = received;
+  if (!isForGroup(group, message)) return;
+  const event = readEvent(topic, message);
+  const failure =
+    event instanceof TypeError
+      ? { attempts: 0, reason: String(event) }
+      : await attemptEvent(event, { ...options, stopped, pause });
+  if (!failure) return;
+  const known = event instanceof TypeError ? {} : { type: event.type, eventId: event.id };
+  await storeDeadLetter(received, failure, options, stopped, pause);
+  log?.error({ group, topic, ...known, ...failure }, 'event moved to dead letters');
+}
+
+/** A message that is not an event is not attempted: no attempt would change that. */
+function readEvent(topic: string, message: KafkaMessage): Envelope | TypeError {
+  try {
+    return toEnvelope(topic, message);
+  } catch (error) {
+    if (error instanceof TypeError) return error;
+    throw error;
+  }
+}
+
+async function storeDeadLetter(
+  { topic, partition, message }: ReceivedMessage,
+  failure: HandlingFailure,
+  { group, producer, log }: HandleOptions,
+  stopped: AbortSignal,
+  pause: Pause,
+): Promise<void> {
+  const facts = { ...failure, group, time: new Date(), topic, partition, offset: message.offset };
+  const letters = deadLettersOf(message, facts);
+  for (let pauseMs = firstPauseMs; ; ) {
+    const [letter, ...smaller] = letters;
+    try {
+      return await producer.send(deadLetterTopic(topic), [letter]);
+    } catch (error) {
+      if (isPermanentError(error) && smaller.length > 0) {
+        letters.shift();
+        log?.error({ err: error, group, topic }, 'dead letter rejected; storing a smaller one');
+        continue;
+      }
+      log?.error({ err: error, group, topic, pauseMs }, 'dead letter not stored; will retry');
+      if (stopped.aborted) throw error;
+    }
+    await pause(
+      delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined),
+      stopped,
+    );
+    pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+  }
+}
+
+/** The dead letter, then smaller ones in case the broker rejects it: with its facts it is longer than the event was. */
+function deadLettersOf({ key, value, headers = {} }: KafkaMessage, facts: DeadLetterFacts): [Message, ...Message[]] {
+  const note = `(kept without its value of ${value?.length ?? 0} bytes, which the broker refused)`;
+  const without = { ...facts, reason: `${facts.reason} ${note}` };
+  return [
+    toDeadLetter({ key, value, headers }, facts),
+    toDeadLetter({ key, value: null, headers }, without),
+    toDeadLetter({ key: null, value: null, headers: {} }, without),
+  ];
+}
