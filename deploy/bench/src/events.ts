@@ -12,8 +12,8 @@ import { type BenchOptions, startChild } from './processes.ts';
 export const topic = { name: 'bench-happened', partitions: 12, retentionMs: 3_600_000 };
 export const eventType = 'bench.happened.v1';
 
-/** A database with nothing but the plumbing, and as many connections as a unit has. */
-export function plumbingOnly(url: string, name: string) {
+/** A database with only the internal tables, and as many connections as a unit has. */
+export function internalTablesOnly(url: string, name: string) {
   return openDatabase({ url, schema: { name, tables: {}, migrations: [] }, poolSize: 4 });
 }
 
@@ -34,7 +34,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
   const brokers = brokerList.split(',');
   await makeTopics([topic], { brokers });
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
-  const database = plumbingOnly(url, 'bench_relay');
+  const database = internalTablesOnly(url, 'bench_relay');
   await database.migrate();
   database.registry.topics.set(topic.name, [eventType]);
   const bus = kafkaEventBus({ brokers, log });

@@ -13,7 +13,7 @@ export function tenantChangeListener({ database, log }: Pick<Ports, 'database' |
 
   async function changed(tenantId: number): Promise<void> {
     try {
-      await database.transact(tenantId, (db) => jobs(db).hasten(judgeKind));
+      await database.transact(tenantId, (db) => jobs(db).runDelayedNow(judgeKind));
     } catch (error) {
       log.warn({ err: error, tenantId }, 'hastening waiting judgements failed; they retry by themselves');
     }

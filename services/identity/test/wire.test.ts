@@ -188,7 +188,11 @@ test('the deletion of a tenant is published as tenant.deleted.v1', async (t) => 
   const { caller } = await registerOverGraphql(unit);
   const events: Envelope[] = [];
   const topics = ['tenant-deleted'];
-  await unit.dependencies.eventBus.subscribe({ group: 'test', topics, handler: async (event) => void events.push(event) });
+  await unit.dependencies.eventBus.subscribe({
+    group: 'test',
+    topics,
+    handler: async (event) => void events.push(event),
+  });
   await unit.graph(caller, 'mutation { deleteTenant }');
   await eventually('the event', () => events.length > 0);
   t.like(events, [{ type: 'tenant.deleted.v1', source: 'identity', tenantId: caller.tenantId }]);

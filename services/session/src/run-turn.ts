@@ -30,7 +30,7 @@ export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
     stopGraceMs: config.stopGraceMs,
     prepare: (db, waiting) => prepareTurn(ports, db, waiting),
     handler: (run) => runTurn(ports, run),
-    askExhausted: (lost) => streamedTextOfTurn(ports, lost),
+    beforeExhausted: (lost) => streamedTextOfTurn(ports, lost),
     onExhausted: (db, lost, error, streamed) => endExhaustedTurn(ports, db, lost, { error, streamed }),
   });
 }

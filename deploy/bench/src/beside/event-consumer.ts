@@ -2,12 +2,12 @@ import { eventConsumer } from '@parley/events/consumer';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
 import { createLogger } from '@parley/kernel/log';
 import { once } from '@parley/postgres/outbox/inbox';
-import { eventType, plumbingOnly, sharedNowMs, topic } from '../events.ts';
+import { eventType, internalTablesOnly, sharedNowMs, topic } from '../events.ts';
 import { serve } from '../processes.ts';
 
 // A consumer as services are: an event's effect commits together with its inbox mark, in a transaction of its own.
 const { DATABASE_URL = '', KAFKA_BROKERS = '' } = process.env;
-const database = plumbingOnly(DATABASE_URL, 'bench_consumer');
+const database = internalTablesOnly(DATABASE_URL, 'bench_consumer');
 await database.migrate();
 const bus = kafkaEventBus({ brokers: KAFKA_BROKERS.split(',') });
 const numbers: number[] = [];

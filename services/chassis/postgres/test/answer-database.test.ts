@@ -23,7 +23,7 @@ async function threeNotes(database: Database): Promise<Database> {
   return database;
 }
 
-test('lists of one answer wait for one another before any transaction begins, and nobody else waits', async (t) => {
+test('lists of one answer are read one after another, without waiting for other answers', async (t) => {
   const database = await testSchema(t, notesSchema);
   const gate = createGate();
   const begun: number[] = [];
@@ -45,7 +45,7 @@ test('lists of one answer wait for one another before any transaction begins, an
   t.is(begun.length, 4);
 });
 
-test('what one list has taken the next one lacks, read-only or not', async (t) => {
+test('the budget is shared by all lists of an answer, read-only or not', async (t) => {
   const database = await threeNotes(await testSchema(t, notesSchema));
   const bounded = answerDatabase(database, answerBudget(2 * 3_000 + 2_999), fields);
   t.is((await bounded.transact(1, listNotes)).length, 3);
@@ -53,7 +53,7 @@ test('what one list has taken the next one lacks, read-only or not', async (t) =
   t.like(await t.throwsAsync(bounded.transact(1, listNotes), tooLarge), { reason: 'ANSWER_TOO_LARGE' });
 });
 
-test('whole rows are bounded too, each transaction by itself; a list without any bound fails', async (t) => {
+test('lists of whole rows are bounded per transaction; a list without a bound throws', async (t) => {
   const database = await threeNotes(await testSchema(t, notesSchema));
   const bounded = wholeRowsDatabase(database, 4_000);
   for (let n = 0; n < 3; n += 1) t.is((await bounded.transact(1, listNotes))[0]?.text.length, 900);

@@ -11,7 +11,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
    * TEST_DATABASE_URL names.
    */
 
-  test('many writers over four pools keep their transactions and single statements apart', async (t) => {
+  test('transactions and single statements of many writers on four pools are isolated', async (t) => {
     const schema = await schemaOf(t);
     const admin = await poolOf(t);
     await admin.raw(`CREATE TABLE ${schema}.entries (pool integer, writer integer, round integer)`);
@@ -44,7 +44,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     t.deepEqual(rows, [{ all: 360, different: 360 }]);
   });
 
-  test('a role and a tenant that were set for one transaction are seen in no other', async (t) => {
+  test('the role and tenant of one transaction do not leak into another', async (t) => {
     const schema = await schemaOf(t);
     const role = `${schema}_tenant`;
     const admin = await poolOf(t);
@@ -134,7 +134,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     }
   });
 
-  test('a client that dies in the middle of a transaction is rolled back, and nobody waits for it', async (t) => {
+  test('the transaction of a dead client is rolled back, and no other waits for it', async (t) => {
     const schema = await schemaOf(t);
     const pool = await poolOf(t);
     await pool.raw(`CREATE TABLE ${schema}.halves (id integer PRIMARY KEY)`);
@@ -156,7 +156,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     ]);
   });
 
-  test('a client that goes while its statement waits or runs disturbs nobody', async (t) => {
+  test('a client that disconnects during a statement disturbs no other', async (t) => {
     const pool = await poolOf(t);
     const busy = Promise.all(
       Array.from({ length: 4 }, () =>
@@ -177,7 +177,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     t.deepEqual((await pool.raw('SELECT ?::integer AS two', [2])).rows, [{ two: 2 }]);
   });
 
-  test('a statement given up after a timeout, with a cancel, leaves the pool in order', async (t) => {
+  test('the pool works after a statement that timed out and was cancelled', async (t) => {
     const pool = await poolOf(t);
     await t.throwsAsync(Promise.resolve(pool.raw('SELECT pg_sleep(?)', [0.5]).timeout(50, { cancel: true })), {
       message: /timeout|cancel/i,
@@ -192,7 +192,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     t.deepEqual(values, [0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('an error ends a transaction, a savepoint saves it, and SQLSTATEs arrive', async (t) => {
+  test('an error aborts a transaction unless it has a savepoint, and errors have SQLSTATEs', async (t) => {
     const schema = await schemaOf(t);
     const pool = await poolOf(t);
     await pool.raw(`CREATE TABLE ${schema}.unique_words (word text UNIQUE)`);
@@ -218,7 +218,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     ]);
   });
 
-  test('two workers that skip locked rows never take the same one', async (t) => {
+  test('two workers with SKIP LOCKED never get the same row', async (t) => {
     const schema = await schemaOf(t);
     const pool = await poolOf(t);
     await pool.raw(`CREATE TABLE ${schema}.tasks AS SELECT id, false AS done FROM generate_series(1, 40) AS id`);
@@ -240,7 +240,7 @@ onEveryDatabase(({ test, testDatabaseUrl }) => {
     t.is(new Set(taken).size, taken.length);
   });
 
-  test('large values go in and out whole', async (t) => {
+  test('large values are stored and read unchanged', async (t) => {
     const pool = await poolOf(t);
     const large = randomUUID().repeat(100_000);
     const { rows } = await pool.raw('SELECT ?::text AS value', [large]);

@@ -28,7 +28,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     ['40P01', 'a deadlock'],
     ['40001', 'a serialization failure'],
   ] as const) {
-    test(`a transaction that the server gave up for ${why} runs once more, and only its second run has effects`, async (t) => {
+    test(`a transaction that the server rolled back for ${why} is retried, and only the retry has effects`, async (t) => {
       const database = await testSchema(t, notesSchema);
       const effects: number[] = [];
       const woken: string[] = [];
@@ -50,7 +50,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     });
   }
 
-  test('a transaction that is given up twice, or refused for another reason, is not tried again', async (t) => {
+  test('a transaction that is rolled back twice, or fails for another reason, is not retried', async (t) => {
     const database = await testSchema(t, notesSchema);
     const runs = { '40P01': 0, '57014': 0, '23514': 0 };
     const attempt = (code: keyof typeof runs) =>
@@ -68,7 +68,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), []);
   });
 
-  test('what is only read is read once more when its connection is lost, what may have been written is not', async (t) => {
+  test('a lost connection causes a retry of a read-only transaction, but not of a writing one', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'kept'));
     const runs = { read: 0, transact: 0 };
@@ -83,7 +83,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(runs, { read: 2, transact: 1 });
   });
 
-  test('a statement that the server refuses for a lock is unavailable, and its transaction leaves nothing', async (t) => {
+  test('a lock timeout is unavailable and rolls its transaction back', async (t) => {
     const database = await testSchema(t, notesSchema);
     const refused = database.transact(1, async ({ knex }) => {
       await knex('notes').insert({ tenant_id: 1, text: 'never' });
@@ -139,7 +139,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     },
   );
 
-  test.serial('an idle connection that is lost is noticed by nobody', async (t) => {
+  test.serial('the loss of an idle connection causes no error', async (t) => {
     const { database, line } = await databaseOverLine(t);
     await database.transact(1, (db) => addNote(db, 'before'));
 
@@ -150,7 +150,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['before', 'after']);
   });
 
-  test.serial('while the server is away all is unavailable, and when it is back all works', async (t) => {
+  test.serial('everything is unavailable during an outage of the server, and works after it', async (t) => {
     const { database, line } = await databaseOverLine(t);
     await database.transact(1, (db) => addNote(db, 'before'));
     await line.cut();
@@ -162,7 +162,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['before']);
   });
 
-  test.serial('a server that falls silent costs its statements the timeout, and no connection', async (t) => {
+  test.serial('statements on a silent server time out, and the pool loses no connection', async (t) => {
     const { database, line } = await databaseOverLine(t, 1_500);
 
     for (const attempt of ['first', 'second']) {
@@ -180,7 +180,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['kept']);
   });
 
-  test.serial('whoever waits too long for a free connection is told that the database is unavailable', async (t) => {
+  test.serial('a transaction that waits too long for a connection is unavailable', async (t) => {
     const { schemaName } = await testSchema(t, notesSchema);
     const url = await testDatabaseUrl();
     const narrow = openDatabase({ url, schema: notesSchema, schemaName, poolSize: 1, acquireTimeoutMs: 1_500 });
@@ -193,7 +193,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
 });
 
 onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
-  test('two transactions that wait for each other both succeed', async (t) => {
+  test('two deadlocked transactions both succeed', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, async (db) => {
       for (const text of ['one', 'other']) await addNote(db, text);
@@ -219,7 +219,7 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual((await database.transact(1, texts)).toSorted(), ['one', 'other']);
   });
 
-  test('who waits too long for a row that another holds is told that it is unavailable, and may come again', async (t) => {
+  test('a transaction that waits too long for a locked row is unavailable, and succeeds later', async (t) => {
     const database = await testSchema(t, notesSchema);
     const { schemaName } = database;
     const hasty = openDatabase({
@@ -245,7 +245,7 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await change(), 1);
   });
 
-  test('a migration does not hold up readers behind a table that is in use: it gives way until it is free', async (t) => {
+  test('a migration that waits for a locked table rolls back, so that readers can proceed', async (t) => {
     const database = await testSchema(t, notesSchema);
     const { schemaName } = database;
     const url = await testDatabaseUrl();

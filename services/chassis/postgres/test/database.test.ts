@@ -18,13 +18,13 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   const texts = ({ knex }: TenantDb): Promise<string[]> => knex('notes').orderBy('id').pluck('text');
 
   // Before the others, which keep an embedded database busy for longer than a ping waits.
-  test.serial('a database that answers says so', async (t) => {
+  test.serial('ping resolves while the database answers', async (t) => {
     const database = await testSchema(t, notesSchema, { migrate: false });
 
     await t.notThrowsAsync(database.ping());
   });
 
-  test("a tenant sees, changes and deletes nothing of another's, whatever the WHERE says", async (t) => {
+  test("a tenant cannot read, change or delete another's rows, whatever the WHERE", async (t) => {
     const database = await testSchema(t, notesSchema);
     const id = await database.transact(1, (db) => addNote(db, 'mine'));
 
@@ -38,7 +38,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['mine']);
   });
 
-  test('a tenant can neither write a row in the name of another nor give one away', async (t) => {
+  test('a tenant can neither insert a row of another tenant nor move one to it', async (t) => {
     const database = await testSchema(t, notesSchema);
     const refused = { message: /row-level security/ };
 
@@ -69,7 +69,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.true(isForeignKeyViolation(error));
   });
 
-  test('the shared role reads no tenant table, and the tenant role no people', async (t) => {
+  test('the shared role cannot read tenant tables, nor the tenant role those of people', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'mine'));
 
@@ -81,7 +81,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await database.transactShared(({ knex }) => knex('people').insert({ email: 'a@example.com' }));
   });
 
-  test('both roles write the plumbing', async (t) => {
+  test('both roles can write internal tables', async (t) => {
     const database = await testSchema(t, notesSchema);
     const mark = { consumer: 'c', event_id: '1', tenant_id: 1 };
 
@@ -91,7 +91,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await database.transactShared(async ({ knex }) => (await knex('inbox')).length), 2);
   });
 
-  test('one transaction writes people and, turned to a tenant, its rows, and turns back', async (t) => {
+  test('a shared transaction writes people, and tenant rows in asTenant only', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     await database.transactShared(async (db) => {
@@ -126,7 +126,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transactShared(({ knex }) => knex('people').select()), []);
   });
 
-  test('a transaction turns to one tenant at a time', async (t) => {
+  test('asTenant cannot be nested', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     await t.throwsAsync(
@@ -135,7 +135,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     );
   });
 
-  test('what a failed tenant part threw is what the transaction rejects with', async (t) => {
+  test('a shared transaction rejects with the error of asTenant', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     const error = await t.throwsAsync(
@@ -145,7 +145,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.like(error, { code: '23502' });
   });
 
-  test('only a positive 32-bit integer names a tenant', async (t) => {
+  test('a tenant id is a positive 32-bit integer', async (t) => {
     const database = await testSchema(t, notesSchema, { migrate: false });
 
     const sql: number = JSON.parse('"1; DROP TABLE notes"');
@@ -157,7 +157,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     }
   });
 
-  test('effects after commit run once it has committed, in order, and not at all after a rollback', async (t) => {
+  test('afterCommit effects run in order after the commit, and not after a rollback', async (t) => {
     const database = await testSchema(t, notesSchema);
     const seen: string[] = [];
     t.teardown(database.onWake('bell', () => seen.push('woken')));
@@ -184,7 +184,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['mine']);
   });
 
-  test('an effect that throws neither undoes the commit nor keeps the others from running', async (t) => {
+  test('an afterCommit effect that throws neither undoes the commit nor prevents the others', async (t) => {
     const database = await testSchema(t, notesSchema);
     let ran = false;
 
@@ -202,7 +202,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), ['mine']);
   });
 
-  test('a swallowed error of a statement fails the transaction rather than letting COMMIT roll it back in silence', async (t) => {
+  test('a swallowed error of a statement fails the transaction instead of a silent rollback at COMMIT', async (t) => {
     const database = await testSchema(t, notesSchema);
     let woken = false;
 
@@ -221,7 +221,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await database.transact(1, texts), []);
   });
 
-  test('a savepoint around a statement that may fail leaves the transaction whole', async (t) => {
+  test('a failed statement in a savepoint does not fail the transaction', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     await database.transactShared(async ({ knex }) => {
@@ -236,7 +236,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await database.transactShared(async ({ knex }) => (await knex('people')).length), 1);
   });
 
-  test('nothing of a transaction is left on its connection', async (t) => {
+  test('a transaction leaves no settings on its connection', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1, clockOffsetMs: () => 60_000 });
     await database.transact(1, (db) => addNote(db, 'mine'));
 
@@ -252,7 +252,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(path, `${database.schemaName}, public`);
   });
 
-  test("parley_now() goes by the database's clock, and by the test's offset inside its transactions", async (t) => {
+  test("parley_now() is the database's clock plus the test's offset", async (t) => {
     let offsetMs = 0;
     const database = await testSchema(t, notesSchema, { clockOffsetMs: () => offsetMs });
     const skewMs = () =>
@@ -268,7 +268,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.true(Math.abs((await skewMs()) - offsetMs) < 1_000);
   });
 
-  test('values bound to a statement that failed are not in its error', async (t) => {
+  test('the error of a failed statement does not contain its values', async (t) => {
     const database = await testSchema(t, notesSchema);
     const insert = () => database.transactShared(({ knex }) => knex('people').insert({ email: 'secret@example.com' }));
     await insert();
@@ -278,7 +278,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.false(JSON.stringify({ ...error, message: error.message, stack: error.stack }).includes('secret@example.com'));
   });
 
-  test('many transactions of several tenants at once on few connections stay apart', async (t) => {
+  test('concurrent transactions of several tenants on few connections are isolated', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 3 });
 
     await Promise.all(
@@ -290,7 +290,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     }
   });
 
-  test('transactions that lock the same rows wait for each other before they take a connection', async (t) => {
+  test('transactions that name the same row wait before they take a connection', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
     const gate = createGate();
     const order: string[] = [];
@@ -319,7 +319,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(order, ['first', 'of a row', 'of nobody', 'of its user', 'of its tenant']);
   });
 
-  test('a transaction that fails lets the next of the same rows begin', async (t) => {
+  test('after a failed transaction the next one of the same row begins', async (t) => {
     const database = await testSchema(t, notesSchema);
     const failing = database.transact(1, async () => Promise.reject(new Error('no')), { turn: { row: 'note 1' } });
     const next = database.transact(1, countNotes, { turn: { row: 'note 1' } });
@@ -327,7 +327,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await next, 0);
   });
 
-  test('a database that is not there, or is closed, is unavailable', async (t) => {
+  test('a database that cannot be reached or is closed is unavailable', async (t) => {
     const away = openDatabase({ url: 'postgres://app@127.0.0.1:1/none', schema: notesSchema, poolSize: 1 });
     await t.throwsAsync(away.ping(), { name: 'DomainError', message: 'The database is not available' });
     t.like(await t.throwsAsync(away.transact(1, texts)), { kind: 'unavailable' });
@@ -339,7 +339,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await away.close();
   });
 
-  test('a transaction and all that it begins with cost one round trip', async (t) => {
+  test('BEGIN and the settings of a transaction cost one round trip', async (t) => {
     const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
     t.teardown(() => pool.destroy());
     const sent: string[] = [];
@@ -355,7 +355,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(sent, [`BEGIN; ${opening.opening}`, `SELECT current_setting('parley.tenant') AS tenant`, 'COMMIT;']);
   });
 
-  test('a transaction that may not begin as it should runs nothing, and leaves its connection in order', async (t) => {
+  test('a transaction whose settings fail runs no work and leaves its connection usable', async (t) => {
     const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
     t.teardown(() => pool.destroy());
     const opening: Opening = { opening: 'SET LOCAL search_path TO pg_catalog; SET LOCAL ROLE nobody_is_called_this' };
@@ -367,7 +367,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.regex((await pool.raw('SHOW search_path')).rows[0].search_path, /public/);
   });
 
-  test('a savepoint inside a transaction is none that begins anew', async (t) => {
+  test('a savepoint does not send the settings of a transaction again', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     await database.transact(1, async (db) => {
@@ -384,7 +384,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await database.transact(1, countNotes), 1);
   });
 
-  test('what is read is answered before its transaction has ended, for the tenant alone', async (t) => {
+  test('read resolves before its transaction has ended, and sees only the tenant', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'a note'));
     const ended = Promise.withResolvers<void>();
@@ -404,7 +404,7 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await database.read(2, countNotes), 0);
   });
 
-  test('who reads changes nothing, and is told what failed', async (t) => {
+  test('read cannot write, and rejects with the error of its work', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
 
     await t.throwsAsync(

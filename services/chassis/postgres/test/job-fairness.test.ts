@@ -83,7 +83,7 @@ function queue(database: Database, tenantId: number, count: number, key = (n: nu
 
 onEveryDatabase(({ test, testSchema }) => {
   for (const tenants of [10, 51, 2_000]) {
-    test(`all jobs of a tenant begin beside ${tenants} tenants whose jobs wait behind running ones`, async (t) => {
+    test(`all jobs of a tenant begin although jobs of ${tenants} tenants wait behind running ones`, async (t) => {
       const database = await testSchema(t, effectsSchema);
       await blockedTenants(database, tenants, 1);
       await queue(database, stranger, 24);
@@ -104,7 +104,7 @@ onEveryDatabase(({ test, testSchema }) => {
     });
   }
 
-  test('to find who can run costs the same however many jobs wait behind the running ones', async (t) => {
+  test('the cost of finding runnable tenants does not depend on how many jobs wait behind running ones', async (t) => {
     const [few, many] = [await testSchema(t, effectsSchema), await testSchema(t, effectsSchema)];
     await blockedTenants(few, 100, 10);
     await blockedTenants(many, 100, 100);
@@ -114,7 +114,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.true(blocks.many < 2 * blocks.few, JSON.stringify(blocks));
   });
 
-  test('to claim costs the same however many jobs of the same tenants wait behind the running ones', async (t) => {
+  test('the cost of claiming does not depend on how many jobs of the tenants wait behind running ones', async (t) => {
     const tenantIds = [1, 2, 3, 4];
     const blocks: number[] = [];
     for (const behind of [8, 80]) {
@@ -135,7 +135,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.true(many < 2 * few, JSON.stringify(blocks));
   });
 
-  test('to find who can run costs the same however many jobs wait for their time', async (t) => {
+  test('the cost of finding runnable tenants does not depend on how many jobs are delayed', async (t) => {
     const [few, many] = [await testSchema(t, effectsSchema), await testSchema(t, effectsSchema)];
     for (const [database, later] of [
       [few, 2_000],
@@ -150,7 +150,7 @@ onEveryDatabase(({ test, testSchema }) => {
   });
 
   for (const known of ['nothing', 'few jobs'] as const) {
-    test(`what waits for its time costs nothing where many are due, while the planner knows of ${known}`, async (t) => {
+    test(`delayed jobs cost nothing when many are due, with statistics of ${known}`, async (t) => {
       const database = await testSchema(t, effectsSchema);
       await blockedTenants(database, 60, 10, { analyzed: known === 'few jobs' });
       await queue(database, stranger, 1);
@@ -164,7 +164,7 @@ onEveryDatabase(({ test, testSchema }) => {
     });
   }
 
-  test('a job whose time has come is found among many that are due', async (t) => {
+  test('a delayed job is found among many due ones once it is due', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await blockedTenants(database, 60, 10);
     await delayedKeys(database, 'later', 70);
@@ -176,7 +176,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.deepEqual(new Set(begun), new Set([stranger]));
   });
 
-  test("a job whose time has come is claimed past its tenant's older ones, which wait behind running ones", async (t) => {
+  test("a delayed job is claimed once due, although its tenant's older ones wait behind running jobs", async (t) => {
     const database = await testSchema(t, effectsSchema);
     await blockedTenants(database, 1, 6, { keys: 20 });
     await delayedKeys(database, 'later', 7);
@@ -191,7 +191,7 @@ onEveryDatabase(({ test, testSchema }) => {
     );
   });
 
-  test('where places are short, tenants are served in turn, whatever each has waiting', async (t) => {
+  test('when slots are scarce, tenants are served round robin', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const served: number[] = [];
     const work = ({ tenantId }: Run) => void served.push(tenantId);
@@ -207,7 +207,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.deepEqual(served.slice(0, 9), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
   });
 
-  test('a key with a long queue gives its place to another tenant where places are short', async (t) => {
+  test('when slots are scarce, a key with a long queue yields its slot to another tenant', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const served: number[] = [];
     await queue(database, 1, 10, () => 'one key');
@@ -222,7 +222,7 @@ onEveryDatabase(({ test, testSchema }) => {
 
 /** How many blocks are touched to list the tenants that have a job to run. */
 function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
-  return blocksOf(database, async (store) => t.deepEqual(await store.listTenantsWithRoom(50, 0, 1), [stranger]));
+  return blocksOf(database, async (store) => t.deepEqual(await store.listTenantsBelowLimit(50, 0, 1), [stranger]));
 }
 
 /** How many blocks the statements of this work touch, which is undone. */

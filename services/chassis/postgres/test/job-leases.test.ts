@@ -8,7 +8,7 @@ import { jobs } from '../src/jobs/jobs.ts';
 import {
   aborted,
   append,
-  doomedRunner,
+  dyingRunner,
   drained,
   effectsOf,
   effectsSchema,
@@ -21,13 +21,13 @@ import {
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
   const searchIntervalMs = 30;
-  /** Nobody waits for its end. */
+  /** No test waits for its expiry. */
   const patient = { leaseMs: 20_000, searchIntervalMs };
-  /** Its end is waited for. */
+  /** A test waits for its expiry. */
   const quick = { leaseMs: 2_000, searchIntervalMs };
   const forever = (): Promise<never> => new Promise(() => undefined);
 
-  test('another process finishes what a dead one left, and the dead one can no longer complete', async (t) => {
+  test('another process finishes the jobs of a dead one, which can no longer complete them', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const doomed = await replicaOf(t, database, effectsSchema);
     const runs: Run[] = [];
@@ -82,7 +82,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['long']);
   });
 
-  test('a lease is shorter than the time of a take-over, by what the search for it may take', async (t) => {
+  test('a lease is shorter than the take-over time by the time of the search', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const runner = await startRunner(t, database, () => gate.pass(), { searchIntervalMs: undefined });
@@ -95,7 +95,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.true(left > 0 && left < 28, `${left} s are left of it`); // 30 s, and up to 1.9 s until the next search
   });
 
-  test('a process that hears that its lease was taken aborts the job and writes nothing of it', async (t) => {
+  test('a process whose lease was taken over aborts the job and writes no result', async (t) => {
     const database = await testSchema(t, effectsSchema);
     let reason = '';
     const runner = await startRunner(
@@ -116,9 +116,9 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await effectsOf(database), []);
   });
 
-  test('a job whose processes die three times is exhausted, and its key goes on', async (t) => {
+  test('a job whose process dies at each of three attempts is exhausted, and the next of its key runs', async (t) => {
     const database = await testSchema(t, effectsSchema);
-    await append(database, 'deadly', 'k', doomedRunner());
+    await append(database, 'deadly', 'k', dyingRunner());
     await append(database, 'behind', 'k');
     await database.transactShared(({ knex }) => knex('jobs').where({ state: 'running' }).update({ attempt: 3 }));
 
@@ -133,7 +133,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['deadly: LeaseLost@3', 'behind']);
   });
 
-  test('an exhausted job is not lost when its failure cannot be recorded at first', async (t) => {
+  test('a failure that cannot be recorded at first is recorded later', async (t) => {
     const database = await testSchema(t, effectsSchema);
     let tries = 0;
     const runner = await startRunner(t, database, () => Promise.reject(new Error('never')), {
@@ -151,10 +151,10 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['a failed']);
   });
 
-  test("leases end by the database's clock, whatever a process believes", async (t) => {
+  test("leases expire by the database's clock, not by that of a process", async (t) => {
     const database = await testSchema(t, effectsSchema);
     const ahead = await replicaOf(t, database, effectsSchema, { clockOffsetMs: () => 60_000 });
-    await append(database, 'a', 'k', doomedRunner({ leaseMs: 30_000 }));
+    await append(database, 'a', 'k', dyingRunner({ leaseMs: 30_000 }));
 
     const same = await startRunner(t, database, () => undefined);
     await append(database, 'other', 'other', same);
@@ -164,16 +164,16 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['other', 'a@2']);
   });
 
-  test('who runs alone takes over at once, leases or no leases', async (t) => {
+  test('a sole owner takes over jobs at once, although their leases are valid', async (t) => {
     const database = await testSchema(t, effectsSchema);
-    await append(database, 'a', 'k', doomedRunner({ leaseMs: 3_600_000 }));
+    await append(database, 'a', 'k', dyingRunner({ leaseMs: 3_600_000 }));
 
     await startRunner(t, database, () => undefined, { soleOwner: true });
 
     t.deepEqual(await drained(database), ['a@2']);
   });
 
-  test('a cancelled job is told at once where it runs, keeps what it has, and the next one follows', async (t) => {
+  test('a cancellation aborts a job of this process at once, and the next one of its key follows', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const reasons: string[] = [];
     const runner = await startRunner(t, database, async ({ data, signal }) => {
@@ -190,7 +190,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.false(await database.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
   });
 
-  test('a handler that lets its cancellation through is done, and is not tried again', async (t) => {
+  test('a handler that throws its cancellation ends the job without a retry', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const begun = createGate();
     const runner = await startRunner(t, database, async ({ signal }) => {
@@ -232,7 +232,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['long']);
   });
 
-  test('a queued job that was cancelled by its id begins with its signal aborted', async (t) => {
+  test('a queued job that was cancelled by its id begins with an aborted signal', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const aborts: boolean[] = [];
@@ -250,7 +250,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(aborts, [false, true]);
   });
 
-  test('stop lets short jobs end, and hands over long ones and what waits, for another to begin at once', async (t) => {
+  test('stop waits for short jobs and hands over long and queued ones, which begin elsewhere at once', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const other = await replicaOf(t, database, effectsSchema);
     const gate = createGate();
@@ -284,10 +284,10 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual((await drained(database)).toSorted(), ['behind', 'long@2', 'refused', 'short']);
   });
 
-  test('a job is done once wherever its process dies', async (t) => {
+  test('a job takes effect once, wherever its process dies', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const steps = ['claimed', 'in the work', 'before the commit', 'after the commit', 'none'];
-    for (const step of steps) await append(database, step, step, doomedRunner());
+    for (const step of steps) await append(database, step, step, dyingRunner());
     await append(database, 'behind', 'after the commit');
 
     const cut = lossy(database, 'the answer is lost');

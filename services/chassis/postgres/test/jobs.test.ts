@@ -19,7 +19,7 @@ import {
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
   const tenSorted = Array.from({ length: 10 }, (_, index) => `job ${index}`);
 
-  test('ten jobs of one key, appended in turn while the first runs, run one at a time and in order, without a poll', async (t) => {
+  test('ten jobs of one key, appended while the first runs, run one at a time, in order and without polling', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     let running = 0;
@@ -45,7 +45,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), tenSorted);
   });
 
-  test('ten jobs of one key, appended by ten transactions at once, run one at a time and all of them, without a poll', async (t) => {
+  test('ten jobs of one key, appended by concurrent transactions, all run, one at a time and without polling', async (t) => {
     const database = await testSchema(t, effectsSchema, { poolSize: 10 });
     let running = 0;
     const runner = await startRunner(t, database, async () => {
@@ -60,7 +60,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual((await drained(database)).toSorted(), tenSorted);
   });
 
-  test('to append and claim a job is one statement', async (t) => {
+  test('a job is appended and claimed in one statement', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await startRunner(t, database, () => undefined, { perTenantLimit: 50 });
 
@@ -72,7 +72,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['a']);
   });
 
-  test('a claimed job whose transaction rolls back never starts, and leaves its place and its key free', async (t) => {
+  test('a claimed job whose transaction rolls back never starts, and frees its slot and key', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const started: string[] = [];
     const runner = await startRunner(t, database, ({ data }) => void started.push(data), { concurrency: 1 });
@@ -91,7 +91,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(started, ['kept']);
   });
 
-  test('a job that is appended without a claim, or beyond the places, is begun by this process without a poll', async (t) => {
+  test('a job that is not claimed at its append, e.g. without a free slot, begins without polling', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const runner = await startRunner(t, database, () => gate.pass(), { concurrency: 2 });
@@ -103,7 +103,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual((await drained(database)).toSorted(), ['b', 'c', 'd', 'e', 'unnamed']);
   });
 
-  test('a job of a kind that nobody runs is refused, and the error names the kinds that somebody does', async (t) => {
+  test('a job of an unregistered kind is refused, and the error names the registered ones', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await startRunner(t, database, () => undefined);
 
@@ -113,12 +113,12 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     t.is(
       error.message,
-      'Nobody runs jobs of the kind effects.wirte; the kinds registered with this service: effects.write',
+      'No runner is registered for jobs of the kind effects.wirte; registered kinds: effects.write',
     );
     t.deepEqual(await jobRows(database), []);
   });
 
-  test('what prepare reads in the claiming transaction reaches the handler, at the append and behind another job', async (t) => {
+  test('the handler gets what prepare has read, at the append and behind another job', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const seen: (string | undefined)[] = [];
@@ -149,7 +149,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(seen, ['', 'first']);
   });
 
-  test('a job with a delay waits for it, holds back its key, and needs no poll', async (t) => {
+  test('a delayed job waits, holds back its key, and needs no polling', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await startRunner(t, database, () => undefined);
 
@@ -163,7 +163,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['late', 'behind']);
   });
 
-  test('removeQueued answers what waited, in order, and leaves the running job alone', async (t) => {
+  test('removeQueued returns waiting jobs in order and keeps the running one', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const runner = await startRunner(t, database, () => gate.pass());
@@ -185,7 +185,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     [5, 'within the margin'],
     [40, 'beyond the margin'],
   ] as const) {
-    test(`sixty jobs of a tenant never run more than ${limit} at once (${margin}), and drain without a poll`, async (t) => {
+    test(`sixty jobs of a tenant never run more than ${limit} at once (${margin}), and finish without polling`, async (t) => {
       const database = await testSchema(t, effectsSchema, { poolSize: 8 });
       const other = await replicaOf(t, database, effectsSchema, { poolSize: 4 });
       const company = createGate(); // the first one waits until another one runs beside it
@@ -214,7 +214,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     });
   }
 
-  test("a full tenant does not hold back another's jobs", async (t) => {
+  test("a tenant at its limit does not hold back another's jobs", async (t) => {
     const database = await testSchema(t, effectsSchema);
     const gate = createGate();
     const runner = await startRunner(t, database, ({ tenantId }) => (tenantId === 1 ? gate.pass() : undefined), {
@@ -232,7 +232,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['first', 'waits']);
   });
 
-  test('a job whose handler throws is tried again after its backoff, before those behind it', async (t) => {
+  test('a job whose handler throws is retried after its backoff, before those behind it', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const waits: number[] = [];
     const work = ({ data, attempt }: Run): void => {
@@ -251,7 +251,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(waits, [1, 2]);
   });
 
-  test('a job that fails for good leaves its mark in the transaction that removes it, and the next one follows', async (t) => {
+  test('onExhausted runs in the transaction that removes a failed job, and the next one follows', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const work = ({ data }: Run): void => {
       if (data === 'hopeless') throw new Error('never');
@@ -268,7 +268,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await drained(database), ['hopeless: Error: never@3', 'behind']);
   });
 
-  test('without onExhausted a job stays as failed, with no message that may hold a secret, and blocks nothing', async (t) => {
+  test('without onExhausted a failed job stays in the table without secrets, and blocks no other', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const work = ({ data }: Run): void => {
       if (data === 'hopeless') throw new TypeError('sk-secret is no key');
@@ -282,7 +282,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.like(await jobRows(database), [{ state: 'failed', attempt: 1, error: 'TypeError' }]);
   });
 
-  test("a tenant's jobs that wait for their time run at once when they are hastened, another tenant's do not", async (t) => {
+  test("runDelayedNow runs a tenant's delayed jobs at once, and not another tenant's", async (t) => {
     const database = await testSchema(t, effectsSchema);
     const runner = await startRunner(t, database, async () => undefined);
     const waiting = (tenantId: number) =>
@@ -291,8 +291,8 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       );
     await waiting(1);
     await waiting(2);
-    t.is(await database.transact(1, (db) => jobs(db).hasten('another kind')), 0);
-    t.is(await database.transact(1, (db) => jobs(db).hasten(kind)), 1);
+    t.is(await database.transact(1, (db) => jobs(db).runDelayedNow('another kind')), 0);
+    t.is(await database.transact(1, (db) => jobs(db).runDelayedNow(kind)), 1);
     await eventually('the one has run', async () => (await jobRows(database)).length === 1);
     t.like(await database.transactShared(({ knex }) => knex('jobs')), [{ key: 'of 2', state: 'queued' }]);
     t.is(runner.running, 0);
@@ -300,7 +300,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 });
 
 onDatabaseServer(({ test, testSchema }) => {
-  test('a job that is to be tried again is found while another one is being appended behind it', async (t) => {
+  test('a job is retried while another one is being appended behind it', async (t) => {
     const database = await testSchema(t, effectsSchema);
     const [begun, failing, appended, commit] = [createGate(), createGate(), createGate(), createGate()];
     let attempts = 0;

@@ -33,7 +33,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     }
   }
 
-  test('eight processes may migrate one schema at once', async (t) => {
+  test('eight processes can migrate one schema concurrently', async (t) => {
     const database = await testSchema(t, notesSchema, { migrate: false });
     const replicas = await Promise.all(Array.from({ length: 7 }, () => replicaOf(t, database, notesSchema)));
 
@@ -43,7 +43,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     t.is(await database.transact(1, async ({ knex }) => (await knex('notes')).length), 1);
   });
 
-  test('the schemas of four services may be migrated at once', async (t) => {
+  test('the schemas of four services can be migrated concurrently', async (t) => {
     const services = await Promise.all(
       ['identity', 'agent', 'session', 'evaluation'].map(async (name) => {
         const schema = { ...notesSchema, name };
@@ -59,7 +59,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     }
   });
 
-  test('migrating again does nothing, and later migrations alone are applied', async (t) => {
+  test('only new migrations are applied', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: 'kept' }));
     await database.migrate();
@@ -74,7 +74,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(note, { text: 'kept', title: 'none' });
   });
 
-  test('a migration that fails leaves the schema as it was', async (t) => {
+  test('a failed migration changes nothing', async (t) => {
     const database = await testSchema(t, notesSchema);
     const broken = withMore(
       notesSchema,
@@ -90,7 +90,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     );
   });
 
-  test('a table of no declared kind stops the migration, by name', async (t) => {
+  test('an undeclared table fails the migration by name', async (t) => {
     const database = await testSchema(t, notesSchema);
     const more = withMore(notesSchema, sql('002-strays', 'CREATE TABLE strays (id integer)'));
 
@@ -99,17 +99,17 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     });
   });
 
-  test('a declared table that no migration makes stops the migration, by name', async (t) => {
+  test('a declared table that no migration creates fails the migration by name', async (t) => {
     const database = await testSchema(
       t,
       { ...notesSchema, tables: { ...notesSchema.tables, ghosts: 'tenant' } },
       { migrate: false },
     );
 
-    await t.throwsAsync(database.migrate(), { message: /declared, but not made by any migration: \w+\.ghosts/ });
+    await t.throwsAsync(database.migrate(), { message: /declared, but not created by any migration: \w+\.ghosts/ });
   });
 
-  test('a tenant table without tenant_id stops the migration', async (t) => {
+  test('a tenant table without tenant_id fails the migration', async (t) => {
     const declared: SchemaDeclaration = {
       name: 'walls',
       tables: { open: 'tenant' },
@@ -120,7 +120,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     await t.throwsAsync(database.migrate(), { message: /without "tenant_id integer not null"/ });
   });
 
-  test('a migration that rewrites rows lifts the forced row-level security, and it is forced again', async (t) => {
+  test('row-level security is forced again after a migration that has lifted it to rewrite rows', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: 'lower' }));
     const rewriting = withMore(
@@ -135,7 +135,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await catalogueViolations({ url: await testDatabaseUrl(), schema: notesSchema, schemaName }), []);
   });
 
-  test('an index serves what is compared with parley_now()', async (t) => {
+  test('an index serves comparisons with parley_now()', async (t) => {
     const indexed = withMore(
       notesSchema,
       sql('002-index', 'CREATE INDEX notes_written_at ON notes (tenant_id, written_at)'),
@@ -164,7 +164,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     return url.href;
   }
 
-  test('a login of its own runs the service, and owns nothing', async (t) => {
+  test('a service can run with a login that owns nothing', async (t) => {
     const url = await testLogin(t);
     const { schemaName } = await testSchema(t, notesSchema, { migrate: false });
     const migrationsUrl = await testDatabaseUrl();
@@ -181,7 +181,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     );
   });
 
-  test('an owner who is no superuser migrates, rewrites rows and serves', async (t) => {
+  test('an owner without superuser rights can migrate, rewrite rows and run the service', async (t) => {
     const url = await testLogin(t, 'CREATEROLE');
     const database = await testSchema(t, notesSchema, { migrate: false });
     const login = new URL(url).username;
@@ -203,7 +203,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     t.deepEqual(await catalogueViolations({ url, schema: notesSchema, schemaName: database.schemaName }), []);
   });
 
-  test('only plain names become schemas', (t) => {
+  test('a schema name with other characters is refused', (t) => {
     for (const name of ['', 'Upper', 'a"b', 'a;b', '1a', 'a'.repeat(56)]) {
       t.throws(() => openDatabase({ url: 'postgres://x', schema: { ...notesSchema, name }, poolSize: 1 }), {
         instanceOf: TypeError,
@@ -211,7 +211,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     }
   });
 
-  // Each does what nothing before it has done already.
+  // Each causes a violation that those before it have not caused.
   const violations: [what: string, statements: (schemaName: string) => string, found: RegExp][] = [
     ['a table of no kind', () => 'CREATE TABLE strays (id integer)', /^strays is of no declared kind$/],
     ['a view', () => 'CREATE VIEW glimpses AS SELECT * FROM notes', /^glimpses is of no declared kind$/],
@@ -232,7 +232,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
       /^notes is a tenant table without a policy$/,
     ],
     [
-      'a policy that lets more through',
+      'a policy with another condition',
       () => 'CREATE POLICY wide ON notes USING (true)',
       /^policy wide of notes says other/,
     ],
@@ -261,8 +261,8 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     ['everybody on a table', () => 'GRANT SELECT ON people TO PUBLIC', /^everybody has rights on people$/],
     [
       "a function with its owner's rights",
-      () => 'CREATE FUNCTION door() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$ SELECT count(*) FROM notes $$',
-      /^function door runs with its owner's rights$/,
+      () => 'CREATE FUNCTION count_notes() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$ SELECT count(*) FROM notes $$',
+      /^function count_notes runs with its owner's rights$/,
     ],
     [
       'a role that owns a table',
@@ -272,7 +272,7 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     ['a declared table that is gone', () => 'DROP TABLE people', /^people is declared and does not exist$/],
   ];
 
-  test('the catalogue check finds everything that a schema must not be', async (t) => {
+  test('the catalogue check finds every violation', async (t) => {
     const { schemaName } = await testSchema(t, notesSchema);
     const check = async () => catalogueViolations({ url: await testDatabaseUrl(), schema: notesSchema, schemaName });
     t.deepEqual(await check(), []);

@@ -6,7 +6,7 @@ import { onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
 import type { Database, TenantDb } from '../src/database/types.ts';
-import { once, purgedAtOnce, purgeInbox } from '../src/outbox/inbox.ts';
+import { once, purgeBatchSize, purgeInbox } from '../src/outbox/inbox.ts';
 import { outbox } from '../src/outbox/outbox.ts';
 import { oldestEventAgeMs } from '../src/outbox/outbox-rows.ts';
 import { outboxRelay } from '../src/outbox/relay.ts';
@@ -25,7 +25,7 @@ import {
 import { recordingBus } from './support/recording-bus.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
-  test('an event is published after its commit, with all it was given', async (t) => {
+  test('an event is published unchanged after its commit', async (t) => {
     const database = publishesNotes(await testSchema(t, notesSchema));
     const bus = recordingBus();
     await startRelay(t, database, bus);
@@ -34,15 +34,15 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       await outbox(db).append(numbered('a', 7));
       await db.knex('notes').insert({ tenant_id: 42, text: 'x' });
       await turn();
-      t.deepEqual(bus.taken, []);
+      t.deepEqual(bus.accepted, []);
     });
-    await bus.until(() => bus.taken.length > 0);
+    await bus.until(() => bus.accepted.length > 0);
 
-    const [event] = bus.taken;
+    const [event] = bus.accepted;
     t.like(event, { topic: 'note-written', type: 'note.written.v1', source: 'notes', key: 'a', tenantId: 42 });
     t.regex(event?.id ?? '', /^[0-9a-f-]{36}$/);
     t.true(event?.time instanceof Date);
-    t.deepEqual(bus.taken.map(numberOf), [7]);
+    t.deepEqual(bus.accepted.map(numberOf), [7]);
     await emptied(database);
   });
 
@@ -59,11 +59,11 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     );
     await append(database, 'a', 2);
 
-    await bus.until(() => bus.taken.length > 0);
-    t.deepEqual(bus.taken.map(numberOf), [2]);
+    await bus.until(() => bus.accepted.length > 0);
+    t.deepEqual(bus.accepted.map(numberOf), [2]);
   });
 
-  test('what belongs to no tenant cannot be announced in nobody’s name', async (t) => {
+  test('an event without a tenant is refused', async (t) => {
     const database = publishesNotes(await testSchema(t, notesSchema));
 
     await t.throwsAsync(
@@ -75,7 +75,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.is(await waiting(database), 1);
   });
 
-  test('an event of a topic or type that the service does not declare is refused, and its transaction rolled back', async (t) => {
+  test('an event of an undeclared topic or type is refused, and its transaction rolls back', async (t) => {
     const database = publishesNotes(await testSchema(t, notesSchema));
 
     for (const undeclared of [{ topic: 'note-torn' }, { type: 'note.writen.v1' }]) {
@@ -89,7 +89,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.is(await waiting(database), 0);
   });
 
-  test('the events of each key leave in order, once, with two relays at work', async (t) => {
+  test('two relays publish the events of each key once and in order', async (t) => {
     const database = await testSchema(t, notesSchema);
     const other = await replicaOf(t, database, notesSchema);
     const bus = recordingBus();
@@ -102,13 +102,13 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
         for (const number of range(30)) await append(index % 2 === 0 ? database : other, key, number);
       }),
     );
-    await bus.until(() => bus.taken.length >= 150);
+    await bus.until(() => bus.accepted.length >= 150);
     await emptied(database);
 
-    for (const key of keys) t.deepEqual(numbersOf(bus.taken, key), range(30));
+    for (const key of keys) t.deepEqual(numbersOf(bus.accepted, key), range(30));
   });
 
-  test('events of one transaction keep their order, and a backlog larger than a batch leaves whole', async (t) => {
+  test('events of one transaction keep their order, and a backlog larger than a batch is published', async (t) => {
     const database = publishesNotes(await testSchema(t, notesSchema));
     const bus = recordingBus();
     await database.transact(1, (db) =>
@@ -116,19 +116,19 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     );
 
     await startRelay(t, database, bus);
-    await bus.until(() => bus.taken.length >= 1_300);
+    await bus.until(() => bus.accepted.length >= 1_300);
     await emptied(database);
 
-    t.is(bus.taken.length, 1_300);
+    t.is(bus.accepted.length, 1_300);
     for (const rest of [0, 1, 2]) {
       t.deepEqual(
-        numbersOf(bus.taken, `${rest}`),
+        numbersOf(bus.accepted, `${rest}`),
         range(1_300).filter((number) => number % 3 === rest),
       );
     }
   });
 
-  test('a key that waits does not hold up the others, and its later events wait behind it', async (t) => {
+  test('a key that is being published delays its own later events, but no other key', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     const gate = createGate();
@@ -138,15 +138,15 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await append(database, 'slow', 0);
     await append(database, 'slow', 1);
     for (const number of range(20)) await append(database, 'quick', number);
-    await bus.until(() => numbersOf(bus.taken, 'quick').length === 20);
-    t.deepEqual(numbersOf(bus.taken, 'slow'), []);
+    await bus.until(() => numbersOf(bus.accepted, 'quick').length === 20);
+    t.deepEqual(numbersOf(bus.accepted, 'slow'), []);
 
     gate.open();
-    await bus.until(() => numbersOf(bus.taken, 'slow').length === 2);
-    t.deepEqual(numbersOf(bus.taken, 'slow'), [0, 1]);
+    await bus.until(() => numbersOf(bus.accepted, 'slow').length === 2);
+    t.deepEqual(numbersOf(bus.accepted, 'slow'), [0, 1]);
   });
 
-  test('while the bus refuses, events wait; when it takes again, all leave, in order', async (t) => {
+  test('events wait while the bus fails, and are published in order after that', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     bus.decide = () => Promise.reject(new Error('the broker is away'));
@@ -156,19 +156,19 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       await append(database, 'a', number);
       await append(database, 'b', number);
     }
-    await bus.until(() => bus.refused >= 6);
+    await bus.until(() => bus.rejected >= 6);
     t.is(await waiting(database), 20);
-    t.deepEqual(bus.taken, []);
+    t.deepEqual(bus.accepted, []);
 
     bus.decide = async () => undefined;
-    await bus.until(() => bus.taken.length >= 20);
+    await bus.until(() => bus.accepted.length >= 20);
     await emptied(database);
 
-    t.deepEqual(numbersOf(bus.taken, 'a'), range(10));
-    t.deepEqual(numbersOf(bus.taken, 'b'), range(10));
+    t.deepEqual(numbersOf(bus.accepted, 'a'), range(10));
+    t.deepEqual(numbersOf(bus.accepted, 'b'), range(10));
   });
 
-  test('one key that the bus refuses for ever does not hold up the others', async (t) => {
+  test('a key that always fails does not delay the others', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     bus.decide = async (events) => {
@@ -177,15 +177,15 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await startRelay(t, database, bus);
 
     await append(database, 'poison', 0);
-    await bus.until(() => bus.refused > 0);
+    await bus.until(() => bus.rejected > 0);
     for (const number of range(5)) await append(database, 'a', number);
-    await bus.until(() => bus.taken.length === 5);
+    await bus.until(() => bus.accepted.length === 5);
 
-    t.deepEqual(numbersOf(bus.taken, 'a'), range(5));
-    await bus.until(() => bus.refused > 2);
+    t.deepEqual(numbersOf(bus.accepted, 'a'), range(5));
+    await bus.until(() => bus.rejected > 2);
   });
 
-  test('the age of the oldest event that waits is told, and is 0 when none does', async (t) => {
+  test('the age of the oldest event is reported, 0 when there is none', async (t) => {
     let offsetMs = 0;
     const database = await testSchema(t, notesSchema, { clockOffsetMs: () => offsetMs });
     t.is(await oldestEventAgeMs(database), 0);
@@ -198,7 +198,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.true(ageMs >= 90_000 && ageMs < 120_000, `${ageMs}`);
   });
 
-  test('the gauge reads the age in seconds', async (t) => {
+  test('the gauge reports the age in seconds', async (t) => {
     const database = await testSchema(t, notesSchema);
     const gauges = new Map<string, () => number | Promise<number>>();
     outboxRelay({
@@ -223,7 +223,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
   const notes = (database: Database): Promise<string[]> =>
     database.transact(1, ({ knex }) => knex('notes').orderBy('id').pluck('text'));
 
-  test('an event that is delivered again has its effect once', async (t) => {
+  test('an event that is delivered twice takes effect once', async (t) => {
     const database = await testSchema(t, notesSchema);
     const id = randomUUID();
 
@@ -233,7 +233,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await notes(database), [`reader ${id}`]);
   });
 
-  test('each consumer takes an event for itself', async (t) => {
+  test('an event takes effect once per consumer', async (t) => {
     const database = await testSchema(t, notesSchema);
     const id = randomUUID();
 
@@ -243,7 +243,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await notes(database), [`reader ${id}`, `indexer ${id}`]);
   });
 
-  test('five deliveries at once have one effect', async (t) => {
+  test('five concurrent deliveries take effect once', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 5 });
     const ids = Array.from({ length: 8 }, () => randomUUID());
 
@@ -253,7 +253,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual((await notes(database)).toSorted(), ids.map((id) => `reader ${id}`).toSorted());
   });
 
-  test('an effect that fails leaves no mark, so the next delivery has it', async (t) => {
+  test('a failed effect leaves no mark, so the next delivery runs it', async (t) => {
     const database = await testSchema(t, notesSchema);
     const id = randomUUID();
     await t.throwsAsync(
@@ -271,7 +271,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await notes(database), [`reader ${id}`]);
   });
 
-  test('a second delivery waits for the first, and has the effect itself when the first fails', async (t) => {
+  test('a second delivery waits for the first, and runs the effect when the first fails', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 2 });
     const id = randomUUID();
     let second: Promise<boolean> | undefined;
@@ -289,7 +289,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.deepEqual(await notes(database), [`reader ${id}`]);
   });
 
-  test('marks are forgotten when nothing can bring their event again, and not before', async (t) => {
+  test('inbox marks are deleted once no redelivery is possible, and not before', async (t) => {
     let offsetMs = 0;
     const database = await testSchema(t, notesSchema, { clockOffsetMs: () => offsetMs });
     const [old, recent] = [randomUUID(), randomUUID()];
@@ -309,8 +309,8 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.false(await take(database, recent));
   });
 
-  test('a relay forgets all that is old, however much it is, in short transactions', async (t) => {
-    const old = 2 * purgedAtOnce + 10;
+  test('a relay deletes all old inbox marks in short transactions', async (t) => {
+    const old = 2 * purgeBatchSize + 10;
     const database = await testSchema(t, notesSchema);
     await database.transactShared(({ knex }) =>
       knex.raw(

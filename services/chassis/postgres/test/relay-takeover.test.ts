@@ -11,7 +11,7 @@ import { append, emptied, numberOf, numbersOf, startRelay, waiting } from './sup
 import { recordingBus } from './support/recording-bus.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
-  test('what a relay held when it died is published again under the same id, in order, when its claim has run out', async (t) => {
+  test('events claimed by a dead relay are published with the same ids, in order, when its claim has expired', async (t) => {
     let offsetMs = 0;
     const database = await testSchema(t, notesSchema);
     const other = await replicaOf(t, database, notesSchema, { clockOffsetMs: () => offsetMs });
@@ -31,19 +31,19 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await startRelay(t, other, bus);
     await append(other, 'b', 0);
     await append(other, 'a', 1);
-    await bus.until(() => bus.taken.length > 0);
-    t.deepEqual(numbersOf(bus.taken, 'a'), [], 'the claim still holds, for later events of the key too');
+    await bus.until(() => bus.accepted.length > 0);
+    t.deepEqual(numbersOf(bus.accepted, 'a'), [], 'the claim still holds, for later events of the key too');
 
     offsetMs = 31_000;
     await append(other, 'b', 1);
-    await bus.until(() => numbersOf(bus.taken, 'a').length === 2);
+    await bus.until(() => numbersOf(bus.accepted, 'a').length === 2);
 
-    t.deepEqual(numbersOf(bus.taken, 'a'), [0, 1]);
-    t.is(bus.taken.find(({ key }) => key === 'a')?.id, delivered[0]?.id);
+    t.deepEqual(numbersOf(bus.accepted, 'a'), [0, 1]);
+    t.is(bus.accepted.find(({ key }) => key === 'a')?.id, delivered[0]?.id);
     await emptied(database);
   });
 
-  test('a relay that is known to be alone publishes at once what a dead one held', async (t) => {
+  test('a sole owner publishes events claimed by a dead relay at once', async (t) => {
     const database = await testSchema(t, notesSchema);
     await append(database, 'a', 0);
     const nothing = { published: [], failed: [], held: [] };
@@ -53,11 +53,11 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const bus = recordingBus();
     await startRelay(t, database, bus, { soleOwner: true });
 
-    await bus.until(() => bus.taken.length === 1);
-    t.deepEqual(bus.taken.map(numberOf), [0]);
+    await bus.until(() => bus.accepted.length === 1);
+    t.deepEqual(bus.accepted.map(numberOf), [0]);
   });
 
-  test('a relay that is slow to publish renews its claim, and no other takes the event', async (t) => {
+  test('a relay renews its claim while it publishes, and no other publishes the event', async (t) => {
     const database = await testSchema(t, notesSchema);
     const other = await replicaOf(t, database, notesSchema);
     const slow = recordingBus();
@@ -83,11 +83,11 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     gate.open();
     await emptied(database);
 
-    t.is(slow.taken.length, 1);
-    t.is(quick.taken.length, 0);
+    t.is(slow.accepted.length, 1);
+    t.is(quick.accepted.length, 0);
   });
 
-  test('while the database is away the relay waits, and then goes on without publishing twice', async (t) => {
+  test('after an outage of the database the relay goes on without publishing twice', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     const gate = createGate();
@@ -111,13 +111,13 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     gate.open();
     await emptied(database);
     await append(database, 'a', 1);
-    await bus.until(() => bus.taken.length === 2);
+    await bus.until(() => bus.accepted.length === 2);
 
     t.is(refusals, 3);
-    t.deepEqual(bus.taken.map(numberOf), [0, 1]);
+    t.deepEqual(bus.accepted.map(numberOf), [0, 1]);
   });
 
-  test('rows that no commit of this process announced are found by the poll', async (t) => {
+  test('events of other processes are found by polling', async (t) => {
     const database = await testSchema(t, notesSchema);
     const elsewhere = await replicaOf(t, database, notesSchema);
     const bus = recordingBus();
@@ -126,11 +126,11 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     await append(elsewhere, 'a', 0);
 
-    await bus.until(() => bus.taken.length === 1);
+    await bus.until(() => bus.accepted.length === 1);
     t.pass();
   });
 
-  test('stop waits for what is being published, and takes nothing more', async (t) => {
+  test('stop waits for events that are being published, and claims no more', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     const gate = createGate();
@@ -146,13 +146,13 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     await stopping;
 
     t.deepEqual(
-      bus.taken.map(({ key }) => key),
+      bus.accepted.map(({ key }) => key),
       ['a'],
     );
     t.is(await waiting(database), 1);
   });
 
-  test('what is refused while stopping is free for another relay at once', async (t) => {
+  test('events that fail while stopping can be claimed by another relay at once', async (t) => {
     const database = await testSchema(t, notesSchema);
     const bus = recordingBus();
     const gate = createGate();
@@ -169,7 +169,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
 
     const next = recordingBus();
     await startRelay(t, database, next, { pollMs: 20 });
-    await next.until(() => next.taken.length === 1);
+    await next.until(() => next.accepted.length === 1);
     t.pass();
   });
 });

@@ -25,7 +25,7 @@ const stored = (given: Partial<Work> & { key: string }) => ({
 });
 
 onEveryDatabase(({ test, testSchema }) => {
-  test('rows are written, asked for and read by their fields', async (t) => {
+  test('rows are written, queried and read by field names', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     await database.transactShared(async ({ knex }) => {
@@ -57,7 +57,7 @@ onEveryDatabase(({ test, testSchema }) => {
     });
   });
 
-  test('JSON keeps the names inside it, whatever it is: object, array, text or null', async (t) => {
+  test('names inside of JSON stay unchanged, in an object, array, text or null', async (t) => {
     const database = await testSchema(t, notesSchema);
     const values = [{ inner_key: [{ a_b: 1, aB: 2 }] }, ['x', 'y_z'], [], 'text', 0, false];
 
@@ -74,7 +74,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.deepEqual(written(works, { payload: null, key: 'k' }), { payload: null, key: 'k' });
   });
 
-  test('a bigint is a number, and one that no number holds exactly fails', async (t) => {
+  test('a bigint is read as a number, and throws if that is not exact', async (t) => {
     const database = await testSchema(t, notesSchema);
     const read = (sql: string) => database.transactShared(async ({ knex }) => (await knex.raw(sql)).rows);
 
@@ -87,7 +87,7 @@ onEveryDatabase(({ test, testSchema }) => {
     t.deepEqual(await read('SELECT 1.50::numeric AS exact'), [{ exact: '1.50' }]);
   });
 
-  test('a whole row has the columns that are declared, what is computed among them, under any alias', async (t) => {
+  test('a whole row has all declared columns, computed ones included, under any alias', async (t) => {
     const database = await testSchema(t, notesSchema);
 
     await database.transactShared(async ({ knex }) => {
@@ -111,7 +111,7 @@ onEveryDatabase(({ test, testSchema }) => {
     });
   });
 
-  test('a list reads long columns where they are asked for, and counts them', async (t) => {
+  test('a list reads and counts long columns only where they are selected', async (t) => {
     const database = await testSchema(t, notesSchema);
     const list = (...asked: string[]) =>
       database.transactShared(async (db) => {

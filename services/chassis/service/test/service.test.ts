@@ -379,7 +379,7 @@ test('a service publishes only declared topics and types, and appends only jobs 
   await t.throwsAsync(publish('note-written', 'note.writen.v1'), {
     message: 'This service does not declare that it publishes note.writen.v1 to note-written',
   });
-  await t.throwsAsync(append('notes.tear'), { message: /Nobody runs jobs of the kind notes\.tear/ });
+  await t.throwsAsync(append('notes.tear'), { message: /No runner is registered for jobs of the kind notes\.tear/ });
   await publish('note-written');
   t.true((await append('notes.write')).claimed);
   await eventually('it is done', () => done.length === 1);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { plumbingMigrations } from '@parley/postgres/database/plumbing';
+import { internalMigrations } from '@parley/postgres/database/internal-tables';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import type { Knex } from 'knex';
 
@@ -16,7 +16,7 @@ export async function schemaHash({ tables, migrations }: SchemaDeclaration): Pro
       return Promise.resolve({ rows: [] });
     }) as unknown as Knex.Transaction['raw'],
   };
-  for (const { name, up } of [...plumbingMigrations, ...migrations]) {
+  for (const { name, up } of [...internalMigrations, ...migrations]) {
     hash.update(name);
     await up(recorder as Knex.Transaction);
   }

@@ -1,6 +1,6 @@
 import { rolesOf } from '@parley/postgres/database/identifiers';
+import { migrationsTable, migrationsTables } from '@parley/postgres/database/internal-tables';
 import { openDatabase } from '@parley/postgres/database/open';
-import { bookkeepingTable, bookkeepingTables } from '@parley/postgres/database/plumbing';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { Client } from 'pg';
 import { schemaHash } from './schema-hash.ts';
@@ -161,7 +161,7 @@ async function catalogueOf(connection: Connection, schemaName: string): Promise<
        UNION ALL SELECT r::text FROM pg_roles r WHERE rolname = ANY ($2::text[])
        UNION ALL SELECT m::text FROM pg_auth_members m JOIN pg_roles r ON r.oid IN (m.roleid, m.member)
          WHERE rolname = ANY ($2::text[])
-       UNION ALL SELECT name FROM ${schemaName}.${bookkeepingTable}
+       UNION ALL SELECT name FROM ${schemaName}.${migrationsTable}
      ) AS facts (fact)`,
     [schemaName, Object.values(rolesOf(schemaName))],
   );
@@ -180,7 +180,7 @@ function emptySchemaSql(schemaName: string): string {
          WHERE s.relnamespace = '${schemaName}'::regnamespace AND s.relkind = 'S')
       SELECT string_agg(c.oid::regclass::text, ', ') INTO written FROM pg_class c
        WHERE relnamespace = '${schemaName}'::regnamespace AND relkind = 'r'
-         AND relname NOT IN (${bookkeepingTables.map((table) => `'${table}'`).join(', ')})
+         AND relname NOT IN (${migrationsTables.map((table) => `'${table}'`).join(', ')})
          AND (pg_relation_size(c.oid) > 0 OR EXISTS (
                SELECT FROM sequences s WHERE s.owner = c.oid AND pg_sequence_last_value(s.oid) IS NOT NULL));
       IF written IS NOT NULL THEN EXECUTE 'TRUNCATE ' || written || ' RESTART IDENTITY CASCADE'; END IF;

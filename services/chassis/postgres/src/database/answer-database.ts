@@ -9,14 +9,14 @@ import {
 import type { Database, TenantDb, TransactOptions } from './types.ts';
 
 /**
- * The same database for what one field of an answer shows: its lists read these fields, and draw on the answer's budget. Each
- * transaction waits, before it takes a connection, until those that were asked for earlier with the same budget have ended.
+ * The same database for one field of an answer: lists read these fields only, within the answer's budget. Before it takes a
+ * connection, each transaction waits for earlier ones with the same budget, so that none exceeds what is left.
  */
 export function answerDatabase(database: Database, budget: AnswerBudget, fields: SelectedFields): Database {
   return boundedDatabase(database, (read) => budget.runExclusive((allowance) => read({ allowance, fields })));
 }
 
-/** The same database for reading whole rows: the lists of one transaction take at most so many bytes together. */
+/** The same database for reading whole rows: the lists of one transaction may have `maxBytes` together. */
 export function wholeRowsDatabase(database: Database, maxBytes = defaultMaxAnswerBytes): Database {
   const fields = { times: () => 1, objectBytes: objectBytesOf(12) };
   return boundedDatabase(database, (read) =>

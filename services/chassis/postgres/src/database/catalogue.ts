@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import { checkedSchemaName, rolesOf } from './identifiers.ts';
-import { bookkeepingTables, tablesOf } from './plumbing.ts';
+import { migrationsTables, tablesOf } from './internal-tables.ts';
 import { openPool } from './pool.ts';
 import type { SchemaDeclaration } from './types.ts';
 
 export interface CatalogueOptions {
-  /** A login that may read the catalogue; any may. */
+  /** Any login: all may read the catalogue. */
   url: string;
   schema: SchemaDeclaration;
   /** Default: the declared name. */
@@ -13,8 +13,8 @@ export interface CatalogueOptions {
 }
 
 /**
- * Reads the database's own catalogue and answers every way in which a schema departs from its declaration, in plain
- * words; an empty list means that the walls between tenants stand. For tests and for operators.
+ * Compares the database's catalogue with a schema's declaration and describes every difference; an empty list means that
+ * tenants are isolated as declared. For tests and operators.
  */
 export async function catalogueViolations({ url, schema, ...options }: CatalogueOptions): Promise<string[]> {
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
@@ -22,7 +22,7 @@ export async function catalogueViolations({ url, schema, ...options }: Catalogue
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
   try {
     return await pool.transaction(async (transaction) => {
-      const tables = (await tablesIn(transaction, schemaName)).filter(({ name }) => !bookkeepingTables.includes(name));
+      const tables = (await tablesIn(transaction, schemaName)).filter(({ name }) => !migrationsTables.includes(name));
       const tenantTables = tables.filter(({ name }) => kinds[name] === 'tenant');
       return [
         ...tables.filter(({ name }) => !Object.hasOwn(kinds, name)).map(({ name }) => `${name} is of no declared kind`),
@@ -46,7 +46,7 @@ interface TableFacts {
   enabled: boolean;
   forced: boolean;
   tenantId: boolean;
-  /** The conditions of all its policies, written as PostgreSQL writes them. */
+  /** The conditions of all its policies, as PostgreSQL formats them. */
   policies: { name: string; using: string | null; check: string | null; command: string }[];
 }
 
@@ -80,7 +80,7 @@ function tenantTableViolations({ name, enabled, forced, tenantId, policies }: Ta
   ];
 }
 
-/** A reference by id alone would accept another tenant's row: checks of references pass by row-level security. */
+/** A foreign key without tenant_id would accept another tenant's row, because its check bypasses row-level security. */
 async function foreignKeyViolations(transaction: Knex.Transaction, schemaName: string, tenantTables: Set<string>) {
   const { rows }: { rows: { name: string; from: string; to: string; paired: boolean }[] } = await transaction.raw(
     `SELECT k.conname AS name, f.relname AS from, t.relname AS to,
@@ -118,7 +118,7 @@ async function roleViolations(transaction: Knex.Transaction, schemaName: string)
   ];
 }
 
-/** Whoever may do anything to a table that is not of its kinds: the other role, or everybody. */
+/** Privileges on a table of a kind that the grantee must not reach. */
 async function grantViolations(transaction: Knex.Transaction, schemaName: string, kinds: Record<string, string>) {
   const roles = rolesOf(schemaName);
   const { rows }: { rows: { name: string; grantee: string }[] } = await transaction.raw(
@@ -130,8 +130,8 @@ async function grantViolations(transaction: Knex.Transaction, schemaName: string
   );
   const allowed = (name: string, grantee: string) => {
     const kind = kinds[name];
-    if (grantee === roles.tenant) return kind === 'tenant' || kind === 'plumbing';
-    if (grantee === roles.shared) return kind === 'people' || kind === 'plumbing';
+    if (grantee === roles.tenant) return kind === 'tenant' || kind === 'internal';
+    if (grantee === roles.shared) return kind === 'people' || kind === 'internal';
     return false;
   };
   return rows
@@ -139,7 +139,7 @@ async function grantViolations(transaction: Knex.Transaction, schemaName: string
     .map(({ name, grantee }) => `${grantee} has rights on ${name}`);
 }
 
-/** A function that runs with its owner's rights is a door around everything above. */
+/** A function that runs with its owner's rights bypasses row-level security and grants. */
 async function functionViolations(transaction: Knex.Transaction, schemaName: string): Promise<string[]> {
   const { rows }: { rows: { name: string }[] } = await transaction.raw(
     `SELECT proname AS name FROM pg_proc WHERE pronamespace = ?::regnamespace AND prosecdef ORDER BY proname`,

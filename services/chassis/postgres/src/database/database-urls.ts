@@ -1,11 +1,11 @@
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import { databaseSettings } from '@parley/kernel/shared-settings';
 
-/** Where one service's database is, as far as the environment says. */
+/** The database URLs of one service, as far as the environment has them. */
 export interface DatabaseUrls {
-  /** The login that the service runs under. */
+  /** With the login of the service. */
   url: string | undefined;
-  /** The login that owns the schema, where that is another one. */
+  /** With the login that owns the schema, where that is another one. */
   migrationsUrl: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export function readDatabaseUrls(env: Environment, service: string): DatabaseUrl
   return { url: own.url ?? shared.url, migrationsUrl: own.migrationsUrl ?? shared.migrationsUrl };
 }
 
-/** The same where there must be a database. @throws SettingsError also where there is none. */
+/** The same where a database is required. @throws SettingsError also where no URL is given. */
 export function requireDatabaseUrls(env: Environment, service: string): DatabaseUrls & { url: string } {
   const { url, migrationsUrl } = readDatabaseUrls(env, service);
   if (url === undefined) {

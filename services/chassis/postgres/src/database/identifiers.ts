@@ -1,12 +1,12 @@
-/** The roles a schema's transactions run under. They cannot log in, own nothing and bypass nothing. */
+/** The roles of a schema's transactions. They cannot log in, own nothing and do not bypass row-level security. */
 export interface SchemaRoles {
   tenant: string;
   shared: string;
 }
 
 /**
- * Names that stand in SQL without quotes and without escaping, so they are held to letters, digits and `_`. Short
- * enough that a role's suffix still fits into PostgreSQL's 63 bytes.
+ * The name, which SQL uses unquoted and unescaped, so that only letters, digits and `_` are allowed. 55 characters leave
+ * room for a role's suffix within PostgreSQL's 63 bytes. @throws TypeError
  */
 export function checkedSchemaName(name: string): string {
   if (!/^[a-z][a-z0-9_]{0,54}$/.test(name)) {
@@ -19,7 +19,7 @@ export function rolesOf(schemaName: string): SchemaRoles {
   return { tenant: `${schemaName}_tenant`, shared: `${schemaName}_shared` };
 }
 
-/** Tenant ids are written into SQL as they are, so nothing but a positive 32-bit integer passes. */
+/** The tenant id, which SQL uses unescaped. @throws TypeError unless it is a positive 32-bit integer. */
 export function checkedTenantId(tenantId: number): number {
   if (!Number.isInteger(tenantId) || tenantId < 1 || tenantId > 2_147_483_647) {
     throw new TypeError(`tenant id ${tenantId} is not a positive 32-bit integer`);

@@ -1,4 +1,4 @@
-/** What is used of knex past its published types; its own dialects are made of the same two classes. */
+/** The parts of knex that its published types lack; knex's own dialects extend the same two classes. */
 
 declare module 'knex/lib/dialects/postgres/index.js' {
   import type { Knex } from 'knex';

@@ -6,15 +6,15 @@ import type { TenantDb } from './types.ts';
 type AnswerDb = Pick<TenantDb, 'knex' | 'answer'>;
 
 /**
- * The columns of a list's query: those of the table, the long ones among them where they are asked for, and `answer_bytes`, what
- * the row takes in the answer.
+ * The columns of a list's query: those of the table, long ones only where they are selected, and `answer_bytes`, the size of the
+ * row in the answer.
  */
 export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns }: Table<Row>): string {
   const { fields } = answerOf(db);
   const entries = Object.entries(columns);
   const sizes = entries
     .filter(([field, { long }]) => long && fields.times(field) > 0)
-    // The length of a text is known without reading it, and the cast of one does nothing.
+    // PostgreSQL knows the length of a text without reading it; casting a text to text costs nothing.
     .map(
       ([field]) => `${fields.times(field)} * coalesce(octet_length(cast(${readColumn(name, field, {})} AS text)), 0)`,
     );
@@ -26,8 +26,8 @@ export function columnsWithin<Row extends object>(db: AnswerDb, { name, columns 
 }
 
 /**
- * The rows of a query that bears `answer_bytes`, in its order, where all of them fit. The database adds up first, stops where it
- * is too much, and gives out none then. Each keeps its `answerBytes`: copies without it would cost half of what reading does.
+ * The rows of a query that has `answer_bytes`, in its order, if all of them fit. The database sums up first, stops at the limit,
+ * and returns no row then. Rows keep `answerBytes`: copies without it would cost half as much as reading does.
  * @throws DomainError `invalid`, `ANSWER_TOO_LARGE`.
  */
 export async function listWithin<Row extends object>(
@@ -47,7 +47,7 @@ export async function listWithin<Row extends object>(
   return rows;
 }
 
-/** A list that no budget bounds could fill the memory of everybody's turns: it fails in its first test. */
+/** Throws without a budget, so that an unbounded list fails in its first test. */
 function answerOf({ answer }: AnswerDb): ListBounds {
   if (!answer) throw new Error('A list is read without a bound: use answerDatabase or wholeRowsDatabase');
   return answer;

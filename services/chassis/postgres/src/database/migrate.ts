@@ -3,7 +3,7 @@ import { isLockTimeout, transactionError } from '@parley/kernel/database-errors'
 import type { Logger } from '@parley/kernel/log';
 import type { Knex } from 'knex';
 import { rolesOf } from './identifiers.ts';
-import { bookkeepingTable, plumbingMigrations, tablesOf } from './plumbing.ts';
+import { migrationsTable, internalMigrations, tablesOf } from './internal-tables.ts';
 import { openPool } from './pool.ts';
 import { applyTableKinds } from './table-kinds.ts';
 import type { Migration, SchemaDeclaration } from './types.ts';
@@ -11,34 +11,34 @@ import type { Migration, SchemaDeclaration } from './types.ts';
 export interface MigrateOptions {
   /** The login that owns the schema. */
   url: string;
-  /** The login that the service runs under; it is let into the schema's roles. */
+  /** The login of the service; it becomes a member of the schema's roles. */
   appUrl: string;
   schema: SchemaDeclaration;
   schemaName: string;
   log?: Logger | undefined;
-  /** Applies one migration, the chassis' own included. Default: its `up`. For checks that look before and after each. */
+  /** Applies one migration, those of internal tables included. Default: its `up`. For checks before and after each. */
   apply?: (migration: Migration, knex: Knex.Transaction) => Promise<void>;
-  /** How long a step may wait for a table in use before all of them give way and begin again, in ms. Default 3 s. */
+  /** How long a statement may wait for a locked table before all migrations roll back and retry, in ms. Default 3 s. */
   lockTimeoutMs?: number;
 }
 
-/** An index on a large table takes its time. */
+/** Long, because creating an index on a large table takes minutes. */
 const statementTimeoutMs = 15 * 60_000;
 /**
- * How long a step may wait for a table that is in use: whoever wants that table meanwhile waits behind it, so it rather gives up,
- * lets them pass and comes again.
+ * Short, because all other statements on that table wait behind the migration: it rolls back, lets them proceed, and
+ * retries.
  */
 const defaultLockTimeoutMs = 3_000;
 const lockRetries = 20;
 const lockPauseMs = 1_000;
 
 /**
- * Everything in one transaction: a schema is at one version or the other. An advisory lock, the same for all schemas
- * since roles belong to the whole server, makes those who come at once wait for each other. Behind the embedded database
- * all connections are one session, whose transactions queue before they reach the lock, so the lock is never waited for.
- * Where a table stays in use they all begin again, some twenty times, and then reject with `unavailable`.
+ * Applies pending migrations in one transaction, so that a schema is at one version or the other. An advisory lock
+ * serializes concurrent calls; it is the same for all schemas, since roles belong to the server. On the embedded database,
+ * transactions of all connections queue before they reach the lock. Where a table stays locked, the transaction is retried
+ * up to 20 times and then rejects with `unavailable`.
  *
- * Answers the names of the migrations that this call applied, none when the schema was up to date.
+ * @returns the names of the migrations that this call applied, none when the schema was up to date.
  */
 export async function migrateSchema(options: MigrateOptions): Promise<string[]> {
   const { url, appUrl, schema, schemaName, log, apply = ({ up }, knex) => up(knex) } = options;
@@ -52,8 +52,8 @@ export async function migrateSchema(options: MigrateOptions): Promise<string[]> 
       await transaction.raw(`SET LOCAL search_path TO ${schemaName}, public`);
       await ensureClock(transaction, schemaName);
       const [, applied]: [number, string[]] = await transaction.migrate.latest({
-        tableName: bookkeepingTable,
-        migrationSource: sourceOf([...plumbingMigrations, ...schema.migrations], apply),
+        tableName: migrationsTable,
+        migrationSource: sourceOf([...internalMigrations, ...schema.migrations], apply),
       });
       await applyTableKinds(transaction, schemaName, tablesOf(schema));
       return applied;
@@ -66,7 +66,7 @@ export async function migrateSchema(options: MigrateOptions): Promise<string[]> 
         if (!isLockTimeout(error) || tries > lockRetries) throw error;
         log?.info(
           { schema: schemaName, tries },
-          'a table that migrations change is in use; they give way and begin again',
+          'migrations rolled back for a locked table; will retry',
         );
         await delay(lockPauseMs);
       }
@@ -99,14 +99,14 @@ async function ensureSchema(
     GRANT USAGE ON SCHEMA ${schemaName} TO ${tenant}, ${shared}`);
 }
 
-/** Superusers take on any role; whoever else made a role may, from PostgreSQL 16 on, only after granting it to itself. */
+/** From PostgreSQL 16 on, a login that is no superuser must grant itself the roles that it has created. */
 async function ensureMember(transaction: Knex.Transaction, user: string, roles: string[]): Promise<void> {
   const { rows } = await transaction.raw('SELECT rolsuper FROM pg_roles WHERE rolname = ?', [user]);
   if (rows[0]?.rolsuper) return;
   for (const role of roles) await transaction.raw('GRANT ?? TO ??', [role, user]);
 }
 
-/** STABLE rather than VOLATILE although it reads the clock: else no index could serve a comparison with it. */
+/** STABLE although it reads the clock: with VOLATILE no index could serve a comparison with it. */
 async function ensureClock(transaction: Knex.Transaction, schemaName: string): Promise<void> {
   await transaction.raw(`
     CREATE OR REPLACE FUNCTION ${schemaName}.parley_now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -121,7 +121,7 @@ function sourceOf(
   return {
     getMigrations: async () => migrations,
     getMigrationName: ({ name }) => name,
-    // The transaction it is handed is the one it runs in, whatever knex's types say.
+    // knex's types say Knex, but it passes the transaction.
     getMigration: async (migration) => ({
       up: (knex) => apply(migration, knex as Knex.Transaction),
       down: async () => undefined,

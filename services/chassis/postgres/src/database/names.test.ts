@@ -1,14 +1,14 @@
 import test from 'ava';
 import { columnOf, fieldOf } from './names.ts';
 
-test('a field and its column lead to each other', (t) => {
+test('a field maps to its column and back', (t) => {
   const pairs: [string, string][] = [
     ['id', 'id'],
     ['personaPrompt', 'persona_prompt'],
     ['lastEventMs', 'last_event_ms'],
     ['phoneE164', 'phone_e164'],
     ['keySha256', 'key_sha256'],
-    ['madeIn_30Days', 'made_in_30_days'], // no capital stands for a digit
+    ['madeIn_30Days', 'made_in_30_days'], // a digit has no capital
   ];
   for (const [field, column] of pairs) {
     t.is(columnOf(field), column);
@@ -16,7 +16,7 @@ test('a field and its column lead to each other', (t) => {
   }
 });
 
-test('a name that is a column already is left alone, and so is a field', (t) => {
+test('a name that is a column already stays as it is, and so does a field', (t) => {
   t.is(columnOf('tenant_id'), 'tenant_id');
   t.is(columnOf('*'), '*');
   t.is(fieldOf('tenantId'), 'tenantId');

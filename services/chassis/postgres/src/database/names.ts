@@ -4,7 +4,7 @@ export const columnOf = cached((field) => field.replace(/[A-Z]/g, (letter) => `_
 /** The field of a column, so that `columnOf` leads back to it. A name without underscores stays as it is. */
 export const fieldOf = cached((column) => column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
 
-/** Every statement asks again; names stand in the code, so there are not many. */
+/** Caches without a limit, because the names come from code. */
 function cached(map: (name: string) => string): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {

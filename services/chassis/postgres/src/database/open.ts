@@ -21,14 +21,14 @@ import type {
 } from './types.ts';
 
 export interface DatabaseOptions {
-  /** `postgres://user:password@host:port/database`; the user must be allowed to take on the schema's roles. */
+  /** `postgres://user:password@host:port/database`; the user must be a member of the schema's roles. */
   url: string;
   schema: SchemaDeclaration;
-  /** Where the schema is not to bear its declared name: tests give each its own. */
+  /** Default: the declared name. Tests give each schema its own. */
   schemaName?: string | undefined;
-  /** Connections at most. Five to eight in total suit a database of two cores. */
+  /** Maximum number of connections. Five to eight in total suit a database with two cores. */
   poolSize: number;
-  /** Who owns the schema and runs migrations, where that is another login than `url`'s. */
+  /** With the login that owns the schema and runs migrations. Default: `url`. */
   migrationsUrl?: string | undefined;
   /** How long one statement may run, in ms. Default 20 s. */
   statementTimeoutMs?: number | undefined;
@@ -36,17 +36,17 @@ export interface DatabaseOptions {
   lockTimeoutMs?: number | undefined;
   /** How long a transaction may wait for a free connection, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
-  /** Moves `parley_now()` of every transaction by so many ms. For tests. */
+  /** An offset of `parley_now()` in every transaction, in ms. For tests. */
   clockOffsetMs?: (() => number) | undefined;
   log?: Logger | undefined;
 }
 
-/** What runs inside a transaction; it may ask whether the transaction is beyond help. */
+/** What runs inside a transaction. `aborted` tells whether a failed statement has aborted the transaction. */
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 const pingTimeoutMs = 2_000;
 
-const alone = { inFlight: 1 };
+const oneAtATime = { inFlight: 1 };
 
 const tracer = trace.getTracer('parley.database');
 
@@ -60,7 +60,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const registry: Registry = { runners: new Map(), topics: new Map() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
-  const turns = fairQueue({ shares: { user: alone, tenant: alone, row: alone } });
+  const turns = fairQueue({ shares: { user: oneAtATime, tenant: oneAtATime, row: oneAtATime } });
   let closed = false;
 
   function settings(role: string, tenantId: number | undefined): string {
@@ -73,7 +73,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ].join('; ');
   }
 
-  /** Runs `work` when nobody else of this process is at the same rows. */
+  /** Runs `work` once no other transaction of this process that names the same parties runs. */
   async function inTurn<T>({ turn, gone }: TransactOptions, work: () => Promise<T>): Promise<T> {
     if (!turn) return work();
     let end: Release;
@@ -91,8 +91,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * One message of the simple protocol begins and sets all of it: nothing is bound, nothing outlives the transaction. It runs a
-   * second time where the first surely left nothing behind.
+   * BEGIN and all settings are sent as one message of the simple protocol; they end with the transaction. It runs once more where
+   * the first run has certainly left nothing behind.
    */
   async function run<T>(opening: Opening, kind: string, work: Work<T>, beforeCommit?: (value: T) => void): Promise<T> {
     if (closed) throw unavailable('The database is closed');
@@ -119,7 +119,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         return value;
       }, opening);
     const isUndone = (error: unknown) => {
-      // Before it has begun: the pool gave out a connection that had died while it lay idle.
+      // Not begun: the pool returned a connection that had been lost while idle.
       if (isLostConnection(error)) return !begun || opening.readOnly === true;
       return isRolledBack(error);
     };
@@ -134,7 +134,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         effect();
       } catch (error) {
-        log?.error({ err: error }, 'an effect after commit failed');
+        log?.error({ err: error }, 'effect after commit failed');
       }
     }
     return result;
@@ -155,19 +155,19 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   function sharedDb(db: Transaction, aborted: () => Promise<boolean>): SharedDb {
-    let turned = false;
+    let isTenant = false;
     return {
       ...db,
       async asTenant(tenantId, work) {
-        if (turned) throw new Error('asTenant is already under way in this transaction');
-        turned = true;
+        if (isTenant) throw new Error('asTenant is already under way in this transaction');
+        isTenant = true;
         try {
           await db.knex.raw(settings(roles.tenant, tenantId));
           return await work({ ...db, tenantId });
         } finally {
-          // In a failed transaction nothing can be set any more, and nothing more will be read either.
+          // An aborted transaction accepts no statement any more.
           if (!(await aborted())) await db.knex.raw(`SET LOCAL ROLE ${roles.shared}; SET LOCAL parley.tenant TO ''`);
-          turned = false;
+          isTenant = false;
         }
       },
     };
@@ -178,8 +178,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     schemaName,
     registry,
 
-    async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, how: TransactOptions = {}) {
-      return inTurn(how, () =>
+    async transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options: TransactOptions = {}) {
+      return inTurn(options, () =>
         run({ opening: settings(roles.tenant, tenantId) }, 'transact', (db) => work({ ...db, tenantId })),
       );
     },
@@ -191,8 +191,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       return answer.promise;
     },
 
-    async transactShared<T>(work: (db: SharedDb) => Promise<T>, how: TransactOptions = {}) {
-      return inTurn(how, () =>
+    async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {
+      return inTurn(options, () =>
         run({ opening: settings(roles.shared, undefined) }, 'transactShared', (db, aborted) =>
           work(sharedDb(db, aborted)),
         ),
@@ -231,16 +231,16 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Answers whether a statement has failed with no savepoint around it, so that nothing more can be done and COMMIT would
- * quietly roll back. The server is asked only after an error, since the driver hears of it late.
+ * Tells whether a statement has failed outside a savepoint, so that COMMIT would silently roll back. Asks the server, but
+ * only after an error, since the driver learns of the abort late.
  */
 function watchForAbort(transaction: Knex.Transaction): () => Promise<boolean> {
-  let suspicious = false;
+  let hasFailed = false;
   transaction.on('query-error', () => {
-    suspicious = true;
+    hasFailed = true;
   });
   return async () =>
-    suspicious &&
+    hasFailed &&
     transaction.raw('SELECT 1').then(
       () => false,
       () => true,

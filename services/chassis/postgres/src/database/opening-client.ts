@@ -4,13 +4,13 @@ import PgClient from 'knex/lib/dialects/postgres/index.js';
 
 /** How a transaction begins. */
 export interface Opening extends Knex.TransactionConfig {
-  /** Statements without parameters, sent together with BEGIN: all of them cost one round trip. */
+  /** Statements without parameters, sent together with BEGIN in one round trip. */
   opening: string;
 }
 
 /**
- * knex's PostgreSQL client, whose transactions begin with whatever their `opening` says. Where one of its statements is
- * refused the transaction is rolled back, rejects with the refusal, and its work is not called.
+ * knex's PostgreSQL client with transactions that begin with the statements of `opening`. When one of them fails, the
+ * transaction rolls back and rejects with the error, and its work is not called.
  */
 export class OpeningClient extends PgClient {
   override transaction(
@@ -36,7 +36,7 @@ class OpeningTransaction extends PgTransaction {
     try {
       return await this.trxClient.query(connection, `${begin}; ${this.#opening}`);
     } catch (error) {
-      // BEGIN may have passed: the connection goes back to the pool without a transaction.
+      // BEGIN may have succeeded, and the connection must return to the pool without a transaction.
       await this.trxClient.query(connection, 'ROLLBACK').catch(() => undefined);
       this._completed = true;
       throw error;

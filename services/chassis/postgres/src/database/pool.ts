@@ -8,21 +8,21 @@ import { OpeningClient } from './opening-client.ts';
 export interface PoolOptions {
   url: string;
   poolSize: number;
-  /** How long one statement may run, in ms; the server is told, and the client gives up after a quarter more. */
+  /** How long one statement may run on the server, in ms; the client gives up after a quarter more. */
   statementTimeoutMs: number;
   /** How long a statement may wait for a row or a table that another transaction holds, in ms. Default 5 s. */
   lockTimeoutMs?: number | undefined;
   /** How long to wait for a free connection, in ms. Default 5 s. */
   acquireTimeoutMs?: number | undefined;
   /**
-   * Statements and rows of a service: knex writes the names it is given in camelCase as snake_case, rows have theirs in camelCase,
-   * and a bigint is a number. The inside of JSON stays as it is. Default: names and values as the database has them.
+   * Maps names in statements from camelCase to snake_case and names in rows back, and reads bigint as number. The inside of JSON
+   * stays as it is. Default: names and values as the database has them.
    */
   mapsNames?: boolean | undefined;
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
 }
 
-/** What of a `pg` client is used past knex. */
+/** The parts of a `pg` client that are used directly. */
 interface RawConnection {
   __knexUid: string;
   connection: {
@@ -39,8 +39,8 @@ const connectTimeoutMs = 5_000;
 const idleTimeoutMs = 60_000;
 
 /**
- * A bounded pool, all of whose waits end. Never give it `searchPath`, a named statement or a session `SET`: behind
- * the embedded database all connections are one session, and behind a pooler any two transactions may share one.
+ * A bounded pool with timeouts for all waits. Never use `searchPath`, a named statement or a session `SET` with it: on the
+ * embedded database all connections share one session, and behind a pooler any two transactions may.
  */
 export function openPool({
   url,
@@ -52,10 +52,10 @@ export function openPool({
   log,
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
-  // What the server is told; knex's types do not know all of it.
+  // A constant of its own, because knex's types lack some of these.
   const timeouts = {
     statement_timeout: statementTimeoutMs,
-    // Else a frozen process that holds one row would take all connections of those who want it, one after the other.
+    // Otherwise the transactions that wait for a row of a frozen process would take up all connections.
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs * 1.5,
     // The embedded database ignores the server's timeouts.
@@ -63,7 +63,7 @@ export function openPool({
   };
   const pool = knexFactory({
     client: OpeningClient,
-    version: '15', // the oldest that is served; saves asking on the first connection
+    version: '15', // the oldest supported; saves a query on the first connection
     connection: {
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
@@ -83,7 +83,7 @@ export function openPool({
         done(null, connection);
       },
     },
-    // Else knex writes the bound values into the error's message.
+    // Otherwise knex writes bound values into error messages.
     compileSqlOnError: false,
     log: {
       debug: (message: unknown) => log?.debug({ knex: message }, 'database driver'),
@@ -92,15 +92,15 @@ export function openPool({
     },
   });
   pool.on('query-error', (error: Error, query: { __knexUid: string }) => {
-    // The statement is still running over there; queueing a ROLLBACK behind it would wait as long again.
+    // The server still runs the statement, and a ROLLBACK would wait for it.
     if (isQueryTimeout(error)) connections.get(query.__knexUid)?.connection.stream.destroy();
   });
   return pool;
 }
 
 /**
- * Rows are made with the names that the server describes them with. Changed there it is done once a statement, whoever reads its
- * rows (`pluck` too, which knex's `postProcessResponse` comes after), and costs nothing for each row.
+ * Renames the columns in the row description: once per statement, at no cost per row, and for `pluck` too, which runs before
+ * knex's `postProcessResponse`.
  */
 function mapRows(connection: RawConnection): void {
   connection.connection.prependListener('rowDescription', ({ fields }) => {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { rolesOf } from './identifiers.ts';
-import { bookkeepingTables } from './plumbing.ts';
+import { migrationsTables } from './internal-tables.ts';
 import type { TableKind } from './types.ts';
 
 interface TableState {
@@ -11,13 +11,13 @@ interface TableState {
   hasTenantId: boolean;
 }
 
-/** The one condition under which a tenant's row is seen or written. Outside `transact` it fails rather than matches. */
+/** The condition for reading and writing a tenant's row. Outside of `transact` it fails instead of matching nothing. */
 const policyName = 'own_tenant';
 const ownTenant = `tenant_id = current_setting('parley.tenant')::int`;
 
 /**
- * Grants each role what its kinds of table need and nothing else, and forces row-level security on tenant tables.
- * Touches only what is not so already: changing a table's row-level security locks it against all readers.
+ * Grants each role the privileges on its kinds of table and no others, and forces row-level security on tenant tables.
+ * Row-level security is changed only where it differs, because the change locks the table against readers.
  */
 export async function applyTableKinds(
   transaction: Knex.Transaction,
@@ -28,7 +28,7 @@ export async function applyTableKinds(
   const undeclared = states.map(({ name }) => name).filter((name) => !Object.hasOwn(kinds, name));
   if (undeclared.length > 0) throw new Error(`no kind is declared for ${named(schemaName, undeclared)}`);
   const missing = Object.keys(kinds).filter((name) => !states.some((state) => state.name === name));
-  if (missing.length > 0) throw new Error(`declared, but not made by any migration: ${named(schemaName, missing)}`);
+  if (missing.length > 0) throw new Error(`declared, but not created by any migration: ${named(schemaName, missing)}`);
 
   for (const state of states) {
     if (kinds[state.name] === 'tenant') await isolate(transaction, schemaName, state);
@@ -46,7 +46,7 @@ async function tableStates(transaction: Knex.Transaction, schemaName: string): P
        FROM pg_class c WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
     [schemaName],
   );
-  return rows.filter(({ name }: TableState) => !bookkeepingTables.includes(name));
+  return rows.filter(({ name }: TableState) => !migrationsTables.includes(name));
 }
 
 async function isolate(transaction: Knex.Transaction, schemaName: string, state: TableState): Promise<void> {
@@ -68,13 +68,13 @@ async function grantTable(
 ): Promise<void> {
   const { tenant, shared } = rolesOf(schemaName);
   const table = `${schemaName}."${name}"`;
-  const to = kind === 'plumbing' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
+  const to = kind === 'internal' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
   await transaction.raw(`
     REVOKE ALL ON ${table} FROM PUBLIC, ${tenant}, ${shared};
     GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${to}`);
 }
 
-/** Identity columns need no grant; `serial` columns and free-standing sequences do. */
+/** Identity columns need no grant; `serial` columns and separate sequences do. */
 async function grantSequences(
   transaction: Knex.Transaction,
   schemaName: string,
@@ -90,9 +90,9 @@ async function grantSequences(
     [schemaName],
   );
   for (const { name, owner } of rows) {
-    if (owner !== null && bookkeepingTables.includes(owner)) continue;
+    if (owner !== null && migrationsTables.includes(owner)) continue;
     const kind = owner === null ? 'tenant' : kinds[owner];
-    const to = kind === 'plumbing' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
+    const to = kind === 'internal' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
     await transaction.raw(`GRANT USAGE ON SEQUENCE ${schemaName}."${name}" TO ${to}`);
   }
 }

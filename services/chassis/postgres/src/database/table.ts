@@ -1,12 +1,12 @@
 import { columnOf } from './names.ts';
 
-/** What is to be known of a column beside its type. */
+/** The properties of a column beside its type. */
 export interface ColumnOptions {
-  /** Holds JSON: `written` turns its values into text. Without it the driver sends an array as one of SQL. Default false. */
+  /** Holds JSON: `written` serializes its values. Otherwise the driver sends an array as an SQL array. Default false. */
   json?: boolean;
-  /** How it is read where that is no column of the table, from the table's name or alias in the statement. It cannot be written. */
+  /** Computes the value when it is read, given the table's name or alias in the statement. Such a field cannot be written. */
   sql?: (table: string) => string;
-  /** May be long: a list reads it only where it is asked for, else this SQL in its place, or with `true` nothing. Default false. */
+  /** May be long: a list reads it only where it is selected; otherwise this SQL instead, or with `true` nothing. Default false. */
   long?: boolean | string;
 }
 
@@ -29,8 +29,8 @@ export function column<Value>(options: ColumnOptions = {}): Column<Value> {
 }
 
 /**
- * Declares a table once: its name, and the fields that its rows are read with. The database has each in snake_case; what no row
- * shows, a migration alone names.
+ * Declares a table: its name and the fields of its rows, which are columns in snake_case. Columns that no row has as a field are
+ * named in migrations only.
  */
 export function table<Columns extends Record<string, Column<unknown>>>(
   name: string,
@@ -46,13 +46,13 @@ export function columnsOf<Row extends object>({ name, columns }: Table<Row>, of 
     .join(', ');
 }
 
-/** One column as SQL that gives it its name. */
+/** One column as SQL for a SELECT list. */
 export function readColumn(of: string, field: string, { sql }: ColumnOptions): string {
   const column = columnOf(field);
   return sql ? `${sql(of)} AS ${column}` : `${of}.${column}`;
 }
 
-/** Values for an INSERT or UPDATE of the table; undefined stays undefined, which knex leaves out. */
+/** Values for an INSERT or UPDATE of the table. Undefined stays undefined, which knex omits. */
 export function written<Row extends object, Values extends object>({ columns }: Table<Row>, values: Values): Values {
   const isJson = ([field, value]: [string, unknown]) => columns[field]?.json && value !== undefined && value !== null;
   const json = Object.entries(values).filter(isJson);

@@ -2,20 +2,20 @@ import type { Knex } from 'knex';
 import { type Claim, limitLock, limitMargin } from './job-rows.ts';
 import { jobSearchStore } from './job-search-store.ts';
 
-/** One row to be. */
+/** The row to insert. */
 export interface JobRow {
   kind: string;
   key: string;
   tenantId: number | null;
   /** JSON text. */
   payload: string;
-  /** When it may run; undefined: at once. */
+  /** When it may run; undefined: after `delayMs`. */
   runAt: Date | undefined;
   delayMs: number;
   traceparent: string | null;
 }
 
-/** For whom the job may be claimed in the same statement, and how many may run for one tenant. */
+/** The claim to make in the same statement, and how many jobs of one tenant may run. */
 export interface ClaimAtAppend extends Claim {
   perTenantLimit: number | undefined;
 }
@@ -24,7 +24,7 @@ export interface AppendedRow {
   id: number;
   /** Set when the job was claimed. */
   token: string | undefined;
-  /** How many jobs of the key were queued before it, the running one not counted. */
+  /** How many jobs of the key were queued before it, the running one excluded. */
   ahead: number;
   /** Whether a job of the key is running: its completion will see this one. */
   behindRunning: boolean;
@@ -41,15 +41,14 @@ interface Outcome {
 const maxRaces = 5;
 
 /**
- * Inserts a job, claimed if it may run now: nothing of its key is before it and its tenant is below the limit. One
- * statement, but near the limit.
+ * Inserts a job, claimed if it may run now: no job of its key is before it and its tenant is below the limit. One statement,
+ * except near the limit.
  *
- * The limit is exact, yet ordinary sends do not wait for each other. Further than a margin below it, claimers of one
- * tenant share an advisory lock and count the committed rows only: they cannot exceed the limit while fewer of them are
- * in flight than the margin has places (they are bounded by the connections of all replicas). Within the margin a claimer
- * takes the lock alone, which waits for those in flight to end, and counts in a statement of its own thereafter. The lock
- * is only tried for here, since the caller holds other locks; who does not get it leaves the job to the search, which
- * follows the commit at once.
+ * The limit is exact, yet appends far below it do not wait for each other. Below the limit by more than a margin, claimers
+ * of one tenant share an advisory lock and count committed rows only: they cannot exceed the limit while fewer of them are
+ * in flight than the margin (the connections of all replicas bound them). Within the margin a claimer takes the lock
+ * exclusively, so that none is in flight, and then counts in another statement. The lock is only tried, because the caller
+ * holds other locks; without it the job stays queued for the search, which runs right after the commit.
  */
 export async function appendJob(
   knex: Knex.Transaction,
@@ -60,12 +59,12 @@ export async function appendJob(
   let wants = claim !== undefined;
   let exact = false;
 
-  async function takeLimitAlone(): Promise<void> {
+  async function lockLimit(): Promise<void> {
     exact = job.tenantId !== null && (await jobSearchStore(knex, job.kind).tryLockTenant(job.tenantId));
     wants = exact;
   }
 
-  if (wants && limit !== undefined && limit <= limitMargin) await takeLimitAlone();
+  if (wants && limit !== undefined && limit <= limitMargin) await lockLimit();
   for (let races = 0; ; races += 1) {
     const outcome = await insert(knex, job, {
       wants: wants && races < maxRaces,
@@ -82,8 +81,8 @@ export async function appendJob(
         behindRunning: outcome.busy,
       };
     }
-    if (outcome.verdict === 'near') await takeLimitAlone();
-    // Else another append of the key was claimed between our look and our insert: look again and queue behind it.
+    if (outcome.verdict === 'near') await lockLimit();
+    // Otherwise a concurrent append of the key was claimed before this insert: retry, and queue behind it.
   }
 }
 
@@ -96,8 +95,8 @@ interface Terms {
 }
 
 /**
- * FOR KEY SHARE lets the running job be renewed but not removed before this transaction ends: so its completion, which
- * looks for the next job of the key after the removal, sees this one.
+ * FOR KEY SHARE allows renewals of the running job but not its removal before this transaction ends, so that its completion,
+ * which looks for the next job of the key after the removal, sees this one.
  */
 async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promise<Outcome> {
   const { rows }: { rows: Outcome[] } = await knex.raw(

@@ -4,26 +4,26 @@ import type { ClaimedJob } from './job-rows.ts';
 import { JobCancelled, LeaseLost } from './job-signals.ts';
 import { jobsStore } from './jobs-store.ts';
 
-/** A job that this process is at. */
+/** A job that this process runs. */
 export interface HeldLease {
   job: ClaimedJob;
   controller: AbortController;
-  /** When the lease has certainly not run out yet, on the monotonic clock. */
+  /** Until when the lease is certainly valid, on the monotonic clock. */
   deadlineMs: number;
-  /** Its end has been written in a transaction that may not have committed yet. */
+  /** The job was ended in a transaction that may not have committed yet. */
   ending: boolean;
 }
 
-/** The leases of one runner: renewed together, and given up when they could not be. */
+/** The leases of one runner: renewed together, and given up when they cannot be renewed in time. */
 export interface HeldLeases {
   readonly size: number;
   list(): HeldLease[];
   has(lease: HeldLease): boolean;
-  /** Takes charge of a lease that was claimed at `claimedAtMs` (monotonic) or later. */
+  /** Adds a lease that was claimed at `claimedAtMs` (monotonic) or later. */
   add(job: ClaimedJob, claimedAtMs: number): HeldLease;
-  /** It has ended, or somebody else has it. */
+  /** Removes a lease that has ended or that another process has taken over. */
   remove(lease: HeldLease): void;
-  /** Aborts the job's signal; false: it does not run here. */
+  /** Aborts the job's signal; false if it does not run here. */
   cancel(token: string): boolean;
 }
 
@@ -38,7 +38,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
   const held = new Map<string, HeldLease>();
   let renewing = false;
   let expiry: NodeJS.Timeout | undefined;
-  /** Called when the last lease is gone, so that nothing waits on for the next renewal. */
+  /** Ends the wait for the next renewal when no lease is left. */
   let endPause: () => void = () => undefined;
 
   function lose(lease: HeldLease, message: string): void {
@@ -47,13 +47,13 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
     lease.controller.abort(new LeaseLost());
   }
 
-  /** Works without the database: a process cut off from it must stop before another takes over. */
+  /** Needs no database: a process without one must stop its jobs before another takes them over. */
   function watchDeadlines(): void {
     clearTimeout(expiry);
     const now = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
     for (const lease of held.values()) {
-      if (lease.deadlineMs <= now) lose(lease, 'a lease could not be renewed in time');
+      if (lease.deadlineMs <= now) lose(lease, 'job lease expired');
       else nextMs = Math.min(nextMs, lease.deadlineMs);
     }
     if (nextMs < Number.POSITIVE_INFINITY) expiry = setTimeout(watchDeadlines, Math.ceil(nextMs - now)).unref();
@@ -61,7 +61,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
 
   function cancel(token: string): boolean {
     const lease = held.get(token);
-    lease?.controller.abort(new JobCancelled()); // the first reason to abort stays
+    lease?.controller.abort(new JobCancelled()); // keeps an earlier abort reason
     return lease !== undefined;
   }
 
@@ -77,14 +77,14 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
     for (const lease of leases) {
       const { token } = lease.job;
       if (renewed.has(token)) lease.deadlineMs = sentAtMs + leaseMs;
-      // A row that is gone because we have just removed it ourselves is no loss.
-      else if (!kept.has(token) && !lease.ending) lose(lease, 'a lease was taken over');
+      // A missing row of a job that this process has just ended is not a lost lease.
+      else if (!kept.has(token) && !lease.ending) lose(lease, 'job lease taken over');
     }
     for (const token of cancelled) cancel(token);
     watchDeadlines();
   }
 
-  /** Answers whether it was ended early. No abortable delay, which would make an AbortError, stack and all, a job. */
+  /** Resolves with whether it was ended early. Not an abortable delay, whose AbortError costs a stack trace per job. */
   function pause(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), ms).unref();
@@ -100,14 +100,14 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
     renewing = true;
     let failed = false;
     while (held.size > 0) {
-      // A renewal that failed is tried again soon: there is a third of the lease left for two more.
+      // A failed renewal is retried sooner, while the lease is still valid.
       const endedEarly = await pause(leaseMs / (failed ? 10 : 3));
       if (held.size === 0) break;
       if (endedEarly) continue;
       failed = await renew().then(
         () => false,
         (error: unknown) => {
-          log.warn({ kind, leases: held.size, err: error }, 'leases could not be renewed');
+          log.warn({ kind, leases: held.size, err: error }, 'job lease renewal failed; will retry');
           return true;
         },
       );

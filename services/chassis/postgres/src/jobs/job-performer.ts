@@ -9,17 +9,17 @@ import type { Lease } from './job-types.ts';
 import { jobsStore } from './jobs-store.ts';
 import type { RunnerOptions } from './runner-types.ts';
 
-/** What a runner does with its jobs. */
+/** How a runner handles its jobs. */
 export interface JobWork {
   handle(job: ClaimedJob, run: { signal: AbortSignal; lease: Lease; prepared: unknown }): Promise<void>;
   prepare(db: Transaction, job: ClaimedJob): Promise<unknown>;
-  /** Whether exhausted jobs stay as failed. */
+  /** Whether exhausted jobs stay in the table with state `failed`. */
   keepsFailed: boolean;
-  /** Runs `end` in a transaction of the right role, and in it what follows from the failure. */
+  /** Runs `end` in a tenant's transaction, together with the effects of the failure. */
   exhaust(job: ClaimedJob, error: unknown, end: (db: Transaction) => Promise<boolean>): Promise<void>;
 }
 
-/** How a job is taken out of the queue: `expired`, only if its lease has run out; with an `error`, it stays as failed. */
+/** How a job ends. `expired`: only if its lease has expired. With an `error` it stays in the table with state `failed`. */
 export interface Ending {
   expired?: boolean;
   error?: string;
@@ -30,19 +30,19 @@ export interface JobPerformerOptions
   work: JobWork;
   leaseMs: number;
   leases: HeldLeases;
-  /** Ends a job in this transaction, and its lease after the commit. False: it is not ours any more. */
+  /** Ends a job in this transaction, and its lease after the commit. False: another process has the job. */
   end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean>;
-  /** Gives up a lease that was not ended. */
+  /** Removes a lease whose job was not ended. */
   drop(lease: HeldLease): void;
-  /** A job was put back, to be tried again after so many ms. */
+  /** A job was queued again, to be retried after `delayMs`. */
   retryIn(delayMs: number): void;
   isHandedOver(): boolean;
 }
 
-/** Runs handlers and sees to it that each outcome is written once. */
+/** Runs handlers and writes each outcome once. */
 export interface JobPerformer {
   perform(lease: HeldLease, prepared: unknown): Promise<void>;
-  /** Records that a job has failed for good. `expired`: found with a lease that ran out once too often. */
+  /** Records that a job has failed for good. `expired`: its lease has expired at its last attempt. */
   exhaust(job: ClaimedJob, error: unknown, how: { expired?: boolean; lease?: HeldLease }): Promise<void>;
 }
 
@@ -61,8 +61,8 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
     await tracer.startActiveSpan(`job ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent, async (span) => {
       try {
         await work.handle(job, { signal, lease: { complete: (db) => complete(db, lease) }, prepared });
-        // Who stopped because of one of these has done nothing to be completed.
-        if (!isGivenUp(signal)) await completeAlone(lease);
+        // A handler that stopped for a handover or a lost lease has not done the job.
+        if (!runsElsewhere(signal)) await completeAlone(lease);
       } catch (error) {
         span.setStatus({ code: SpanStatusCode.ERROR });
         await failed(lease, error);
@@ -84,7 +84,7 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
     );
   }
 
-  /** While the database is away the outcome is kept, for as long as the lease is. */
+  /** Retries during an outage of the database, for as long as the lease is held. */
   async function persist(lease: HeldLease, write: () => Promise<void>): Promise<void> {
     while (leases.has(lease)) {
       try {
@@ -101,26 +101,26 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
     const { job, controller } = lease;
     const about = { kind, jobId: job.id, attempt: job.attempt };
     if (!leases.has(lease)) {
-      if (!(error instanceof LeaseLost) && !isGivenUp(controller.signal))
-        log.error({ ...about, err: error }, 'a job threw after its end');
+      if (!(error instanceof LeaseLost) && !runsElsewhere(controller.signal))
+        log.error({ ...about, err: error }, 'job handler threw after the end of its job');
       return;
     }
-    if (isGivenUp(controller.signal)) return; // `stop` gives it back
+    if (runsElsewhere(controller.signal)) return; // `stop` releases it
     try {
       if (error instanceof LeaseLost) {
-        log.warn(about, 'a job was ended by somebody else');
+        log.warn(about, 'job was ended by another process');
       } else if (controller.signal.reason instanceof JobCancelled && isAbort(error, controller.signal)) {
         await completeAlone(lease);
       } else if (job.attempt < maxAttempts && retryable(error)) {
         const delayMs = Math.round(backoffMs(job.attempt));
-        log.warn({ ...about, delayMs, err: error }, 'a job failed and will be tried again');
+        log.warn({ ...about, delayMs, err: error }, 'job failed; will retry');
         await persist(lease, () => database.transactShared((db) => jobsStore(db.knex, kind).release([job], delayMs)));
         options.retryIn(delayMs);
       } else {
         await exhaust(job, error, { lease });
       }
     } catch (failure) {
-      log.error({ ...about, err: failure }, 'the outcome of a job could not be written; its lease runs out');
+      log.error({ ...about, err: failure }, 'job outcome not written; will retry when the lease expires');
     } finally {
       if (leases.has(lease)) options.drop(lease);
     }
@@ -137,10 +137,10 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
     const how = { expired, ...(work.keepsFailed && { error: publicMessage(error) }) };
     const write = () => work.exhaust(job, error, (db) => end(db, job, how, lease));
     try {
-      log.error({ ...about, err: error }, 'a job has failed for good');
+      log.error({ ...about, err: error }, 'job failed for good');
       await (lease ? persist(lease, write) : write());
     } catch (failure) {
-      log.error({ ...about, err: failure }, 'the failure of a job could not be recorded; it is tried again later');
+      log.error({ ...about, err: failure }, 'job failure not recorded; will retry');
       await database.transactShared((db) => jobsStore(db.knex, kind).renew([job], leaseMs)).catch(() => undefined);
     } finally {
       exhausting.delete(job.token);
@@ -150,8 +150,8 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
   return { perform, exhaust };
 }
 
-/** Whether somebody else does the job now, or will. */
-function isGivenUp(signal: AbortSignal): boolean {
+/** Whether another process runs the job, or will. */
+function runsElsewhere(signal: AbortSignal): boolean {
   return signal.reason instanceof JobHandover || signal.reason instanceof LeaseLost;
 }
 
@@ -159,7 +159,7 @@ function isAbort(error: unknown, signal: AbortSignal): boolean {
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError');
 }
 
-/** What may be kept of an error: only our own messages are known to hold no secrets. */
+/** The part of an error that may be stored: only messages of DomainErrors are known to hold no secrets. */
 function publicMessage(error: unknown): string {
   if (isDomainError(error) && error.kind !== 'internal') return error.message;
   return error instanceof Error ? error.name : 'unknown error';

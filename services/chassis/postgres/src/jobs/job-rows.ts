@@ -1,16 +1,16 @@
 import type { Knex } from 'knex';
 import type { Job } from './job-types.ts';
 
-/** A job that somebody holds, and by which token. */
+/** A claimed job, with the token of its lease. */
 export interface ClaimedJob extends Job {
-  /** Fences the lease: every claim has a token of its own. */
+  /** The fencing token of the lease, new at every claim. */
   token: string;
   cancelRequested: boolean;
-  /** W3C trace context of who appended it. */
+  /** W3C trace context of the append. */
   traceparent: string | null;
 }
 
-/** What identifies a lease in the database. */
+/** Identifies a lease in the database. */
 export type LeaseKey = Pick<ClaimedJob, 'id' | 'token'>;
 
 export interface Claim {
@@ -18,7 +18,7 @@ export interface Claim {
   leaseMs: number;
 }
 
-/** A row as a claimed job. */
+/** The columns of a `ClaimedJob`. */
 export const claimedColumns = [
   'id',
   'kind',
@@ -33,17 +33,17 @@ export const claimedColumns = [
   .map((column) => `jobs.${column}`)
   .join(', ');
 
-/** Sets a lease of its own on each row. */
+/** Sets a new lease on each row. */
 export const leaseAssignments = `lease_owner = :owner, lease_token = gen_random_uuid(),
   lease_until = parley_now() + cast(:leaseMs as integer) * interval '1 millisecond'`;
 
-/** How many running jobs below a tenant's limit its exact count begins, see `appendJob`. */
+/** Within this margin of a tenant's limit, running jobs are counted exactly; see `appendJob`. */
 export const limitMargin = 32;
 
 /** The first half of the advisory lock's key; the tenant's id is the other. */
 export const limitLock = `hashtext(current_schema() || '.jobs.' || :kind)`;
 
-/** Sends statements with named values. */
+/** Runs statements with named values. */
 export function rowsBy(knex: Knex.Transaction) {
   return async function rows<Row>(sql: string, values: Record<string, Knex.RawBinding>): Promise<Row[]> {
     const result: { rows: Row[] } = await knex.raw(sql, values);

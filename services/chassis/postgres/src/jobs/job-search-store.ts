@@ -1,23 +1,21 @@
 import type { Knex } from 'knex';
 import { type Claim, type ClaimedJob, claimedColumns, leaseAssignments, limitLock, rowsBy } from './job-rows.ts';
 
-/** The greatest id that a tenant can have. */
+/** The largest tenant id. */
 const maxTenantId = 2_147_483_647;
 
-/** Up to so many due jobs are looked at one by one. */
+/** Up to so many due jobs are examined one by one. */
 const fewDue = 500;
 
 /**
- * The waiting jobs that could run from the first, and those that had to wait for a time, in the very words of the indexes that
- * are for them. They do not say `state = 'queued'`, so that no other index of waiting jobs is taken in their place, whatever
- * the planner knows of the table.
+ * Waiting jobs without and with a delay, as in the conditions of the two partial indexes for them. They do not use
+ * `state = 'queued'`, so that the planner cannot choose another index, whatever its statistics say.
  */
 const atOnce = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at <= jobs.created_at`;
 const afterDelay = `jobs.state <> 'running' and jobs.state <> 'failed' and jobs.run_at > jobs.created_at`;
 
 /**
- * Where few jobs are due, whatever else waits for its time: how many they are, and which tenants have one among them that can
- * run, and room for it.
+ * For few due jobs: how many there are, and which tenants below their limit have one that can run.
  */
 const tenantsOfFewSql = `
   with due as materialized (
@@ -36,20 +34,20 @@ const tenantsOfFewSql = `
 
 interface Walk {
   name: string;
-  /** The condition of the index that is walked through. */
+  /** The condition of its partial index. */
   of: string;
-  /** The order of that index: by tenant first. */
+  /** The order of that index, by tenant first. */
   order: string;
-  /** What comes after a row, among those of its tenant. */
+  /** The condition for the next row of the same tenant. */
   next: string;
-  /** Whether a row is due: the first one that is not ends its tenant. */
+  /** Whether a row is due. The first one that is not ends the walk through its tenant. */
   due: string;
 }
 
 /**
- * Two walks through what waits, one look-up a step. Among the jobs that never had to wait for a time, from the first of a key to
- * that of the next key: a tenant's steps are as many as it has keys that cannot go on, however many jobs wait behind them. Among
- * those that had to, in the order of their times, as far as they are due: what waits for its time costs one step a tenant.
+ * Two index walks (loose index scans) through waiting jobs, one look-up per step. Among jobs without a delay it goes from the first
+ * job of a key to that of the next key, so jobs behind a blocked key cost nothing. Among delayed jobs it goes by time until the
+ * first that is not due, so those cost one step per tenant.
  */
 const walks: Walk[] = [
   {
@@ -68,19 +66,19 @@ const walks: Walk[] = [
   },
 ];
 
-/** A step of a walk: the first job under a condition. */
+/** One step of a walk: the first job that meets a condition. */
 function firstSql({ of, order }: Walk, condition: string): string {
   return `(
       select jobs.tenant_id, jobs.key, jobs.run_at, jobs.id from jobs
       where ${condition} and jobs.kind = :kind and ${of} order by ${order} limit 1)`;
 }
 
-/** What a walk sees of a job. */
+/** The columns of a step. */
 function seenSql({ due }: Walk): string {
   return `job.tenant_id, job.key, job.run_at, job.id, ${due} as is_due, ${due} and ${isFree('job')} as can_run`;
 }
 
-/** The walk to the tenants that have a job which can run: from one to the next as soon as one is found. */
+/** The walk that finds tenants with a runnable job; it goes on to the next tenant at the first one. */
 function tenantsWalkSql(walk: Walk): string {
   return `${walk.name} as (
     select ${seenSql(walk)}
@@ -94,7 +92,7 @@ function tenantsWalkSql(walk: Walk): string {
     ) as job)`;
 }
 
-/** The walk to the jobs of one tenant that can run. @param begins whether it is walked at all. */
+/** The walk that finds runnable jobs of one tenant. @param begins SQL: whether to walk at all. */
 function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
   return `${walk.name} as (
     select ${seenSql(walk)} from ${firstSql(walk, `${begins} and jobs.tenant_id = ${tenant}`)} as job
@@ -103,18 +101,18 @@ function jobsWalkSql(walk: Walk, tenant: string, begins: string): string {
     cross join lateral ${firstSql(walk, `walk.is_due and jobs.tenant_id = ${tenant} and ${walk.next}`)} as job)`;
 }
 
-/** Where many are due. The walks end with the last tenant wanted, since a recursion is read lazily. */
+/** For many due jobs. PostgreSQL evaluates recursive queries lazily, so the walks end with the limit. */
 const tenantsOfManySql = `
   with recursive ${walks.map(tenantsWalkSql).join(',')},
-    found as (${walks.map(({ name }) => roomSql(name)).join(' union ')})
+    found as (${walks.map(({ name }) => belowLimitSql(name)).join(' union ')})
   select tenant_id from found order by tenant_id limit :most`;
 
-/** Of a tenant's waiting jobs so many, the oldest, are looked at one by one before it is walked. */
-const oldestLookedAt = 100;
+/** How many of a tenant's oldest waiting jobs are examined before its index walk. */
+const oldestExamined = 100;
 
 /**
- * A tenant's due jobs that are first of their key: the oldest, where they are among its oldest jobs; else those that a walk meets
- * first, because a tenant's oldest jobs may all wait behind running ones.
+ * A tenant's runnable jobs: the oldest, if they are among its `oldestExamined` oldest jobs; otherwise those that a walk finds
+ * first, because all the oldest ones may wait behind running jobs.
  */
 function headsOfTenantSql(tenant: string): string {
   const some = 'cast(:share as integer)';
@@ -123,7 +121,7 @@ function headsOfTenantSql(tenant: string): string {
       select job.id from (
         select jobs.id, jobs.key, jobs.run_at from jobs
         where jobs.kind = :kind and jobs.tenant_id = ${tenant} and jobs.state = 'queued'
-        order by jobs.kind, jobs.tenant_id, jobs.id limit ${oldestLookedAt}
+        order by jobs.kind, jobs.tenant_id, jobs.id limit ${oldestExamined}
       ) as job
       where job.run_at <= parley_now() and ${isFree('job')} order by job.id limit ${some}
     ), ${walks.map((walk) => jobsWalkSql(walk, tenant, `(select count(*) from oldest) < ${some}`)).join(',')}
@@ -131,8 +129,8 @@ function headsOfTenantSql(tenant: string): string {
     ${walks.map(({ name }) => `union (select id from ${name} where can_run limit ${some})`).join(' ')}`;
 }
 
-/** The first tenants with room that a walk has found. */
-function roomSql(walk: string): string {
+/** The first tenants below their limit that a walk has found. */
+function belowLimitSql(walk: string): string {
   return `(
     select tenant_id from ${walk}
     where can_run
@@ -140,7 +138,7 @@ function roomSql(walk: string): string {
     limit :most)`;
 }
 
-/** Whether no job of the key runs or waits before this one. Two look-ups: a join could be made by reading all that waits. */
+/** Whether no job of the key runs or waits before this one. Two look-ups, because a join may read all waiting jobs. */
 function isFree(job: string): string {
   return `(select other.id from jobs as other where other.kind = :kind and other.key = ${job}.key and other.state = 'running'
         limit 1) is null
@@ -148,12 +146,12 @@ function isFree(job: string): string {
         order by other.kind, other.key, other.id limit 1) = ${job}.id`;
 }
 
-/** What finds, among the jobs of one kind, those that nobody is at. */
+/** The queries of the search, which finds jobs of one kind that no process runs. */
 export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   const rows = rowsBy(knex);
 
   return {
-    /** What there is to do, at the cost of three index look-ups. Times in ms from now. */
+    /** Whether anything is to be done, by three index look-ups. Times in ms from now. */
     async look() {
       const [row] = await rows<{ expired: boolean; oldestDueMs: number | null; nextDueMs: number | null }>(
         `select
@@ -171,7 +169,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       };
     },
 
-    /** Takes over jobs whose lease has run out and that may be tried again. */
+    /** Takes over jobs whose lease has expired and that have attempts left. */
     async takeOver(claim: Claim, maxAttempts: number, count: number): Promise<ClaimedJob[]> {
       return rows<ClaimedJob>(
         `with lost as (
@@ -184,7 +182,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Jobs whose lease has run out once too often. */
+    /** Jobs whose lease has expired at their last attempt. */
     async findExhausted(maxAttempts: number): Promise<ClaimedJob[]> {
       return rows<ClaimedJob>(
         `select ${claimedColumns} from jobs
@@ -195,15 +193,14 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Tenants with room below their limit and a job that can run now, in the order of their ids from the one after `after` on
-     * and round to it: whoever passes the last tenant served takes from all of them in turn. One that has only jobs behind
-     * running ones is none of them.
+     * Tenants below their limit with a runnable job, ordered by id, beginning after `after` and wrapping around: passing the
+     * last tenant served gives round robin.
      */
-    async listTenantsWithRoom(limit: number, after: number, count: number): Promise<number[]> {
+    async listTenantsBelowLimit(limit: number, after: number, count: number): Promise<number[]> {
       const [seen] = await rows<{ due: number; tenants: number[] }>(tenantsOfFewSql, { kind, limit, most: fewDue + 1 });
       if (seen && seen.due <= fewDue) {
-        const inTurn = [...seen.tenants.filter((id) => id > after), ...seen.tenants.filter((id) => id <= after)];
-        return inTurn.slice(0, count);
+        const ordered = [...seen.tenants.filter((id) => id > after), ...seen.tenants.filter((id) => id <= after)];
+        return ordered.slice(0, count);
       }
       const listed = await tenantsBetween(after, maxTenantId, count);
       return listed.length < count ? [...listed, ...(await tenantsBetween(0, after, count - listed.length))] : listed;
@@ -214,9 +211,9 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       }
     },
 
-    /** Makes this transaction the only one that claims jobs of these tenants, until it ends. */
+    /** Prevents other transactions from claiming jobs of these tenants until this one ends. */
     async lockTenants(tenantIds: number[]): Promise<void> {
-      // In one order everywhere, and before any row lock, so that nobody waits in a circle.
+      // Sorted, and before any row lock, to prevent deadlocks.
       const sorted = tenantIds.toSorted((a, b) => a - b);
       await rows(
         `select pg_advisory_xact_lock(${limitLock}, tenant) from unnest(cast(:sorted as integer[])) as tenant`,
@@ -227,7 +224,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** The same for one tenant, unless that would mean to wait. */
+    /** The same for one tenant, without waiting. Resolves with whether it has the lock. */
     async tryLockTenant(tenantId: number): Promise<boolean> {
       const [row] = await rows<{ locked: boolean }>(
         `select pg_try_advisory_xact_lock(${limitLock}, cast(:tenantId as integer)) as locked`,
@@ -237,8 +234,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Claims due jobs that are first of their key, of locked tenants up to their limit: one of each tenant in the order given,
-     * the oldest first, then a second one of each, up to `share`.
+     * Claims runnable jobs of locked tenants up to their limit: the oldest of each tenant in the order given, then the second of
+     * each, up to `share` per tenant.
      */
     async claimOfTenants(
       tenantIds: number[],
@@ -256,7 +253,7 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Claims due jobs that are first of their key, the oldest first. */
+    /** Claims runnable jobs, the oldest first. */
     async claimAny(claim: Claim, count: number, { tenantless = false } = {}): Promise<ClaimedJob[]> {
       return claimHeads(`${dueHeads(tenantless ? 'and jobs.tenant_id is null' : '')} order by id limit :count`, {
         count,
@@ -266,8 +263,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   };
 
   /**
-   * SKIP LOCKED and the state looked at again keep two searches from taking the same job. NO KEY: an append behind a job, which
-   * holds it FOR KEY SHARE, is no reason to pass that over; it would wake nobody when it commits.
+   * SKIP LOCKED and the repeated check of the state prevent two searches from claiming the same job. NO KEY, because a concurrent
+   * append behind a job holds that job FOR KEY SHARE: it must not be skipped, since the append wakes nobody when it commits.
    */
   async function claimHeads(heads: string, values: Record<string, Knex.RawBinding>): Promise<ClaimedJob[]> {
     const claimed = await rows<ClaimedJob>(

@@ -9,33 +9,33 @@ export interface JobSearchOptions {
   claim: Claim;
   perTenantLimit: number | undefined;
   maxAttempts: number;
-  /** How long it rests when nothing wakes it, in ms, give or take a quarter. */
+  /** The interval of searches without a wake-up, in ms, randomized by a quarter. */
   intervalMs: number;
-  /** How many more jobs this process may begin. */
+  /** How many slots for jobs are free in this process. */
   capacity(): number;
-  /** Keeps that many places until the search is through. */
-  keepPlaces(count: number): void;
+  /** Reserves so many slots for this search, in place of an earlier number. */
+  reserveSlots(count: number): void;
   begin(job: ClaimedJob, claimedAtMs: number): void;
   exhausted(job: ClaimedJob): void;
   log: Logger;
 }
 
-/** Finds jobs that nobody is at: those of dead processes, and queued ones that were not claimed as they were appended. */
+/** Finds jobs that no process runs: those of dead processes, and queued ones that were not claimed at their append. */
 export interface JobSearch {
-  /** How long the oldest runnable job has waited, in ms, as last seen. */
+  /** How long the oldest runnable job has waited, in ms, at the last search. */
   readonly oldestDueMs: number;
-  /** No place was left when it looked last: the next one that is free goes to whoever's turn it is. */
-  readonly lacksPlace: boolean;
+  /** The last search found no free slot: the next free one goes to the tenant whose turn it is. */
+  readonly needsSlot: boolean;
   start(): void;
   stop(): Promise<void>;
-  /** Searches in so many ms at the latest. */
+  /** Searches within `ms` milliseconds. */
   within(ms: number): void;
-  /** There is a place again: searches at once if the last search lacked one. */
-  placeFreed(): void;
+  /** A slot is free: searches at once if the last search found none. */
+  slotFreed(): void;
 }
 
-/** How many jobs one search claims at most; with the appends under way it stays below the margin of a tenant's limit. */
-const batch = 16;
+/** How many jobs one search claims at most. Together with concurrent appends it stays below `limitMargin`. */
+const batchSize = 16;
 
 export function jobSearch(options: JobSearchOptions): JobSearch {
   const { database, kind, claim, perTenantLimit, maxAttempts, intervalMs, log } = options;
@@ -43,11 +43,11 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   let timer: NodeJS.Timeout | undefined;
   let dueAtMs = Number.POSITIVE_INFINITY;
   let searching: Promise<void> | undefined;
-  let lackedPlace = false;
-  /** A place has been freed since the last search, which lacked one. */
-  let freedForOthers = false;
+  let neededSlot = false;
+  /** A slot was freed after a search that found none. */
+  let freedSinceSearch = false;
   let oldestDueMs = 0;
-  /** The tenant that was served last: the next search begins behind it. */
+  /** The last tenant served: the next search begins with the tenant after it. */
   let servedTenantId = 0;
 
   function within(ms: number): void {
@@ -62,12 +62,12 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
     dueAtMs = Number.POSITIVE_INFINITY;
     if (stopped) return;
     if (searching) {
-      // What woke us may have committed after the running search has looked.
+      // The job of this wake-up may have been committed after the running search has read.
       void searching.finally(() => within(0));
       return;
     }
     searching = search()
-      .catch((error: unknown) => log.warn({ kind, err: error }, 'the search for jobs failed'))
+      .catch((error: unknown) => log.warn({ kind, err: error }, 'job search failed; will retry'))
       .finally(() => {
         searching = undefined;
         within(intervalMs * (0.75 + Math.random() / 2));
@@ -75,15 +75,15 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   }
 
   async function search(): Promise<void> {
-    const free = Math.min(batch, options.capacity());
+    const free = Math.min(batchSize, options.capacity());
     if (free <= 0) {
-      lackedPlace = true;
+      neededSlot = true;
       return;
     }
-    // Where places are short they are kept before it looks, or jobs appended meanwhile would take each one that is freed.
-    const kept = freedForOthers ? free : 0;
-    freedForOthers = false;
-    options.keepPlaces(kept);
+    // When slots are scarce they are reserved before the search; otherwise new appends would take each freed slot.
+    const reserved = freedSinceSearch ? free : 0;
+    freedSinceSearch = false;
+    options.reserveSlots(reserved);
     try {
       const { nextDueMs, mayBeMore } = await database.transactShared(async (db) => {
         const store = jobSearchStore(db.knex, kind);
@@ -91,21 +91,21 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
         oldestDueMs = Math.max(0, -(seen.oldestDueMs ?? 0));
         const due = seen.oldestDueMs !== undefined;
         if (!expired && !due) return { nextDueMs: seen.nextDueMs, mayBeMore: false };
-        options.keepPlaces(kept);
-        const places = kept || Math.min(batch, options.capacity());
-        if (places <= 0) return { nextDueMs: seen.nextDueMs, mayBeMore: true };
-        options.keepPlaces(places);
+        options.reserveSlots(reserved);
+        const slots = reserved || Math.min(batchSize, options.capacity());
+        if (slots <= 0) return { nextDueMs: seen.nextDueMs, mayBeMore: true };
+        options.reserveSlots(slots);
 
         const limit = due ? perTenantLimit : undefined;
-        const tenantIds = limit === undefined ? [] : await store.listTenantsWithRoom(limit, servedTenantId, places);
+        const tenantIds = limit === undefined ? [] : await store.listTenantsBelowLimit(limit, servedTenantId, slots);
         if (tenantIds.length > 0) await store.lockTenants(tenantIds);
 
         const claimedAtMs = performance.now();
-        const claimed = expired ? await store.takeOver(claim, maxAttempts, places) : [];
+        const claimed = expired ? await store.takeOver(claim, maxAttempts, slots) : [];
         const exhausted = expired ? await store.findExhausted(maxAttempts) : [];
-        let moreOfTenants = tenantIds.length === places;
-        if (limit !== undefined && tenantIds.length > 0 && claimed.length < places) {
-          const count = places - claimed.length;
+        let moreOfTenants = tenantIds.length === slots;
+        if (limit !== undefined && tenantIds.length > 0 && claimed.length < slots) {
+          const count = slots - claimed.length;
           const share = Math.ceil(count / tenantIds.length);
           const served = await store.claimOfTenants(tenantIds, { limit, share, count }, claim);
           claimed.push(...served);
@@ -113,24 +113,24 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
           servedTenantId = tenantIds[counts.findLastIndex((served) => served > 0)] ?? servedTenantId;
           moreOfTenants ||= counts.includes(share);
         }
-        if (due && claimed.length < places) {
+        if (due && claimed.length < slots) {
           const tenantless = perTenantLimit !== undefined;
-          claimed.push(...(await store.claimAny(claim, places - claimed.length, { tenantless })));
+          claimed.push(...(await store.claimAny(claim, slots - claimed.length, { tenantless })));
         }
         db.afterCommit(() => {
-          options.keepPlaces(0);
+          options.reserveSlots(0);
           for (const job of claimed) options.begin(job, claimedAtMs);
           for (const job of exhausted) options.exhausted(job);
         });
-        return { nextDueMs: seen.nextDueMs, mayBeMore: moreOfTenants || claimed.length >= places };
+        return { nextDueMs: seen.nextDueMs, mayBeMore: moreOfTenants || claimed.length >= slots };
       });
       if (nextDueMs !== undefined) within(nextDueMs);
       if (mayBeMore) {
-        lackedPlace = options.capacity() <= 0;
-        if (!lackedPlace) within(0);
+        neededSlot = options.capacity() <= 0;
+        if (!neededSlot) within(0);
       }
     } finally {
-      options.keepPlaces(0);
+      options.reserveSlots(0);
     }
   }
 
@@ -138,8 +138,8 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
     get oldestDueMs() {
       return oldestDueMs;
     },
-    get lacksPlace() {
-      return lackedPlace;
+    get needsSlot() {
+      return neededSlot;
     },
     start() {
       stopped = false;
@@ -151,10 +151,10 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
       await searching;
     },
     within,
-    placeFreed() {
-      if (!lackedPlace || options.capacity() <= 0) return;
-      lackedPlace = false;
-      freedForOthers = true;
+    slotFreed() {
+      if (!neededSlot || options.capacity() <= 0) return;
+      neededSlot = false;
+      freedSinceSearch = true;
       within(0);
     },
   };

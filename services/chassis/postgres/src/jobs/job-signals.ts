@@ -1,4 +1,4 @@
-/** Somebody wants no more of this job (`jobs(db).cancel`). The handler keeps what it has and completes. */
+/** The job was cancelled (`jobs(db).cancel`). The handler stores its partial result and completes. */
 export class JobCancelled extends Error {
   override readonly name = 'JobCancelled';
 
@@ -7,7 +7,7 @@ export class JobCancelled extends Error {
   }
 }
 
-/** This process stops and gives the job to another. The handler stores nothing and announces nothing. */
+/** This process stops, and another will run the job. The handler stores and publishes nothing. */
 export class JobHandover extends Error {
   override readonly name = 'JobHandover';
 
@@ -16,7 +16,7 @@ export class JobHandover extends Error {
   }
 }
 
-/** The lease has run out or was taken: somebody else does the job now. The handler stores nothing. */
+/** The lease has expired or was taken over: another process runs the job. The handler stores nothing. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 

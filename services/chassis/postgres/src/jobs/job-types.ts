@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/types.ts';
 
-/** A job as those see it who deal with it after it was appended. */
+/** A job that was appended. */
 export interface Job<Data = unknown> {
   id: number;
   kind: string;
@@ -8,9 +8,9 @@ export interface Job<Data = unknown> {
   key: string;
   /** The tenant it was appended for; null for what belongs to none. */
   tenantId: number | null;
-  /** What `append` was given, after a trip through JSON. */
+  /** What `append` was given, after serialization as JSON. */
   data: Data;
-  /** 1 at the first claim, higher after each retry, take-over or handover. */
+  /** 1 at the first claim, one more at each retry, take-over or handover. */
   attempt: number;
 }
 
@@ -18,28 +18,28 @@ export interface TenantJob<Data = unknown> extends Job<Data> {
   tenantId: number;
 }
 
-/** The right to do a job, good for as long as it is renewed. */
+/** The right to run a job, valid while it is renewed. */
 export interface Lease {
   /**
-   * Ends the job within the transaction of its effect, so that both commit together, and claims the next job of its
-   * key. Throws `LeaseLost` when somebody else has the job by now: let that roll the transaction back. Call it last: it
-   * may wait for an `append` of the same key, which may itself wait for rows that this transaction has locked later.
+   * Ends the job in the transaction of its effect, so that both commit together, and claims the next job of its key.
+   * @throws LeaseLost when another process has the job: let it roll the transaction back. Call it last, to prevent a
+   * deadlock: it may wait for an `append` of the same key, which may wait for rows that this transaction locks later.
    */
   complete(db: Transaction): Promise<void>;
 }
 
-/** What a handler is given. */
+/** What a handler gets. */
 export type JobRun<Data, Prepared = undefined, J extends Job<Data> = Job<Data>> = J & {
   /** Aborted with `JobCancelled`, `JobHandover` or `LeaseLost` as `reason`. Already aborted for a job cancelled before. */
   signal: AbortSignal;
   lease: Lease;
-  /** What `prepare` read in the claiming transaction; undefined when the search claimed the job (prepare it anew). */
+  /** The result of `prepare`; undefined when the search claimed the job, so that the handler has to read it itself. */
   prepared: Prepared | undefined;
 };
 
-/** Carries cancellations between processes. Without one they take effect at the next renewal. */
+/** Carries cancellations between processes. Without it they take effect at the next renewal. */
 export interface JobNotifier {
   publish(channel: string, message: string): Promise<unknown>;
-  /** Resolves, once subscribed, with how to end it. */
+  /** Resolves, once subscribed, with how to unsubscribe. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<unknown> | void>;
 }

@@ -1,21 +1,21 @@
 import { type JobRunnerOptions, jobRunner } from './job-runner.ts';
 import type { JobRunner, RunnerOptions } from './runner-types.ts';
 
-/** What a runner is given by whoever builds the service. */
-type Given = 'database' | 'soleOwner' | 'notifier' | 'log';
+/** The runner options that the service provides. */
+type ServiceOptions = 'database' | 'soleOwner' | 'notifier' | 'log';
 
-/** How a service does its jobs of one kind; `service` makes the runner of it. */
+/** How a service runs its jobs of one kind; `service` creates the runner. */
 export interface JobDeclaration {
   kind: string;
-  /** The gauge of how many jobs this process runs, where there is one. */
+  /** The gauge of how many jobs this process runs. Default: none. */
   gauge?: { name: string; help: string } | undefined;
-  runner(given: Pick<RunnerOptions, Given>): JobRunner;
+  runner(serviceOptions: Pick<RunnerOptions, ServiceOptions>): JobRunner;
 }
 
-/** Declares the jobs of one kind, which belong to tenants. */
-export function job<Data, Prepared = undefined, Asked = undefined>({
+/** Declares one kind of job. */
+export function job<Data, Prepared = undefined, Fetched = undefined>({
   gauge,
   ...options
-}: Omit<JobRunnerOptions<Data, Prepared, Asked>, Given> & Pick<JobDeclaration, 'gauge'>): JobDeclaration {
-  return { kind: options.kind, gauge, runner: (given) => jobRunner({ ...options, ...given }) };
+}: Omit<JobRunnerOptions<Data, Prepared, Fetched>, ServiceOptions> & Pick<JobDeclaration, 'gauge'>): JobDeclaration {
+  return { kind: options.kind, gauge, runner: (serviceOptions) => jobRunner({ ...options, ...serviceOptions }) };
 }

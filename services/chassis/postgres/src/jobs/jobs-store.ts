@@ -9,7 +9,7 @@ import {
   rowsBy,
 } from './job-rows.ts';
 
-/** What the holder of leases asks of the jobs of one kind. */
+/** The queries of lease holders on jobs of one kind. */
 export function jobsStore(knex: Knex.Transaction, kind: string) {
   const rows = rowsBy(knex);
   const byLease = `jobs.id = any(cast(:ids as bigint[])) and lease_token = any(cast(:tokens as uuid[]))`;
@@ -19,9 +19,9 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
   });
 
   return {
-    /** Removes a finished job, or keeps it as failed. False: the lease is somebody else's, or (`expired`) renewed. */
+    /** Deletes a finished job, or keeps it as `failed`. False: another process has the lease, or (`expired`) it was renewed. */
     async end({ id, token }: LeaseKey, { expired = false, error }: { expired?: boolean; error?: string } = {}) {
-      // FOR UPDATE waits for an append of this key, which holds the row FOR KEY SHARE, so that `claimNext` sees its job.
+      // FOR UPDATE waits for concurrent appends of this key, which hold the row FOR KEY SHARE, so that `claimNext` sees their jobs.
       const mine = `select id from jobs where id = :id and lease_token = :token
         ${expired ? 'and lease_until < parley_now()' : ''} for update`;
       const ended = await rows(
@@ -35,8 +35,8 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Claims the first waiting job of the key of a job that has just ended, which leaves the tenant's count as it was.
-     * `waiting`: others may be runnable now. Never waits for a lock: who holds the row removes or claims it.
+     * Claims the first waiting job of the key of a job that has just ended; the tenant's number of running jobs stays the same.
+     * `waiting`: other jobs may be runnable now. Skips a locked row: its holder deletes or claims it.
      */
     async claimNext({ key, tenantId }: Pick<ClaimedJob, 'key' | 'tenantId'>, claim: Claim, limit: number | undefined) {
       const [row] = await rows<(ClaimedJob | { id: null }) & { waiting: boolean }>(
@@ -62,7 +62,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       return { next: next.id === null ? undefined : next, waiting };
     },
 
-    /** Puts leases back into the queue, to be run after `delayMs`. Their attempts stay counted. */
+    /** Queues jobs again, to be run after `delayMs`. Their attempts stay counted. */
     async release(leases: LeaseKey[], delayMs: number): Promise<void> {
       await rows(
         `update jobs set state = 'queued', run_at = parley_now() + cast(:delayMs as integer) * interval '1 millisecond',
@@ -72,8 +72,8 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
     },
 
     /**
-     * Lengthens leases. `renewed`: those that were; `kept`: those whose row somebody (we, completing) has locked just
-     * now; the others are lost. Both name the ones to be cancelled.
+     * Renews leases. `renewed`: those that were; `kept`: those whose row was locked, e.g. by a completion of this process; all
+     * others are lost. `cancelled`: those of both whose job is to be cancelled.
      */
     async renew(leases: LeaseKey[], leaseMs: number) {
       type Row = Pick<ClaimedJob, 'token' | 'cancelRequested'>;
@@ -98,8 +98,8 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
       };
     },
 
-    /** Voids the leases of all others: for whoever knows that it runs alone. */
-    async voidLeasesOfOthers(owner: string): Promise<void> {
+    /** Expires the leases of all other owners. For a process that is certainly the only one. */
+    async expireOtherLeases(owner: string): Promise<void> {
       await rows(
         `update jobs set lease_until = '-infinity' where kind = :kind and state = 'running' and lease_owner is distinct from :owner`,
         { kind, owner },

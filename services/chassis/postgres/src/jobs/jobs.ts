@@ -3,39 +3,39 @@ import type { SharedDb, TenantDb } from '../database/types.ts';
 import { appendJob } from './append-job.ts';
 import { type JobClaimer, wakeOf } from './job-claimer.ts';
 
-/** A job to be done. Secret content is encrypted by the caller: the payload is stored as it is. */
+/** A job to append. The payload is stored in plain text: encrypt secrets before. */
 export interface NewJob<Data = unknown> {
-  /** Who does it: `<service>.<what>`. */
+  /** The kind, as registered by its runner: `<service>.<what>`. */
   kind: string;
   /** Jobs of one kind and key run one at a time and in order. A key belongs to one tenant. */
   key: string;
-  /** Anything that JSON can hold. */
+  /** Any value that JSON can represent. */
   data: Data;
   /** In a shared transaction: whose job it is. In a tenant's it is the tenant's, whatever is said here. */
   tenantId?: number | undefined;
-  /** Not before this time. The job holds back those of its key behind it. Default: at once. */
+  /** Not before this time. Later jobs of the key wait for it. Default: at once. */
   runAt?: Date | undefined;
-  /** Not before so many ms from now by the database's clock; for when `runAt` is not given. Default 0. */
+  /** Not before so many ms from now by the database's clock, unless `runAt` is given. Default 0. */
   delayMs?: number | undefined;
-  /** What the runner's `prepare` would read, where whoever appends the job has it already: it is not read again then. */
+  /** The result of the runner's `prepare`, where the caller has it already; `prepare` is not called then. */
   prepared?: unknown;
 }
 
 export interface AppendedJob {
   id: number;
-  /** Claimed in this transaction: it starts right after the commit, in this process. Else it is queued. */
+  /** Whether it was claimed in this transaction and starts in this process right after the commit. Otherwise it is queued. */
   claimed: boolean;
-  /** How many jobs of its key were queued before it, the running one not counted. Throw to refuse the job. */
+  /** How many jobs of its key were queued before it, the running one excluded. Throw to roll the append back. */
   ahead: number;
 }
 
-/** A job that was begun, and handed over or given back: what it has done so far counts. */
+/** A job that has begun and waits for another attempt: its partial result counts. */
 const waitsAgain = `(state = 'queued' and attempt > 0)`;
 
 /**
- * The queue of the service that owns `db`. What is appended commits with the rest of the transaction. The runner of its kind in
- * this process claims a job as it is appended; where that has no place for it, it is queued, and the runner is woken after the
- * commit, or another replica finds it.
+ * The job queue of the service that owns `db`. A job commits with the rest of the transaction. The runner of its kind in this
+ * process claims it at the append; without a free slot it is queued, and this runner is woken after the commit, or another replica
+ * finds it.
  */
 export function jobs(db: TenantDb | SharedDb) {
   const ownTenantId = 'tenantId' in db ? db.tenantId : undefined;
@@ -45,7 +45,7 @@ export function jobs(db: TenantDb | SharedDb) {
     const runner = db.registry.runners.get(kind);
     if (runner) return runner;
     const known = [...db.registry.runners.keys()].join(', ') || 'none';
-    throw new Error(`Nobody runs jobs of the kind ${kind}; the kinds registered with this service: ${known}`);
+    throw new Error(`No runner is registered for jobs of the kind ${kind}; registered kinds: ${known}`);
   }
 
   function afterCancel(rows: { kind: string; state: string; token: string | null }[]): boolean {
@@ -92,8 +92,8 @@ export function jobs(db: TenantDb | SharedDb) {
           return { id, claimed: true, ahead };
         }
         slot?.free();
-        // What kept it from being claimed may have ended beside this transaction: to be looked at again when both see
-        // each other. Behind a running job that is not needed: its completion waits for this transaction.
+        // What prevented the claim may have ended in a concurrent transaction, so the search runs after the commit. Not behind a
+        // running job: its completion waits for this transaction.
         if (!behindRunning) db.wake(wakeOf(kind));
         return { id, claimed: false, ahead };
       } catch (error) {
@@ -103,10 +103,9 @@ export function jobs(db: TenantDb | SharedDb) {
     },
 
     /**
-     * Cancels the job of a key that has begun, whether it runs or waits for its next attempt, or a job by id, also a queued one:
-     * its signal is aborted with `JobCancelled` at once where this process runs it, by the notifier or at the next renewal
-     * elsewhere; one that waits starts, at once if it has begun before, with its signal aborted. The handler still ends it. Whether there
-     * was one to cancel.
+     * Cancels the job of a key that has begun, whether it runs or waits for its next attempt, or any job by id. A running one has
+     * its signal aborted with `JobCancelled`: at once in this process, by the notifier or at the next renewal elsewhere. A waiting
+     * one starts with an aborted signal, at once if it has begun before. The handler still ends it. @returns whether there was one.
      */
     async cancel(which: { kind: string; key: string } | { id: number }): Promise<boolean> {
       const condition =
@@ -122,8 +121,8 @@ export function jobs(db: TenantDb | SharedDb) {
     },
 
     /**
-     * Removes the jobs of a key that are not running, and returns their data in order; with `notBegun` those that wait for
-     * another attempt stay. To empty a key call this before `cancel`: what is claimed in between is then cancelled.
+     * Deletes the jobs of a key that are not running, and returns their data in order. With `notBegun` those that wait for another
+     * attempt stay. To empty a key, call this before `cancel`, so that a job claimed in between is cancelled.
      */
     async removeQueued(
       kind: string,
@@ -139,10 +138,10 @@ export function jobs(db: TenantDb | SharedDb) {
     },
 
     /**
-     * Makes jobs of a kind that wait for their time runnable at once, in a tenant's transaction those of the tenant, and
-     * answers how many. For when that is gone which they have waited for.
+     * Makes delayed jobs of a kind runnable at once; in a tenant's transaction those of the tenant only. @returns how many. For
+     * when the reason of the delay has ended.
      */
-    async hasten(kind: string): Promise<number> {
+    async runDelayedNow(kind: string): Promise<number> {
       const { rows } = await db.knex.raw(
         `update jobs set run_at = parley_now() where kind = :kind and state = 'queued' and run_at > parley_now() ${ofTenant}
          returning id`,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { leaseTimes } from './lease-times.ts';
 
-test('lease and search together stay below the time in which the jobs of a silent process are to go on', (t) => {
+test('lease and search interval together stay below the take-over time', (t) => {
   for (const takeOverMs of [300, 2_000, 5_000, 30_000, 600_000]) {
     const { leaseMs, searchIntervalMs } = leaseTimes(takeOverMs);
     t.true(leaseMs + 1.25 * searchIntervalMs < takeOverMs, `${takeOverMs}`);
@@ -10,7 +10,7 @@ test('lease and search together stay below the time in which the jobs of a silen
   t.deepEqual(leaseTimes(30_000), { leaseMs: 26_625, searchIntervalMs: 1_500 });
 });
 
-test('an interval of its own is kept, and whoever searches seldom leaves the lease as it is', (t) => {
+test('a given interval is used, and one longer than the take-over time does not shorten the lease', (t) => {
   t.deepEqual(leaseTimes(20_000, 400), { leaseMs: 18_500, searchIntervalMs: 400 });
   t.deepEqual(leaseTimes(20_000, 3_600_000), { leaseMs: 20_000, searchIntervalMs: 3_600_000 });
   t.deepEqual(leaseTimes(1_000, 900), { leaseMs: 500, searchIntervalMs: 900 });

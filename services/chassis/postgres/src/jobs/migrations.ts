@@ -1,6 +1,6 @@
 import type { Migration } from '../database/types.ts';
 
-/** The leased queue, in the schema of every service that declares it: a plumbing table, without row-level security. */
+/** The job queue, an internal table of every schema, without row-level security. */
 export const jobsMigrations: Migration[] = [
   {
     name: 'jobs-001-queue',
@@ -26,26 +26,26 @@ export const jobsMigrations: Migration[] = [
           check ((state = 'running') = (lease_until is not null))
         ) with (fillfactor = 70)
       `);
-      // One running job a key, held by the database itself: the arbiter of every race between two claims.
+      // The database enforces one running job per key, which decides every race between two claims.
       await knex.raw(`create unique index jobs_one_running on jobs (kind, key) where state = 'running'`);
-      // What waits behind a key, in order.
+      // The waiting jobs of a key, in order.
       await knex.raw(`create index jobs_waiting on jobs (kind, key, id) where state = 'queued'`);
-      // What is due, and when the next one will be.
+      // The due jobs, and when the next one will be due.
       await knex.raw(`create index jobs_due on jobs (kind, run_at) where state = 'queued'`);
-      // The oldest job of a tenant that waits, for the limit a tenant has.
+      // The oldest waiting jobs of a tenant.
       await knex.raw(`create index jobs_waiting_of_tenant on jobs (kind, tenant_id, id) where state = 'queued'`);
-      // How many run a tenant. The end of a lease is in no index, so that a renewal stays a heap-only update; the
-      // running jobs of a kind are few enough to be looked through for leases that have run out.
+      // How many jobs of a tenant run. `lease_until` is in no index, so that a renewal stays a heap-only update; a kind has few
+      // enough running jobs to scan them for expired leases.
       await knex.raw(`create index jobs_running on jobs (kind, tenant_id) where state = 'running'`);
     },
   },
   {
     name: 'jobs-002-heads-of-tenants',
     async up(knex) {
-      // The first waiting job of each key, tenant by tenant: by it the search passes over all that waits behind others.
+      // The first waiting job of each key, by tenant: with it the search skips all jobs that wait behind others.
       await knex.raw(`create index jobs_heads_of_tenant on jobs (kind, tenant_id, key, id)
         where state <> 'running' and state <> 'failed' and run_at <= created_at`);
-      // Jobs that had to wait for a time are not among those, but here, where the ones that are due come first.
+      // Delayed jobs are in this index instead, where due ones come first.
       await knex.raw(`create index jobs_delayed_of_tenant on jobs (kind, tenant_id, run_at, id)
         where state <> 'running' and state <> 'failed' and run_at > created_at`);
     },

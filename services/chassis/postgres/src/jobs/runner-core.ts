@@ -14,7 +14,7 @@ import { jobsStore } from './jobs-store.ts';
 import { leaseTimes } from './lease-times.ts';
 import type { JobRunner, RunnerOptions } from './runner-types.ts';
 
-/** How long handlers have, once told of the handover, before their jobs may begin elsewhere. */
+/** How long handlers have to end after `JobHandover`, before their jobs are released to other processes. */
 const handoverMs = 1_000;
 
 export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
@@ -24,14 +24,14 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
   const owner = randomUUID();
   const claim = { owner, leaseMs };
   const channel = `parley:jobs:${database.schemaName}:${kind}:cancelled`;
-  // A job is started by whoever commits or completes; none of their request's context is its own.
+  // A job must not inherit the async context of the request that commits or completes another job.
   const detached = AsyncLocalStorage.snapshot();
 
   const leases = heldLeases({ database, kind, leaseMs, log });
-  const working = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   const reserved = new Set<{ knex: Knex.Transaction }>();
-  const undo: (() => unknown)[] = [];
-  let searchPlaces = 0;
+  const unsubscribes: (() => unknown)[] = [];
+  let searchSlots = 0;
   let accepting = false;
   let handedOver = false;
 
@@ -43,8 +43,8 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     maxAttempts,
     intervalMs: searchIntervalMs,
     capacity,
-    keepPlaces: (count) => {
-      searchPlaces = count;
+    reserveSlots: (count) => {
+      searchSlots = count;
     },
     begin: (job, claimedAtMs) => begin(job, { claimedAtMs, prepared: undefined }),
     exhausted: (job) => track(exhaust(job, new LeaseLost(`The job was lost ${job.attempt} times`), { expired: true })),
@@ -64,25 +64,25 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
 
   function capacity(): number {
     if (!accepting) return 0;
-    // A rollback is announced to nobody: its place is found to be free when somebody asks.
-    for (const place of reserved) if (place.knex.isCompleted()) reserved.delete(place);
-    return concurrency - leases.size - reserved.size - searchPlaces;
+    // Nothing reports a rollback, so slots of completed transactions are freed here.
+    for (const slot of reserved) if (slot.knex.isCompleted()) reserved.delete(slot);
+    return concurrency - leases.size - reserved.size - searchSlots;
   }
 
   function drop(lease: HeldLease): void {
     leases.remove(lease);
-    search.placeFreed();
+    search.slotFreed();
   }
 
-  /** Removes a job (or keeps it as failed) and claims the next of its key, in one transaction. False: not ours any more. */
+  /** Ends a job and claims the next of its key, in one transaction. False: another process has the job. */
   async function end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean> {
     const store = jobsStore(db.knex, kind);
     if (!(await store.end(job, ending))) return false;
     if (lease) lease.ending = true;
     const claimedAtMs = performance.now();
-    // Where others wait for a place, it is not the next job of this key that gets it: a tenant whose sessions always have
-    // another job would keep its places for as long.
-    const mayClaim = accepting && !search.lacksPlace && (lease ? leases.has(lease) : capacity() > 0);
+    // When other tenants wait for a slot, the next job of this key does not get this one: otherwise a tenant that always has
+    // another job would never free its slots.
+    const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
     const { next, waiting } = mayClaim
       ? await store.claimNext(job, claim, perTenantLimit)
       : { next: undefined, waiting: accepting };
@@ -90,45 +90,45 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     db.afterCommit(() => {
       if (lease) leases.remove(lease);
       if (next) begin(next, { claimedAtMs, prepared });
-      else search.placeFreed();
+      else search.slotFreed();
     });
-    // Jobs of other keys are claimed right after the commit, in a transaction of the search's own: so a claim that
-    // collides with another process's cannot undo the effect of this job.
+    // The search claims jobs of other keys after the commit in its own transaction, so that a conflict with another process
+    // cannot roll back the effect of this job.
     if (waiting && !next) db.wake(wakeOf(kind));
     return true;
   }
 
   function begin(job: ClaimedJob, { claimedAtMs, prepared }: { claimedAtMs: number; prepared: unknown }): void {
     if (handedOver) {
-      void giveBack([job]);
+      void release([job]);
       return;
     }
     const lease = leases.add(job, claimedAtMs);
     track(detached(() => perform(lease, prepared)));
   }
 
-  /** What `stop` waits for. */
+  /** `stop` waits for the task. */
   function track(task: Promise<void>): void {
-    const done = task.finally(() => working.delete(done));
-    working.add(done);
+    const done = task.finally(() => running.delete(done));
+    running.add(done);
   }
 
-  async function giveBack(given: ClaimedJob[]): Promise<void> {
-    if (given.length === 0) return;
+  async function release(released: ClaimedJob[]): Promise<void> {
+    if (released.length === 0) return;
     try {
-      await database.transactShared((db) => jobsStore(db.knex, kind).release(given, 0));
-      log.info({ kind, jobs: given.length }, 'jobs were handed over');
+      await database.transactShared((db) => jobsStore(db.knex, kind).release(released, 0));
+      log.info({ kind, jobs: released.length }, 'jobs handed over');
     } catch (error) {
-      log.warn({ kind, jobs: given.length, err: error }, 'jobs could not be handed over; their leases run out');
+      log.warn({ kind, jobs: released.length, err: error }, 'job handover failed; the leases expire');
     }
   }
 
   async function settled(ms: number): Promise<void> {
     const endMs = performance.now() + ms;
-    for (let leftMs = ms; working.size > 0 && leftMs > 0; leftMs = endMs - performance.now()) {
+    for (let leftMs = ms; running.size > 0 && leftMs > 0; leftMs = endMs - performance.now()) {
       const done = new AbortController();
       const late = delay(leftMs, undefined, { signal: done.signal }).catch(() => undefined);
-      await Promise.race([Promise.allSettled(working), late]); // a job that ends may have begun the next one
+      await Promise.race([Promise.allSettled(running), late]); // a job that ends may have started the next one
       done.abort();
     }
   }
@@ -136,7 +136,7 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
   async function listen(): Promise<void> {
     if (!notifier) return;
     // Without it they take effect at the next renewal.
-    undo.push(await keepSubscribed(notifier, { channel, handler: (token) => void leases.cancel(token), log }));
+    unsubscribes.push(await keepSubscribed(notifier, { channel, handler: (token) => void leases.cancel(token), log }));
   }
 
   const runner: JobRunner = {
@@ -156,21 +156,21 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
 
     reserve(knex) {
       if (capacity() <= 0) return undefined;
-      const place = { knex };
-      reserved.add(place);
-      return { free: () => void reserved.delete(place) };
+      const slot = { knex };
+      reserved.add(slot);
+      return { free: () => void reserved.delete(slot) };
     },
 
     cancelled(token) {
       if (leases.cancel(token)) return;
       notifier?.publish(channel, token).catch((error: unknown) => {
-        log.warn({ kind, err: error }, 'a cancellation could not be announced; it takes effect at the next renewal');
+        log.warn({ kind, err: error }, 'cancellation not published; it takes effect at the next renewal');
       });
     },
 
     async start() {
-      if (options.soleOwner) await database.transactShared((db) => jobsStore(db.knex, kind).voidLeasesOfOthers(owner));
-      undo.push(database.onWake(wakeOf(kind), () => search.within(0)));
+      if (options.soleOwner) await database.transactShared((db) => jobsStore(db.knex, kind).expireOtherLeases(owner));
+      unsubscribes.push(database.onWake(wakeOf(kind), () => search.within(0)));
       await listen();
       handedOver = false;
       accepting = true;
@@ -185,9 +185,9 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
       await settled(handoverMs);
       handedOver = true;
       const left = leases.list();
-      await giveBack(left.map(({ job }) => job));
+      await release(left.map(({ job }) => job));
       for (const lease of left) leases.remove(lease);
-      await Promise.allSettled(undo.splice(0).map(async (step) => step()));
+      await Promise.allSettled(unsubscribes.splice(0).map(async (step) => step()));
     },
   };
   database.registry.runners.set(kind, runner);

@@ -8,32 +8,31 @@ import type { JobNotifier } from './job-types.ts';
 export interface RunnerOptions {
   database: Database;
   kind: string;
-  /** How many jobs this process does at once. */
+  /** How many jobs this process runs at once: its slots. */
   concurrency: number;
   /**
-   * How many jobs of one tenant may run at once over all replicas, so that nobody's load takes all places; beyond it, and where
-   * places are short, tenants are served in turn. A kind without a limit says why nobody can wait long for it; its jobs are
-   * claimed in the order of their ids.
+   * How many jobs of one tenant may run at once on all replicas together, so that no tenant takes all slots. When slots are
+   * scarce, tenants are served round robin. A kind without a limit gives the reason; its jobs are claimed by id.
    */
   perTenantLimit: number | { unlimitedBecause: string };
   /**
-   * How long a process may be silent until another with a free place has its jobs, in ms, the search for them included: their
-   * leases are that much shorter (`lease-times.ts`), and renewed three times in their course. Default 30 s.
+   * After how long a process with a free slot has taken over the jobs of a dead one, in ms. The leases are shorter than that by
+   * the time of the search (`lease-times.ts`), and are renewed after a third of it. Default 30 s.
    */
   leaseMs?: number | undefined;
-  /** How many attempts a job has; a handover begins a new one, but never exhausts the job. Default 3. */
+  /** How many attempts a job has. A handover begins a new one but never exhausts the job. Default 3. */
   maxAttempts?: number | undefined;
-  /** Whether a job whose handler threw this may be tried again. Default: always. */
+  /** Whether to retry a job whose handler threw this error. Default: always. */
   retryable?: ((error: unknown) => boolean) | undefined;
-  /** How long a job waits after so many failed attempts, in ms. Default: 1 s, doubled up to 60 s, less up to a half. */
+  /** The delay after the given failed attempt (1, 2, …), in ms. Default: 1 s, doubled up to 60 s, randomly halved at most. */
   backoffMs?: ((attempt: number) => number) | undefined;
-  /** How often to look for jobs that nobody claimed and leases that ran out, in ms. Default 1.5 s, less for short leases. */
+  /** The interval of searches for unclaimed jobs and expired leases, in ms. Default 1.5 s, less for short leases. */
   searchIntervalMs?: number | undefined;
   /** How long `stop` waits for jobs to end before it hands them over, in ms. Default 15 s. */
   stopGraceMs?: number | undefined;
   /**
-   * No other process works on this database, as the lock of the embedded data folder proves: at start all leases of
-   * others are void, and their jobs are taken over at once. Default false.
+   * No other process uses this database, as the lock of the embedded data folder guarantees: `start` expires the leases of all
+   * others, so that their jobs are taken over at once. Default false.
    */
   soleOwner?: boolean | undefined;
   /** Carries cancellations to other replicas at once. */
@@ -41,10 +40,10 @@ export interface RunnerOptions {
   log: Logger;
 }
 
-/** The jobs of one kind, done in this process from `start` to `stop`. */
+/** Runs the jobs of one kind in this process from `start` to `stop`. */
 export interface JobRunner extends Part, JobClaimer {
   /** Jobs that run in this process. */
   readonly running: number;
-  /** How long the oldest runnable job has waited for a place, in ms, as last seen by the search. */
+  /** How long the oldest runnable job has waited for a slot, in ms, at the last search. */
   readonly queuedAgeMs: number;
 }

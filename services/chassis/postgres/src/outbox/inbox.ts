@@ -1,13 +1,13 @@
 import { rememberedDays } from '@parley/events/topics';
 import type { Database, Transaction } from '../database/types.ts';
 
-/** How many marks one transaction forgets, so that it is a short one. */
-export const purgedAtOnce = 5_000;
+/** How many marks one transaction deletes at most, so that it is short. */
+export const purgeBatchSize = 5_000;
 
 /**
- * Runs `effect` unless `consumer` has taken this event before, and answers whether it did. The mark commits with the
- * effect. A second delivery at the same time waits here until the first has committed (and then runs nothing) or
- * rolled back (and then runs the effect itself).
+ * Runs `effect` unless `consumer` has handled this event before; resolves with whether it ran. The mark commits with the
+ * effect. A concurrent second delivery waits until the first has committed (and then runs nothing) or rolled back (and then
+ * runs the effect itself).
  */
 export async function once(
   db: Transaction & { tenantId?: number },
@@ -25,14 +25,14 @@ export async function once(
 }
 
 /**
- * Forgets events that were taken longer ago than any bus delivers them again, at most `purgedAtOnce`, and answers how
- * many: if it is that many, there may be more.
+ * Deletes marks that are older than any redelivery, at most `purgeBatchSize`. @returns how many; if it is that many, there
+ * may be more.
  */
 export async function purgeInbox(database: Database): Promise<number> {
   return database.transactShared(async ({ knex }) => {
     const { rowCount } = await knex.raw(
       `DELETE FROM inbox WHERE ctid IN (
-         SELECT ctid FROM inbox WHERE taken_at < parley_now() - interval '${rememberedDays} days' LIMIT ${purgedAtOnce})`,
+         SELECT ctid FROM inbox WHERE taken_at < parley_now() - interval '${rememberedDays} days' LIMIT ${purgeBatchSize})`,
     );
     return rowCount;
   });

@@ -1,39 +1,39 @@
 import type { Envelope } from '@parley/events/envelope';
 import type { Database, SharedDb } from '../database/types.ts';
 
-/** A row of the outbox that a relay holds. */
+/** A row of the outbox that a relay has claimed. */
 export interface ClaimedEvent {
-  /** Where it stands in the outbox; the order of publishing within a key. */
+  /** The primary key; the order of publishing within a key. */
   position: number;
   /** How often publishing it has failed. */
   attempts: number;
   envelope: Envelope;
 }
 
-/** What a relay has to say to the outbox, and what it wants. Rows are named by position. */
+/** The results that a relay writes, and the claim that it asks for. Rows are named by position. */
 export interface OutboxExchange {
   relayId: string;
-  /** How long a claim lasts, in ms; whoever holds one renews it in time. */
+  /** How long a claim lasts, in ms; its holder renews it before that. */
   claimMs: number;
-  /** Done with: deleted. */
+  /** Published: to be deleted. */
   published: number[];
-  /** Given back; nobody takes them, or later ones of their key, for so many ms. */
+  /** Failed: released, but no relay claims them, or later ones of their key, for `delayMs`. */
   failed: { position: number; delayMs: number }[];
-  /** Still being published, and their claim is to be renewed. */
+  /** Still being published: their claim is renewed. */
   held: number[];
-  /** How many rows to take at most; 0 takes none. */
+  /** How many rows to claim at most; 0 claims none. */
   limit: number;
 }
 
 type OutboxRow = Pick<ClaimedEvent, 'position' | 'attempts'> &
   Omit<Envelope, 'source' | 'traceparent'> & { traceparent: string | null };
 
-/** One short transaction: settles what was published or failed, and takes what comes next, in order. */
+/** In one short transaction, records what was published or failed, and claims the next rows, in order. */
 export async function exchange(database: Database, request: OutboxExchange): Promise<ClaimedEvent[]> {
   const { published, failed, held, limit } = request;
   if (published.length + failed.length + held.length + limit === 0) return [];
   return database.transactShared(async (db) => {
-    await settle(db, request);
+    await recordResults(db, request);
     return limit > 0 ? await claim(db, database.name, request) : [];
   });
 }
@@ -48,18 +48,18 @@ export function oldestEventAgeMs(database: Database): Promise<number> {
   });
 }
 
-/** Frees all rows, whoever holds them: for a start of which is known that nobody alive does. */
-export async function voidClaims(database: Database): Promise<void> {
+/** Releases the claims of all relays. For a start at which no other relay can be running. */
+export async function releaseAllClaims(database: Database): Promise<void> {
   await database.transactShared(({ knex }) =>
     knex.raw('UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_until IS NOT NULL'),
   );
 }
 
-async function settle(
+async function recordResults(
   { knex }: SharedDb,
   { relayId, claimMs, published, failed, held }: OutboxExchange,
 ): Promise<void> {
-  // Whoever else has claimed it meanwhile: what is published is published.
+  // Deleted even if another relay has claimed it meanwhile, because it is published.
   if (published.length > 0) await knex.raw(`DELETE FROM outbox WHERE position = ANY(?::bigint[])`, [published]);
   if (failed.length > 0) {
     await knex.raw(
@@ -79,10 +79,10 @@ async function settle(
 }
 
 /**
- * A key of which any row is held, by whomever and for whatever reason, is left alone as a whole. Of all others the
- * earliest rows are taken, so that each key's part is a beginning of its queue. One relay claims at a time: two that
- * looked at once would each miss the other's claim. All rows are judged by one moment: the clock goes on within a
- * statement, and a claim that ran out in between would hold back the first rows of its key and no longer the later ones.
+ * Claims the earliest rows of all keys that have no claimed row, so that each key is published in order. An advisory lock
+ * lets one relay claim at a time, since two concurrent ones would not see each other's claims. All rows are compared with
+ * one point in time: `parley_now()` advances within a statement, and a claim that expired in between would hold back the
+ * first rows of its key but not the later ones.
  */
 async function claim(
   { knex }: SharedDb,

@@ -2,25 +2,25 @@ import { context, propagation } from '@opentelemetry/api';
 import { checkedTenantId } from '../database/identifiers.ts';
 import type { Transaction } from '../database/types.ts';
 
-/** What `Database.onWake` is asked for by the relay. */
+/** The `Database.onWake` name for appended events. */
 export const outboxWake = 'outbox';
 
 export interface OutgoingEvent {
-  /** Where it is published, e.g. `session-ended`. */
+  /** The topic it is published to, e.g. `session-ended`. */
   topic: string;
-  /** What `data` is, in the past tense and with its version, e.g. `session.ended.v1`. */
+  /** The type of `data`, in the past tense and with its version, e.g. `session.ended.v1`. */
   type: string;
   /** The aggregate's id: events of one topic and key are published in the order in which they were appended. */
   key: string;
   /** The encoded protobuf message of `type`. */
   data: Uint8Array;
-  /** Whose event it is. Default: the transaction's tenant; under the shared role it has to be said. */
+  /** Default: the transaction's tenant. Required in a shared transaction. */
   tenantId?: number;
 }
 
 /**
- * The events of a transaction, stored in it and published once it has committed. Order per key is that of appending, so
- * transactions that may meet on one aggregate lock its row first, as they do by changing it.
+ * The events of a transaction, stored with it and published once it has committed. Events of a key are published in the order
+ * of appending, so concurrent transactions on one aggregate must lock its row first, as an UPDATE does.
  */
 export function outbox(db: Transaction & { tenantId?: number }) {
   return {

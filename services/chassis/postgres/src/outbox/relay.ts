@@ -4,9 +4,9 @@ import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import type { Part } from '@parley/kernel/unit';
 import type { Database } from '../database/types.ts';
-import { purgedAtOnce, purgeInbox } from './inbox.ts';
+import { purgeBatchSize, purgeInbox } from './inbox.ts';
 import { outboxWake } from './outbox.ts';
-import { type ClaimedEvent, exchange, oldestEventAgeMs, voidClaims } from './outbox-rows.ts';
+import { type ClaimedEvent, exchange, oldestEventAgeMs, releaseAllClaims } from './outbox-rows.ts';
 import { createSignal } from './signal.ts';
 
 export interface OutboxRelayOptions {
@@ -16,13 +16,13 @@ export interface OutboxRelayOptions {
   /** Gets the gauge `parley_outbox_oldest_seconds`. */
   metrics?: Pick<Metrics, 'gauge'> | undefined;
   /**
-   * No other process works on this database, as the lock of the embedded data folder proves: at start all claims are
-   * void, and what a dead run held is published at once. Default false.
+   * No other process uses this database, as the lock of the embedded data folder guarantees: `start` releases all claims, so
+   * that events claimed by a dead process are published at once. Default false.
    */
   soleOwner?: boolean | undefined;
-  /** How long a claim lasts, in ms: after so long another relay takes over what a dead one held. Default 30 s. */
+  /** How long a claim lasts, in ms: after that another relay takes over the events of a dead one. Default 30 s. */
   claimMs?: number;
-  /** How often to look for rows that no commit of this process announced, in ms. Default 5 s. */
+  /** How often to look for rows of which no commit of this process has woken the relay, in ms. Default 5 s. */
   pollMs?: number;
   /** The pause after a first failed attempt, in ms, doubled by each further one up to 10 s. Default 200 ms. */
   firstRetryMs?: number;
@@ -30,16 +30,16 @@ export interface OutboxRelayOptions {
 
 const batchSize = 500;
 const maxInFlight = 1_000;
-/** While the bus takes nothing, only so many rows try at a time. */
+/** While the bus fails, fewer rows are tried at a time. */
 const maxInFlightWhileFailing = 16;
 const longestRetryMs = 10_000;
 const drainMs = 10_000;
 const purgeEveryMs = 60 * 60_000;
 
 /**
- * Publishes a database's outbox: in order per key, each key on its own, at least once, for as long as it takes. A key is
- * claimed for a while in one short transaction, published outside any, and deleted in the next one, which claims again.
- * Any number of relays may serve one outbox.
+ * Publishes a database's outbox, at least once, in order per key; keys do not wait for each other. Rows are claimed in one
+ * short transaction, published outside of any, and deleted in the next one, which claims again. Any number of relays may
+ * serve one outbox.
  */
 export function outboxRelay({
   database,
@@ -64,7 +64,7 @@ export function outboxRelay({
   let running: Promise<void> | undefined;
   let stopListening: (() => void) | undefined;
 
-  /** Settles what is done, takes what is next and sets it on its way without waiting for it. */
+  /** Records results, claims the next events and starts to publish them without waiting. */
   async function cycle(): Promise<void> {
     const renew = performance.now() - renewedAt > claimMs / 3;
     const done = { published, failed };
@@ -79,7 +79,7 @@ export function outboxRelay({
       for (const event of taken) held.set(event.position, event);
       for (const events of byKey(taken)) void publish(events);
       if (taken.length > 0 && taken.length === limit) signal.raise();
-      // Counted from here, since the database began to count just before.
+      // The delay of the rows began in the database just before.
       for (const delayMs of new Set(done.failed.map((event) => event.delayMs))) signal.raiseIn(delayMs + 10);
     } catch (error) {
       published = [...done.published, ...published];
@@ -88,7 +88,7 @@ export function outboxRelay({
     }
   }
 
-  /** Never rejects: whatever the bus says, it is told to the outbox by the next cycle. */
+  /** Never rejects: the next cycle records the result. */
   async function publish(events: EventsOfKey): Promise<void> {
     try {
       await bus.publish(events.map(({ envelope }) => envelope));
@@ -97,13 +97,13 @@ export function outboxRelay({
     } catch (error) {
       busFails = true;
       const attempts = Math.max(...events.map((event) => event.attempts));
-      // A relay that is going away holds nobody up.
+      // While stopping there is no delay, so that another relay can publish at once.
       const delayMs = stopping ? 0 : jittered(Math.min(longestRetryMs, firstRetryMs * 2 ** attempts));
       failed.push(...events.map(({ position }) => ({ position, delayMs })));
       const { topic, key } = events[0].envelope;
       log.warn(
         { err: error, topic, key, events: events.length, attempts: attempts + 1, delayMs },
-        'publishing failed, will try again',
+        'publish failed; will retry',
       );
     }
     for (const { position } of events) held.delete(position);
@@ -117,7 +117,7 @@ export function outboxRelay({
         await purge();
       } catch (error) {
         databaseFailures += 1;
-        log.warn({ err: error, failures: databaseFailures }, 'the outbox cannot be read');
+        log.warn({ err: error, failures: databaseFailures }, 'outbox unavailable; will retry');
         await signal.pause(jittered(Math.min(pollMs, firstRetryMs * 2 ** databaseFailures)));
         continue;
       }
@@ -130,14 +130,14 @@ export function outboxRelay({
     if (stopping || performance.now() - purgedAt < purgeEveryMs) return;
     purgedAt = performance.now();
     const count = await purgeInbox(database);
-    if (count > 0) log.info({ count }, 'forgot events that were taken long ago');
-    if (count < purgedAtOnce) return;
-    purgedAt = Number.NEGATIVE_INFINITY; // there may be more, after the next look at the outbox
+    if (count > 0) log.info({ count }, 'old inbox marks deleted');
+    if (count < purgeBatchSize) return;
+    purgedAt = Number.NEGATIVE_INFINITY; // there may be more: purge again in the next cycle
     signal.raise();
   }
 
   metrics?.gauge('parley_outbox_oldest_seconds', 'Age of the oldest event that waits to be published', () =>
-    // A scrape must not fail with the database: the readiness says that.
+    // A scrape must not fail in an outage of the database, which readiness reports.
     oldestEventAgeMs(database).then(
       (ageMs) => ageMs / 1000,
       () => Number.NaN,
@@ -147,11 +147,11 @@ export function outboxRelay({
   return {
     name: `${database.name} outbox relay`,
     async start() {
-      if (soleOwner) await voidClaims(database);
+      if (soleOwner) await releaseAllClaims(database);
       stopListening = database.onWake(outboxWake, signal.raise);
       running = run();
     },
-    /** Waits up to 10 s for what is being published; the claim of what remains runs out by itself. */
+    /** Waits up to 10 s for events that are being published; the claims of the others expire. */
     async stop() {
       stopping = true;
       stopListening?.();
@@ -178,7 +178,7 @@ function byKey(events: ClaimedEvent[]): EventsOfKey[] {
   return [...groups.values()];
 }
 
-/** Between half and all of it, so that those who failed together do not return together. */
+/** Between half and all of it, so that keys that failed together are not retried together. */
 function jittered(ms: number): number {
   return ms * (0.5 + Math.random() / 2);
 }

@@ -1,4 +1,4 @@
-/** Says "look again" to one loop. Raised many times before it is waited for, it still counts once. */
+/** Wakes one loop. Raised several times before the loop waits, it wakes the loop once. */
 export interface Signal {
   raise(): void;
   raiseIn(delayMs: number): void;
@@ -6,7 +6,7 @@ export interface Signal {
   raised(timeoutMs: number): Promise<void>;
   /** Resolves after `durationMs` whatever is raised, or at once when closed. */
   pause(durationMs: number): Promise<void>;
-  /** Ends all waits and timers; nothing waits any more. */
+  /** Ends all waits and timers; later waits end at once. */
   close(): void;
   readonly closed: boolean;
 }
@@ -27,7 +27,7 @@ export function createSignal(): Signal {
     return timer;
   }
 
-  /** A wait that ends by timer, by close, or by what is done with the function handed to `begin`. */
+  /** Waits until the timeout, `close`, or a call of the function that `begin` gets. */
   async function wait(timeoutMs: number, begin?: (end: () => void) => void): Promise<void> {
     if (isClosed) return;
     await new Promise<void>((resolve) => {

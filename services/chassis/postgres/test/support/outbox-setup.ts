@@ -17,7 +17,7 @@ export const numbered = (key: string, number: number) => ({
 export const numberOf = ({ data }: Envelope) => Number(new TextDecoder().decode(data));
 export const numbersOf = (events: Envelope[], key: string) => events.filter((event) => event.key === key).map(numberOf);
 export const range = (length: number) => Array.from({ length }, (_, index) => index);
-/** What the service of these tests declares. */
+/** Registers the topic of these tests. */
 export function publishesNotes<D extends Database>(database: D): D {
   database.registry.topics.set('note-written', ['note.written.v1']);
   return database;
@@ -34,7 +34,7 @@ export async function startRelay(
   bus: RecordingBus,
   options: Partial<OutboxRelayOptions> = {},
 ) {
-  // Polls are far off unless a test is about them, so that what happens was woken.
+  // No polling by default, so that the relay depends on being woken.
   const relay = outboxRelay({ database, bus, log: silent, pollMs: 60_000, firstRetryMs: 10, ...options });
   await relay.start();
   t.teardown(() => relay.stop());

@@ -29,7 +29,7 @@ export type Run = JobRun<string, undefined, TenantJob<string>>;
 export const kind = 'effects.write';
 export const never = 3_600_000;
 
-/** A started runner that never polls, retries at once, and does what `work` says before it writes the job's effect. */
+/** A started runner that never polls, retries at once, and calls `work` before it writes the job's effect. */
 export async function startRunner(
   t: ExecutionContext,
   database: Database,
@@ -74,12 +74,12 @@ export function writeEffect(database: Database, run: Run): Promise<void> {
   });
 }
 
-/** Appends a job named `data` and answers what became of it; without a claimer it is queued at first. */
+/** Appends a job named `data`; without a claimer it is queued at first. */
 export function append(database: Database, data: string, key: string, claimer: JobClaimer = queueing) {
   return database.transact(1, (db) => jobs(withClaimer(db, claimer)).append({ kind, key, data }));
 }
 
-/** A transaction in which jobs find this claimer, whoever is registered with the database. */
+/** A transaction whose registry has this claimer instead of the registered runners. */
 export function withClaimer<Db extends Transaction>(db: Db, claimer: JobClaimer): Db {
   return { ...db, registry: { ...db.registry, runners: new Map([[claimer.kind, claimer]]) } };
 }
@@ -105,10 +105,10 @@ export async function drained(database: Database): Promise<string[]> {
 }
 
 /** A process that dies at the moment its claim commits. */
-export function doomedRunner(overrides: Partial<JobClaimer> = {}): JobClaimer {
+export function dyingRunner(overrides: Partial<JobClaimer> = {}): JobClaimer {
   return {
     kind,
-    owner: 'doomed',
+    owner: 'dying',
     leaseMs: 1,
     perTenantLimit: undefined,
     reserve: () => ({ free: () => undefined }),
@@ -119,8 +119,8 @@ export function doomedRunner(overrides: Partial<JobClaimer> = {}): JobClaimer {
   };
 }
 
-/** Has no place for any job. */
-export const queueing = doomedRunner({ reserve: () => undefined });
+/** Has no free slot. */
+export const queueing = dyingRunner({ reserve: () => undefined });
 
 /** Resolves when the signal is aborted, with the name of the reason. */
 export function aborted(signal: AbortSignal): Promise<string> {

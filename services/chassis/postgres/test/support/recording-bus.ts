@@ -1,33 +1,33 @@
 import { EventEmitter, once } from 'node:events';
 import type { Envelope } from '@parley/events/envelope';
 
-/** A bus that remembers what it was given, and takes it, refuses it or keeps it waiting as the test says. */
+/** A bus that records events, and accepts, rejects or delays them as the test decides. */
 export interface RecordingBus {
   publish(events: Envelope[]): Promise<void>;
-  /** What was taken, in the order of taking, repetitions included. */
-  readonly taken: Envelope[];
-  /** How often it was called. */
+  /** All accepted events, in order, duplicates included. */
+  readonly accepted: Envelope[];
+  /** How many calls there were. */
   readonly calls: number;
-  /** How often it refused. */
-  readonly refused: number;
-  /** Decides over each call; default takes everything at once. It may wait, and refuses by rejecting. */
+  /** How many calls it has rejected. */
+  readonly rejected: number;
+  /** Decides each call by resolving or rejecting. Default: accepts at once. */
   decide: (events: Envelope[]) => Promise<void>;
-  /** Resolves when `condition` holds, looked at whenever the bus is called or takes something. */
+  /** Resolves when `condition` holds, checked at each call and its end. */
   until(condition: () => boolean): Promise<void>;
 }
 
 export function recordingBus(): RecordingBus {
-  const taken: Envelope[] = [];
+  const accepted: Envelope[] = [];
   const changes = new EventEmitter();
   let calls = 0;
-  let refused = 0;
+  let rejected = 0;
   const bus: RecordingBus = {
-    taken,
+    accepted,
     get calls() {
       return calls;
     },
-    get refused() {
-      return refused;
+    get rejected() {
+      return rejected;
     },
     decide: async () => undefined,
     async publish(events) {
@@ -35,9 +35,9 @@ export function recordingBus(): RecordingBus {
       changes.emit('change');
       try {
         await bus.decide(events);
-        taken.push(...events);
+        accepted.push(...events);
       } catch (error) {
-        refused += 1;
+        rejected += 1;
         throw error;
       } finally {
         changes.emit('change');

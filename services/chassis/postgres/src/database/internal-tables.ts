@@ -1,20 +1,20 @@
 import { jobsMigrations } from '../jobs/migrations.ts';
 import type { Migration, SchemaDeclaration, TableKind } from './types.ts';
 
-/** The tables that the chassis adds to every schema. */
-export const plumbingTables = ['outbox', 'inbox', 'jobs'];
+/** The tables that every schema has beside its own. */
+export const internalTables = ['outbox', 'inbox', 'jobs'];
 
-/** Where knex keeps which migrations have been applied, and the tables that this makes. */
-export const bookkeepingTable = 'migrations';
-export const bookkeepingTables = [bookkeepingTable, `${bookkeepingTable}_lock`];
+/** Where knex records applied migrations, and all tables that it creates for that. */
+export const migrationsTable = 'migrations';
+export const migrationsTables = [migrationsTable, `${migrationsTable}_lock`];
 
-/** All tables of a schema by kind, with the plumbing that every schema has. */
+/** All tables of a schema by kind, the internal ones included. */
 export function tablesOf(schema: SchemaDeclaration): Record<string, TableKind> {
-  return { ...schema.tables, ...Object.fromEntries(plumbingTables.map((table) => [table, 'plumbing' as const])) };
+  return { ...schema.tables, ...Object.fromEntries(internalTables.map((table) => [table, 'internal' as const])) };
 }
 
-/** Run before a service's own; their names bear a prefix, so that a service's never collide with them. */
-export const plumbingMigrations: Migration[] = [
+/** Applied before the service's own; the prefix of their names prevents collisions with those. */
+export const internalMigrations: Migration[] = [
   {
     name: 'chassis/001-outbox',
     async up(knex) {
