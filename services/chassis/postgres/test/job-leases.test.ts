@@ -8,8 +8,8 @@ import { jobs } from '../src/jobs/jobs.ts';
 import {
   aborted,
   append,
-  dyingRunner,
   drained,
+  dyingRunner,
   effectsOf,
   effectsSchema,
   jobRows,
@@ -217,6 +217,21 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.true(await other.transact(1, (db) => jobs(db).cancel({ kind, key: 'k' })));
 
     t.deepEqual(await drained(database), ['long']);
+  });
+
+  test('a runner starts and stops while the notifier does not answer, and unsubscribes once it does', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const subscribed = Promise.withResolvers<() => void>();
+    let isSubscribed = true;
+    const silent: JobNotifier = { publish: async () => undefined, subscribe: () => subscribed.promise };
+
+    const runner = await startRunner(t, database, () => undefined, { notifier: silent });
+    await append(database, 'a', 'k', runner);
+    t.deepEqual(await drained(database), ['a']);
+    await runner.stop();
+    subscribed.resolve(() => (isSubscribed = false));
+
+    await eventually('it has unsubscribed', () => !isSubscribed);
   });
 
   test('without a notifier a cancellation arrives with the next renewal', async (t) => {

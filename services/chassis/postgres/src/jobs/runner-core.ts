@@ -133,10 +133,22 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     }
   }
 
-  async function listen(): Promise<void> {
+  /** Not awaited: a notifier that does not answer delays neither start nor stop. Renewals report cancellations meanwhile. */
+  function subscribeCancellations(): void {
     if (!notifier) return;
-    // Without it they take effect at the next renewal.
-    unsubscribes.push(await keepSubscribed(notifier, { channel, handler: (token) => void leases.cancel(token), log }));
+    const handler = (token: string) => void leases.cancel(token);
+    let stopped = false;
+    let unsubscribe: (() => Promise<void>) | undefined;
+    keepSubscribed(notifier, { channel, handler, log })
+      .then((leave) => {
+        unsubscribe = leave;
+        return stopped ? leave() : undefined;
+      })
+      .catch((error: unknown) => log.error({ kind, channel, err: error }, 'subscription to cancellations failed'));
+    unsubscribes.push(async () => {
+      stopped = true;
+      await unsubscribe?.();
+    });
   }
 
   const runner: JobRunner = {
@@ -171,7 +183,7 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     async start() {
       if (options.soleOwner) await database.transactShared((db) => jobsStore(db.knex, kind).expireOtherLeases(owner));
       unsubscribes.push(database.onWake(wakeOf(kind), () => search.within(0)));
-      await listen();
+      subscribeCancellations();
       handedOver = false;
       accepting = true;
       search.start();
