@@ -111,11 +111,24 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       database.transact(1, (db) => jobs(db).append({ kind: 'effects.wirte', key: 'k', data: 'a' })),
     );
 
-    t.is(
-      error.message,
-      'No runner is registered for jobs of the kind effects.wirte; registered kinds: effects.write',
-    );
+    t.is(error.message, 'No runner is registered for jobs of the kind effects.wirte; registered kinds: effects.write');
     t.deepEqual(await jobRows(database), []);
+  });
+
+  test('a job without a tenant is refused at its append', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    await startRunner(t, database, () => undefined);
+
+    for (const tenantId of [undefined, 0]) {
+      await t.throwsAsync(
+        // @ts-expect-error: in a shared transaction a job needs a tenant
+        database.transactShared((db) => jobs(db).append({ kind, key: 'k', data: 'a', tenantId })),
+        { instanceOf: TypeError, message: /tenant/ },
+      );
+    }
+    await database.transactShared((db) => jobs(db).append({ kind, key: 'k', data: 'of tenant 1', tenantId: 1 }));
+
+    t.deepEqual(await drained(database), ['of tenant 1']);
   });
 
   test('the handler gets what prepare has read, at the append and behind another job', async (t) => {

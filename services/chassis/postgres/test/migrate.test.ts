@@ -261,7 +261,8 @@ onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
     ['everybody on a table', () => 'GRANT SELECT ON people TO PUBLIC', /^everybody has rights on people$/],
     [
       "a function with its owner's rights",
-      () => 'CREATE FUNCTION count_notes() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$ SELECT count(*) FROM notes $$',
+      () =>
+        'CREATE FUNCTION count_notes() RETURNS bigint LANGUAGE sql SECURITY DEFINER AS $$ SELECT count(*) FROM notes $$',
       /^function count_notes runs with its owner's rights$/,
     ],
     [

@@ -3,7 +3,7 @@ import { isLockTimeout, transactionError } from '@parley/kernel/database-errors'
 import type { Logger } from '@parley/kernel/log';
 import type { Knex } from 'knex';
 import { rolesOf } from './identifiers.ts';
-import { migrationsTable, internalMigrations, tablesOf } from './internal-tables.ts';
+import { internalMigrations, migrationsTable, tablesOf } from './internal-tables.ts';
 import { openPool } from './pool.ts';
 import { applyTableKinds } from './table-kinds.ts';
 import type { Migration, SchemaDeclaration } from './types.ts';
@@ -64,10 +64,7 @@ export async function migrateSchema(options: MigrateOptions): Promise<string[]> 
         return await attempt();
       } catch (error) {
         if (!isLockTimeout(error) || tries > lockRetries) throw error;
-        log?.info(
-          { schema: schemaName, tries },
-          'migrations rolled back for a locked table; will retry',
-        );
+        log?.info({ schema: schemaName, tries }, 'migrations rolled back for a locked table; will retry');
         await delay(lockPauseMs);
       }
     }

@@ -6,7 +6,7 @@ import { jobSearchStore } from './job-search-store.ts';
 export interface JobRow {
   kind: string;
   key: string;
-  tenantId: number | null;
+  tenantId: number;
   /** JSON text. */
   payload: string;
   /** When it may run; undefined: after `delayMs`. */
@@ -55,12 +55,12 @@ export async function appendJob(
   job: JobRow,
   claim: ClaimAtAppend | undefined,
 ): Promise<AppendedRow> {
-  const limit = job.tenantId === null ? undefined : claim?.perTenantLimit;
+  const limit = claim?.perTenantLimit;
   let wants = claim !== undefined;
   let exact = false;
 
   async function lockLimit(): Promise<void> {
-    exact = job.tenantId !== null && (await jobSearchStore(knex, job.kind).tryLockTenant(job.tenantId));
+    exact = await jobSearchStore(knex, job.kind).tryLockTenant(job.tenantId);
     wants = exact;
   }
 

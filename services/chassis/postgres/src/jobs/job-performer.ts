@@ -77,11 +77,7 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
   }
 
   async function completeAlone(lease: HeldLease): Promise<void> {
-    await persist(lease, () =>
-      lease.job.tenantId === null
-        ? database.transactShared((db) => complete(db, lease))
-        : database.transact(lease.job.tenantId, (db) => complete(db, lease)),
-    );
+    await persist(lease, () => database.transact(lease.job.tenantId, (db) => complete(db, lease)));
   }
 
   /** Retries during an outage of the database, for as long as the lease is held. */

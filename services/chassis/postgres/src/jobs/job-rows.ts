@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import type { Job } from './job-types.ts';
+import type { TenantJob } from './job-types.ts';
 
 /** A claimed job, with the token of its lease. */
-export interface ClaimedJob extends Job {
+export interface ClaimedJob extends TenantJob {
   /** The fencing token of the lease, new at every claim. */
   token: string;
   cancelRequested: boolean;

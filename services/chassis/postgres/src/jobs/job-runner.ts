@@ -34,10 +34,14 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   options: JobRunnerOptions<Data, Prepared, Fetched>,
 ): JobRunner {
   const { database, handler, prepare, beforeExhausted, onExhausted } = options;
-  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => {
-    if (tenantId === null) throw new Error(`job ${id} of kind ${kind} was appended without a tenant`);
-    return { id, kind, key, tenantId, data: data as Data, attempt };
-  };
+  const typed = ({ id, kind, key, tenantId, data, attempt }: ClaimedJob): TenantJob<Data> => ({
+    id,
+    kind,
+    key,
+    tenantId,
+    data: data as Data,
+    attempt,
+  });
   return runnerOf(options, {
     async handle(job, { signal, lease, prepared }) {
       await handler({ ...typed(job), signal, lease, prepared: prepared as Prepared | undefined });
@@ -56,6 +60,6 @@ export function jobRunner<Data, Prepared = undefined, Fetched = undefined>(
   });
 }
 
-function isOfTenant(db: Transaction, tenantId: number | null): db is TenantDb {
-  return tenantId !== null && 'tenantId' in db && db.tenantId === tenantId;
+function isOfTenant(db: Transaction, tenantId: number): db is TenantDb {
+  return 'tenantId' in db && db.tenantId === tenantId;
 }

@@ -254,8 +254,8 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
     },
 
     /** Claims runnable jobs, the oldest first. */
-    async claimAny(claim: Claim, count: number, { tenantless = false } = {}): Promise<ClaimedJob[]> {
-      return claimHeads(`${dueHeads(tenantless ? 'and jobs.tenant_id is null' : '')} order by id limit :count`, {
+    async claimAny(claim: Claim, count: number): Promise<ClaimedJob[]> {
+      return claimHeads(`${dueHeads} order by id limit :count`, {
         count,
         ...claim,
       });
@@ -279,7 +279,5 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
   }
 }
 
-function dueHeads(condition: string): string {
-  return `select jobs.id from jobs
-    where jobs.kind = :kind and jobs.state = 'queued' and jobs.run_at <= parley_now() ${condition} and ${isFree('jobs')}`;
-}
+const dueHeads = `select jobs.id from jobs
+    where jobs.kind = :kind and jobs.state = 'queued' and jobs.run_at <= parley_now() and ${isFree('jobs')}`;

@@ -113,9 +113,8 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
           servedTenantId = tenantIds[counts.findLastIndex((served) => served > 0)] ?? servedTenantId;
           moreOfTenants ||= counts.includes(share);
         }
-        if (due && claimed.length < slots) {
-          const tenantless = perTenantLimit !== undefined;
-          claimed.push(...(await store.claimAny(claim, slots - claimed.length, { tenantless })));
+        if (due && perTenantLimit === undefined && claimed.length < slots) {
+          claimed.push(...(await store.claimAny(claim, slots - claimed.length)));
         }
         db.afterCommit(() => {
           options.reserveSlots(0);

@@ -1,21 +1,16 @@
 import type { Transaction } from '../database/types.ts';
 
 /** A job that was appended. */
-export interface Job<Data = unknown> {
+export interface TenantJob<Data = unknown> {
   id: number;
   kind: string;
   /** Jobs of one kind and key run one at a time, in the order in which they were appended. */
   key: string;
-  /** The tenant it was appended for; null for what belongs to none. */
-  tenantId: number | null;
+  tenantId: number;
   /** What `append` was given, after serialization as JSON. */
   data: Data;
   /** 1 at the first claim, one more at each retry, take-over or handover. */
   attempt: number;
-}
-
-export interface TenantJob<Data = unknown> extends Job<Data> {
-  tenantId: number;
 }
 
 /** The right to run a job, valid while it is renewed. */
@@ -29,7 +24,7 @@ export interface Lease {
 }
 
 /** What a handler gets. */
-export type JobRun<Data, Prepared = undefined, J extends Job<Data> = Job<Data>> = J & {
+export type JobRun<Data, Prepared = undefined, J extends TenantJob<Data> = TenantJob<Data>> = J & {
   /** Aborted with `JobCancelled`, `JobHandover` or `LeaseLost` as `reason`. Already aborted for a job cancelled before. */
   signal: AbortSignal;
   lease: Lease;

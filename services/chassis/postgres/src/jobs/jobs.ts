@@ -1,4 +1,5 @@
 import { context, propagation } from '@opentelemetry/api';
+import { checkedTenantId } from '../database/identifiers.ts';
 import type { SharedDb, TenantDb } from '../database/types.ts';
 import { appendJob } from './append-job.ts';
 import { type JobClaimer, wakeOf } from './job-claimer.ts';
@@ -11,8 +12,6 @@ export interface NewJob<Data = unknown> {
   key: string;
   /** Any value that JSON can represent. */
   data: Data;
-  /** In a shared transaction: whose job it is. In a tenant's it is the tenant's, whatever is said here. */
-  tenantId?: number | undefined;
   /** Not before this time. Later jobs of the key wait for it. Default: at once. */
   runAt?: Date | undefined;
   /** Not before so many ms from now by the database's clock, unless `runAt` is given. Default 0. */
@@ -20,6 +19,9 @@ export interface NewJob<Data = unknown> {
   /** The result of the runner's `prepare`, where the caller has it already; `prepare` is not called then. */
   prepared?: unknown;
 }
+
+/** A job of a tenant's transaction belongs to that tenant; in a shared one the job has to name its tenant. */
+export type TenantOfJob<Db> = Db extends { tenantId: number } ? { tenantId?: undefined } : { tenantId: number };
 
 export interface AppendedJob {
   id: number;
@@ -37,7 +39,7 @@ const waitsAgain = `(state = 'queued' and attempt > 0)`;
  * process claims it at the append; without a free slot it is queued, and this runner is woken after the commit, or another replica
  * finds it.
  */
-export function jobs(db: TenantDb | SharedDb) {
+export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
   const ownTenantId = 'tenantId' in db ? db.tenantId : undefined;
   const ofTenant = ownTenantId === undefined ? '' : 'and tenant_id = :tenantId';
 
@@ -58,10 +60,16 @@ export function jobs(db: TenantDb | SharedDb) {
   }
 
   return {
-    /** @throws Error where no runner of the kind is registered with the service. */
-    async append<Data>({ kind, key, data, runAt, delayMs = 0, ...rest }: NewJob<Data>): Promise<AppendedJob> {
+    /**
+     * @throws Error where no runner of the kind is registered with the service.
+     * @throws TypeError for a job without a tenant.
+     */
+    async append<Data>(newJob: NewJob<Data> & TenantOfJob<Db>): Promise<AppendedJob> {
+      const { kind, key, data, runAt, delayMs = 0 }: NewJob<Data> = newJob;
       const runner = runnerOf(kind);
-      const tenantId = ownTenantId ?? rest.tenantId ?? null;
+      const tenantId = ownTenantId ?? newJob.tenantId;
+      if (tenantId === undefined) throw new TypeError(`a job of the kind ${kind} belongs to no tenant`);
+      checkedTenantId(tenantId);
       const payload = JSON.stringify(data ?? null);
       const carrier: { traceparent?: string } = {};
       propagation.inject(context.active(), carrier);
@@ -84,7 +92,7 @@ export function jobs(db: TenantDb | SharedDb) {
             cancelRequested: false,
             traceparent,
           };
-          const prepared = rest.prepared ?? (await runner.prepare(db, job));
+          const prepared = newJob.prepared ?? (await runner.prepare(db, job));
           db.afterCommit(() => {
             slot.free();
             runner.begin(job, { claimedAtMs, prepared });
