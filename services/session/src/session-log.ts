@@ -66,7 +66,10 @@ function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
 
 /** One session's events in the log. Chunks are only there; all others are in the database too (`event-store.ts`). */
 export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger): SessionLog {
-  const stream = liveStream(sessionEventType, log, streamOf(session), logger);
+  const stream = liveStream(sessionEventType, log, streamOf(session), {
+    logger,
+    logFields: { sessionId: session.id },
+  });
   return {
     ...stream,
 

@@ -45,6 +45,7 @@ export async function* watchSession(
         database.transact(tenantId, (db) => eventStore(db).list(sessionId, { ...range, limit: eventPageSize })),
       follows,
       log,
+      logFields: { sessionId },
     },
     signal,
   );

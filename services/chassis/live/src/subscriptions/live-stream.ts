@@ -39,12 +39,13 @@ export interface LiveStream<Event, Note> {
  * died in between, the log was away) looks into the database before it shows anything later, or after a moment. So nobody
  * needs to know who failed to append, and appending twice does no harm: readers show no id twice.
  * @param stream the name in the event log, `parley:<tenant id>:…`.
+ * @param logFields what identifies the stream in warnings, e.g. `sessionId`.
  */
 export function liveStream<Event extends LiveEvent, Note>(
   type: LiveEventType<Event, Note>,
   log: EventLog,
   stream: string,
-  logger: Logger,
+  { logger, logFields }: { logger: Logger; logFields: Record<string, unknown> },
 ): LiveStream<Event, Note> {
   let newest: EventId = FIRST_EVENT_ID;
 
@@ -64,7 +65,7 @@ export function liveStream<Event extends LiveEvent, Note>(
       try {
         return await append(entries, floor);
       } catch (error) {
-        logger.warn({ err: error, stream }, 'event log gave no ids; made from the clock');
+        logger.warn({ err: error, ...logFields }, 'event log gave no ids; made from the clock');
         const mayBeBehind = newest === FIRST_EVENT_ID && floor !== FIRST_EVENT_ID;
         const clockMs = Date.now() + (mayBeBehind ? clockSkewMs : 0);
         const last = eventIdParts(
@@ -82,9 +83,9 @@ export function liveStream<Event extends LiveEvent, Note>(
       try {
         await publish();
       } catch (error) {
-        logger.warn({ err: error, stream }, 'publishing live events failed; will retry');
+        logger.warn({ err: error, ...logFields }, 'publishing live events failed; will retry');
         void retry(publish).catch((last: unknown) =>
-          logger.warn({ err: last, stream }, 'publishing live events failed for good'),
+          logger.warn({ err: last, ...logFields }, 'publishing live events failed for good'),
         );
       }
     },

@@ -26,6 +26,8 @@ export interface WatchEvents<Event extends LiveEvent, Note> {
   /** Called once whatever happens from then on will be shown. */
   follows?: (() => void) | undefined;
   log: Pick<Logger, 'warn'>;
+  /** What identifies the stream in warnings, e.g. `sessionId`. */
+  logFields: Record<string, unknown>;
 }
 
 /** The event id that the argument `after` means. @throws DomainError `invalid` where it is none. */
@@ -89,7 +91,7 @@ async function* showAll<Event extends LiveEvent, Note>(
  * stored meanwhile may be nowhere in it.
  */
 async function* follow<Event extends LiveEvent, Note>(
-  { findLast, log, stream }: WatchEvents<Event, Note>,
+  { findLast, log, logFields }: WatchEvents<Event, Note>,
   sequence: EventSequence<Event, Note>,
   show: (entries: Entry[]) => AsyncGenerator<Event>,
   tail: AsyncIterable<Entry[]>,
@@ -112,7 +114,7 @@ async function* follow<Event extends LiveEvent, Note>(
       yield* lookUp();
     } catch (error) {
       if (!isDomainError(error, 'unavailable')) throw error;
-      log.warn({ err: error, stream }, 'looking up stored events failed; will retry');
+      log.warn({ err: error, ...logFields }, 'looking up stored events failed; will retry');
     }
   }
 
