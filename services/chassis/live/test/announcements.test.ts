@@ -12,20 +12,20 @@ const user: CredentialsChanged = { whose: { $case: 'userId', value: 7 } };
 async function listener() {
   const keyValue = memoryKeyValue();
   const received: (CredentialsChanged | undefined)[] = [];
-  const leave = await onAnnouncement(keyValue, credentialsChanged, (changed) => received.push(changed), log);
-  return { keyValue, received, leave };
+  const unsubscribe = await onAnnouncement(keyValue, credentialsChanged, (changed) => received.push(changed), log);
+  return { keyValue, received, unsubscribe };
 }
 
-test('what is announced arrives as the same message, until the listener leaves', async (t) => {
-  const { keyValue, received, leave } = await listener();
+test('an announcement arrives unchanged, until the listener unsubscribes', async (t) => {
+  const { keyValue, received, unsubscribe } = await listener();
   const announce = announcer(keyValue, credentialsChanged, log);
   await announce(user);
-  await leave();
+  await unsubscribe();
   await announce(user);
   t.deepEqual(received, [user]);
 });
 
-test('an announcement that cannot be read is told as unknown, and one of a newer version as far as it is known', async (t) => {
+test('the handler gets undefined for a malformed announcement, and the known fields of a newer one', async (t) => {
   const { keyValue, received } = await listener();
   const newer = Buffer.from([0xfa, 0x01, 0x01, 0x78]); // field 31, a string
   await keyValue.publish(credentialsChanged.channel, Buffer.from([0xff]).toString('base64'));
@@ -33,9 +33,9 @@ test('an announcement that cannot be read is told as unknown, and one of a newer
   t.deepEqual(received, [undefined, { whose: undefined }]);
 });
 
-test('announcing resolves while the engine is away, and logs it', async (t) => {
+test('a failed announcement is logged and does not reject', async (t) => {
   const lines: string[] = [];
-  const away = { publish: () => Promise.reject(unavailable('away')) };
-  await announcer(away, credentialsChanged, pino({}, { write: (line) => void lines.push(line) }))(user);
+  const failing = { publish: () => Promise.reject(unavailable('no answer')) };
+  await announcer(failing, credentialsChanged, pino({}, { write: (line) => void lines.push(line) }))(user);
   t.regex(lines.join(), /"channel":"parley:sign-ins".*announcement failed/u);
 });

@@ -8,17 +8,17 @@ import { memoryKeyValue } from '../src/key-value/memory-key-value.ts';
 const log = createLogger('test', { LOG_LEVEL: 'silent' });
 const channel = 'parley:test:news';
 
-/** A key-value engine that is away until `back` is called, and then counts who listens. */
-function awayAtFirst() {
+/** A key-value engine with an outage until `isDown` is unset. It counts attempts and subscriptions. */
+function downAtFirst() {
   const memory = memoryKeyValue();
-  const state = { isAway: true, tries: 0, listeners: 0 };
+  const state = { isDown: true, attempts: 0, listeners: 0 };
   return {
     state,
     publish: (message: string) => memory.publish(channel, message),
     keyValue: {
       async subscribe(to: string, handler: (message: string) => void) {
-        state.tries += 1;
-        if (state.isAway) throw unavailable('Redis is away');
+        state.attempts += 1;
+        if (state.isDown) throw unavailable('Redis is unavailable');
         const unsubscribe = await memory.subscribe(to, handler);
         state.listeners += 1;
         return async () => {
@@ -30,30 +30,30 @@ function awayAtFirst() {
   };
 }
 
-test('who subscribes while the engine is away starts, listens when it is back, and stops listening', async (t) => {
-  const { state, publish, keyValue } = awayAtFirst();
-  const heard: string[] = [];
-  const leave = await keepSubscribed(keyValue, { channel, handler: (text) => heard.push(text), log, firstPauseMs: 1 });
-  await eventually('it has tried again', () => state.tries > 2);
-  state.isAway = false;
-  await eventually('it listens', () => state.listeners === 1);
+test('a subscription begun in an outage is restored after it, and can be ended', async (t) => {
+  const { state, publish, keyValue } = downAtFirst();
+  const received: string[] = [];
+  const end = await keepSubscribed(keyValue, { channel, handler: (text) => received.push(text), log, firstPauseMs: 1 });
+  await eventually('it has retried', () => state.attempts > 2);
+  state.isDown = false;
+  await eventually('it has subscribed', () => state.listeners === 1);
   await publish('news');
-  await eventually('it is heard', () => heard.length === 1);
-  await leave();
+  await eventually('it is received', () => received.length === 1);
+  await end();
   t.is(state.listeners, 0);
 });
 
-test('who leaves before the engine is back never listens', async (t) => {
-  const { state, keyValue } = awayAtFirst();
-  const leave = await keepSubscribed(keyValue, { channel, handler: () => undefined, log, firstPauseMs: 1 });
-  await leave();
-  state.isAway = false;
-  const { tries } = state;
+test('a subscription ended during an outage is not restored', async (t) => {
+  const { state, keyValue } = downAtFirst();
+  const end = await keepSubscribed(keyValue, { channel, handler: () => undefined, log, firstPauseMs: 1 });
+  await end();
+  state.isDown = false;
+  const { attempts } = state;
   await new Promise(setImmediate);
-  t.deepEqual([state.tries, state.listeners], [tries, 0]);
+  t.deepEqual([state.attempts, state.listeners], [attempts, 0]);
 });
 
-test('a channel that cannot be is refused at once', async (t) => {
+test('an invalid channel is refused at once', async (t) => {
   const keyValue = { subscribe: () => Promise.reject(badRequest('no such channel')) };
   await t.throwsAsync(keepSubscribed(keyValue, { channel, handler: () => undefined, log }), {
     message: 'no such channel',

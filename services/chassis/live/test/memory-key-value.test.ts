@@ -9,7 +9,7 @@ keyValueContract(test, 'memory', async () => {
   return { connect: async () => keyValue, close: () => keyValue.close() };
 });
 
-test('a value and a window end exactly with their time', async (t) => {
+test('a value and a window expire exactly at their time', async (t) => {
   let nowMs = 1_000;
   const keyValue = memoryKeyValue({ now: () => nowMs });
   const entry = { key: 'parley:count', requests: 1, windowMs: 60_000, amount: 1 };
@@ -27,7 +27,7 @@ test('a value and a window end exactly with their time', async (t) => {
   t.like(await keyValue.countAll([entry]), { counted: true, windows: [{ count: 1, endsInMs: 60_000 }] });
 });
 
-test('what is refused ends in whole milliseconds, and never later than its window', async (t) => {
+test('a refusal ends in whole milliseconds, and not after its window', async (t) => {
   let nowMs = 65_000.1; // from here a sum passes 2^16, where a double has one binary place less
   const keyValue = memoryKeyValue({ now: () => nowMs });
   const entry = { key: 'parley:count', requests: 1, windowMs: 5_000, amount: 2 };
@@ -40,7 +40,7 @@ test('what is refused ends in whole milliseconds, and never later than its windo
   t.deepEqual([...ends], [5_000]);
 });
 
-test('keys whose time has passed leave the memory, although nobody asks for them', async (t) => {
+test('expired keys are removed from memory without being read', async (t) => {
   let nowMs = 0;
   const keyValue = memoryKeyValue({ now: () => nowMs });
   for (let n = 0; n < 100_000; n++) {
@@ -51,7 +51,7 @@ test('keys whose time has passed leave the memory, although nobody asks for them
   t.true(keyValue.size >= 1_000);
 });
 
-test('a subscriber that throws is logged and keeps no message from the others', async (t) => {
+test('a subscriber that throws is logged, and others get the message', async (t) => {
   const lines: string[] = [];
   const keyValue = memoryKeyValue({ log: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }) });
   const heard: string[] = [];
@@ -60,6 +60,6 @@ test('a subscriber that throws is logged and keeps no message from the others', 
   });
   await keyValue.subscribe('parley:news', (message) => heard.push(message));
   await keyValue.publish('parley:news', 'hello');
-  await eventually('the other has heard it', () => heard.length === 1);
+  await eventually('the other has received it', () => heard.length === 1);
   t.true(lines.join().includes('broken subscriber'));
 });

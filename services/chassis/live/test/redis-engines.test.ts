@@ -22,7 +22,7 @@ const yes = () => true;
 const no = () => false;
 
 redisTests('all engines on one Redis', () => {
-  test('Redis that comes back empty begins anew, with ids that go on above the old ones', async (t) => {
+  test('after Redis has lost all data, ids go on above the old ones', async (t) => {
     const [one, two] = [await overLine(t), await overLine(t)];
     const direct = await replica(t);
     const [stream, channel] = [newKey(), newKey()];
@@ -54,10 +54,10 @@ redisTests('all engines on one Redis', () => {
     t.deepEqual(ids(followed.seen), [first, second, third]);
     t.true(followed.interruptions() >= 1);
     await one.keyValue.publish(channel, 'again');
-    await eventually('it is heard', () => heard.length === 1);
+    await eventually('it is received', () => heard.length === 1);
   });
 
-  test('connections that go silent are given up each by itself, the listening one, too, and found again', async (t) => {
+  test('silent connections are replaced, each by itself', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const logFile = join(folder, 'log');
@@ -68,16 +68,16 @@ redisTests('all engines on one Redis', () => {
     const followed = follow(t, one.log, stream);
     await eventually('it is followed', () => followed.isOpen());
     one.line.hold();
-    await eventually('the connection is given up', () =>
+    await eventually('the connection is closed', () =>
       one.log
         .append(stream, [bytes('during')])
-        .then(yes, (error: unknown) => isDomainError(error) && error.message === 'Redis is away'),
+        .then(yes, (error: unknown) => isDomainError(error) && error.message === 'Redis is unavailable'),
     );
     // Nothing was asked of it meanwhile.
-    await eventually('so is the one that listens', () =>
-      /"link":"listening".*is away/u.test(readFileSync(logFile, 'utf8')),
+    await eventually('the one for subscriptions is closed', () =>
+      /"link":"listening".*connection failed/u.test(readFileSync(logFile, 'utf8')),
     );
-    await eventually('others are there', () => one.log.ping().then(yes, no));
+    await eventually('others are connected', () => one.log.ping().then(yes, no));
     await one.log.append(stream, [bytes('after')]);
     await eventually('it is seen', () => followed.seen.some((each) => text(each) === 'after'));
     t.deepEqual(ids(followed.seen).toSorted(compareEventIds), ids(followed.seen));

@@ -55,7 +55,7 @@ redisTests('the event log on Redis', () => {
     t.true(reads.length <= 202, `${reads.length} reads for 100 appends`);
   });
 
-  test('two replicas that append to one stream at once agree on its order, and so do those who follow', async (t) => {
+  test('two replicas that append to one stream agree on its order, and so do their readers', async (t) => {
     const [one, two] = [redisEventLog(await replica(t)), redisEventLog(await replica(t))];
     const stream = newStream();
     const tails = await Promise.all([tail(t, one, stream, '0'), tail(t, two, stream, 'now')]);
@@ -79,7 +79,7 @@ redisTests('the event log on Redis', () => {
     t.is(new Set(seenByOne.map(text)).size, 400);
   });
 
-  test('every key has its time, and a stream forgets what is older', async (t) => {
+  test('every key has a time to live, and a stream drops older entries', async (t) => {
     const connection = await replica(t);
     const log = redisEventLog(connection, { ttlMs: 30_000 });
     const stream = newStream();
@@ -101,7 +101,7 @@ redisTests('the event log on Redis', () => {
     } while (cursor !== '0');
   });
 
-  test('a long stream keeps a bounded number of entries and says what it has lost', async (t) => {
+  test('a long stream keeps a bounded number of entries and reports dropped ones', async (t) => {
     const log = redisEventLog(await replica(t), { maxEntries: 200 });
     const stream = newStream();
     const [first = ''] = await log.append(stream, [bytes('first')], { after: '0' });
@@ -117,7 +117,7 @@ redisTests('the event log on Redis', () => {
     t.true((await log.read(stream, { after: oldestId ?? '' })).complete);
   });
 
-  test('a stream that is lost goes on above its ids, and those who follow are told that something may be missing', async (t) => {
+  test('a lost stream goes on above its ids, and readers get an empty batch', async (t) => {
     const connection = await replica(t);
     const log = redisEventLog(connection);
     const other = redisEventLog(await replica(t));
@@ -140,7 +140,7 @@ redisTests('the event log on Redis', () => {
     t.true((await other.read(stream, { after: second })).complete);
   });
 
-  test('a floor beyond what the log has is told to those who follow', async (t) => {
+  test('a floor above the newest entry gives readers an empty batch', async (t) => {
     const log = redisEventLog(await replica(t));
     const stream = newStream();
     const [first = ''] = await log.append(stream, [bytes('first')], { after: '0' });
@@ -154,7 +154,7 @@ redisTests('the event log on Redis', () => {
     );
   });
 
-  test('when the last reader has left, the process listens no more; the next one starts anew', async (t) => {
+  test('the process unsubscribes after its last reader, and subscribes again for the next', async (t) => {
     const connection = await replica(t);
     const log = redisEventLog(connection);
     const stream = newStream();
@@ -166,7 +166,7 @@ redisTests('the event log on Redis', () => {
       await log.append(stream, [bytes(`${round}`)]);
       for (const [entry] of await Promise.all(readings)) t.is(entry && text(entry), `${round}`);
       over.abort();
-      await eventually('nobody listens', async () => (await subscribers(connection, stream)) === 0);
+      await eventually('no subscription is left', async () => (await subscribers(connection, stream)) === 0);
     }
   });
 });

@@ -32,7 +32,7 @@ redisTests('the key-value engine on Redis', () => {
   });
   const newKey = () => `parley:test:${randomUUID()}`;
 
-  test('a throttled request is one command, whatever it counts', async (t) => {
+  test('a throttled request is one command, whatever the number of counters', async (t) => {
     const connection = await replica(t);
     const sent: string[] = [];
     const keyValue = redisKeyValue({
@@ -53,7 +53,7 @@ redisTests('the key-value engine on Redis', () => {
     t.deepEqual(sent, ['script']);
   });
 
-  test('large counts stay exact', async (t) => {
+  test('large counts are exact', async (t) => {
     const keyValue = redisKeyValue(await replica(t));
     const key = newKey();
     const half = (Number.MAX_SAFE_INTEGER - 1) / 2;
@@ -63,7 +63,7 @@ redisTests('the key-value engine on Redis', () => {
     t.like(await keyValue.countAll([{ ...large, amount: 2 }]), { counted: false, refused: { count: 2 * half } });
   });
 
-  test('a server that has lost its scripts is sent them again', async (t) => {
+  test('a server that has lost its scripts gets them again', async (t) => {
     const connection = await replica(t);
     const key = newKey();
     const unknown = { text: `return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000) -- ${key}`, sha: '0'.repeat(40) };
@@ -71,7 +71,7 @@ redisTests('the key-value engine on Redis', () => {
     t.is(await redisKeyValue(connection).get(key), 'set');
   });
 
-  test('a value that is no counter is told, and nothing is counted', async (t) => {
+  test('a key that is not a counter throws, and nothing is counted', async (t) => {
     const keyValue = redisKeyValue(await replica(t));
     const key = newKey();
     await keyValue.set(key, 'text', { ttlMs: 60_000 });
@@ -80,7 +80,7 @@ redisTests('the key-value engine on Redis', () => {
     t.is(await keyValue.get(`${key}:other`), undefined);
   });
 
-  test('a subscriber that throws is logged and keeps no message from the others', async (t) => {
+  test('a subscriber that throws is logged, and others get the message', async (t) => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) });
     const connection = testConnection({ log });
@@ -94,18 +94,18 @@ redisTests('the key-value engine on Redis', () => {
     });
     await keyValue.subscribe(channel, (message) => heard.push(message));
     await keyValue.publish(channel, 'hello');
-    await eventually('the other has heard it', () => heard.length === 1);
+    await eventually('the other has received it', () => heard.length === 1);
     t.true(lines.join().includes('broken subscriber'));
   });
 
-  test('a channel may be left and listened to again, over and over', async (t) => {
+  test('a channel can be unsubscribed and subscribed again many times', async (t) => {
     const keyValue = redisKeyValue(await replica(t));
     const channel = newKey();
     for (let n = 0; n < 50; n++) {
       const heard: string[] = [];
       const leave = await keyValue.subscribe(channel, (message) => heard.push(message));
       await keyValue.publish(channel, `${n}`);
-      await eventually('it is heard', () => heard.length > 0);
+      await eventually('it is received', () => heard.length > 0);
       t.deepEqual(heard, [`${n}`]);
       void leave();
     }

@@ -12,8 +12,8 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const text = ({ data }: Entry) => new TextDecoder().decode(data);
 const newKey = () => `parley:test:${randomUUID()}`;
 
-redisTests('what happens while Redis is away', () => {
-  test('every call is unavailable while Redis is away, and works when it is back', async (t) => {
+redisTests('in an outage of Redis', () => {
+  test('every call is unavailable in an outage, and works after it', async (t) => {
     const { line, connection, keyValue, log } = await overLine(t);
     const key = newKey();
     await keyValue.set(key, 'before', { ttlMs: 60_000 });
@@ -48,7 +48,7 @@ redisTests('what happens while Redis is away', () => {
     t.true((await keyValue.countAll([entry])).counted);
   });
 
-  test('a connection that goes silent is given up, each call having waited no longer than its time', async (t) => {
+  test('a silent connection is replaced, and each call has waited no longer than its timeout', async (t) => {
     const timeoutMs = 1_000;
     const { line, keyValue } = await overLine(t, { timeoutMs });
     const key = newKey();
@@ -82,7 +82,7 @@ redisTests('what happens while Redis is away', () => {
     t.pass();
   });
 
-  test('subscriptions come back with the connection', async (t) => {
+  test('subscriptions are restored with the connection', async (t) => {
     const { line, keyValue } = await overLine(t);
     const other = redisKeyValue(await replica(t));
     const channels = Array.from({ length: 20 }, newKey);
@@ -101,11 +101,11 @@ redisTests('what happens while Redis is away', () => {
     );
     await other.publish(left, 'nobody');
     for (const channel of channels) await other.publish(channel, channel);
-    await eventually('all is heard', () => heard.size === channels.length);
+    await eventually('all is received', () => heard.size === channels.length);
     t.deepEqual([...heard].sort(), channels.toSorted());
   });
 
-  test('who follows a stream through an outage misses nothing, and is told that there was one', async (t) => {
+  test('a reader misses no entry in an outage, and gets an empty batch after it', async (t) => {
     const { line, log } = await overLine(t);
     const other = redisEventLog(await replica(t));
     const stream = newKey();
@@ -142,7 +142,7 @@ redisTests('what happens while Redis is away', () => {
     t.is((await followers[2])?.interruptions, 0);
   });
 
-  test('who follows is told when Redis stays away', async (t) => {
+  test('a reader gets an error in a long outage', async (t) => {
     const { line, log } = await overLine(t, { timeoutMs: 500 }, { patienceMs: 300 });
     const stream = newKey();
     const tails = await Promise.all([1, 2].map(() => log.tail(stream, { after: 'now' }, new AbortController().signal)));

@@ -19,7 +19,7 @@ function follow(fields: Record<string, SubscriptionField>, request: FollowReques
   return { responses: responses[Symbol.asyncIterator](), stop: () => stop.abort() };
 }
 
-test('a field gets its arguments and who asks, and ends when the server stops, also in the middle of a replay', async (t) => {
+test('a field gets its arguments and caller, and ends when the server stops, also during a replay', async (t) => {
   const asked: unknown[] = [];
   const news: SubscriptionField = async function* (args, call) {
     asked.push(args, call.caller);
@@ -32,7 +32,7 @@ test('a field gets its arguments and who asks, and ends when the server stops, a
   t.true((await responses.next()).done);
 });
 
-test('a field that this version does not have is unavailable; arguments that are no JSON object are refused', async (t) => {
+test('an unknown field is unavailable; arguments that are no JSON object are refused', async (t) => {
   const news: SubscriptionField = async function* () {
     yield event(1);
   };
@@ -46,7 +46,7 @@ test('a field that this version does not have is unavailable; arguments that are
   }
 });
 
-test('an event is written once for all who are handed the same, and not at all where its kind is not known', (t) => {
+test('an event is serialized once for all readers, and not at all if its kind is unknown', (t) => {
   let times = 0;
   const shared = { eventId: '1-0', occurredAt: new Date(0), text: 'a' };
   const payload = ({ text }: typeof shared) => {

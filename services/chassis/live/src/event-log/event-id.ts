@@ -1,6 +1,6 @@
 /**
  * `<ms>-<n>` as in Redis streams: milliseconds since 1970 and a number within that millisecond, both without leading
- * zeros. `0-0` stands before every event.
+ * zeros. `0-0` is before every event.
  */
 export type EventId = string;
 
@@ -13,14 +13,14 @@ export interface EventIdParts {
 
 const FORM = /^(0|[1-9]\d{0,15})-(0|[1-9]\d{0,15})$/;
 
-/** The id that a client's text stands for; `0` means from the beginning. Undefined when it is malformed. */
+/** Parses an id from a client; `0` means the beginning. Undefined when it is malformed. */
 export function parseEventId(text: string): EventId | undefined {
   if (text === '0') return FIRST_EVENT_ID;
   const match = FORM.exec(text);
   return match && Number.isSafeInteger(Number(match[1])) && Number.isSafeInteger(Number(match[2])) ? text : undefined;
 }
 
-/** The two numbers of an id. Throws for a malformed one: text from outside goes through `parseEventId` first. */
+/** The two numbers of an id. @throws RangeError for a malformed one; ids from clients go through `parseEventId` first. */
 export function eventIdParts(id: EventId): EventIdParts {
   const canonical = parseEventId(id);
   if (canonical === undefined) throw new RangeError(`Malformed event id: ${id}`);
@@ -32,7 +32,7 @@ export function formatEventId({ ms, n }: EventIdParts): EventId {
   return `${ms}-${n}`;
 }
 
-/** Negative when `a` came before `b`, 0 when they are the same, else positive. Made for `sort`. */
+/** Negative when `a` is before `b`, 0 when they are equal, else positive; for `sort`. */
 export function compareEventIds(a: EventId, b: EventId): number {
   return compareParts(eventIdParts(a), eventIdParts(b));
 }

@@ -2,46 +2,43 @@ import { DomainError } from '@parley/kernel/errors';
 import type { EventId } from './event-id.ts';
 
 /**
- * Append-only streams of live events, kept for a while (1 h by default) and then forgotten. What must last is in a
- * database as well: the log may lose everything at any time, and says so by `complete: false`.
+ * Append-only streams of live events, deleted after a retention time (1 h by default). What must last is in a database as
+ * well: the log may lose everything at any time, and reports that by `complete: false`.
  *
  * Streams are named like keys, `parley:<tenant id>:…`; any other name is a bug and throws. Calls reject with a
  * `DomainError` of kind `unavailable` while the engine cannot be reached.
  */
 export interface EventLog {
   /**
-   * Adds entries in this order, all or none, and answers their ids: greater than every id that the stream ever gave,
-   * also after a restart, a loss of the log or a step back of the clock. `after` is a floor: the newest id of this
-   * stream in the caller's database, `0` when nothing was ever appended. Give it where there is such a database: only
-   * so can an emptied log know that it holds the whole of a new stream, and one that lost entries that it lacks some
-   * (it then forgets what is before the gap). The bytes are kept as they are: do not
-   * change them afterwards.
+   * Adds entries in this order, all or none, and returns their ids, which are greater than all earlier ids of the stream,
+   * also after a restart, a loss of the log or a step back of the clock. `after` is a lower bound: the newest id of this
+   * stream in the caller's database, `0` when nothing was ever appended. Give it where there is such a database: with it
+   * an emptied log knows whether it has the whole of a stream, and one that lost entries detects the gap and deletes what
+   * is before it. Do not change the bytes afterwards: the log keeps them without a copy.
    */
   append(stream: string, entries: Uint8Array[], options?: { after?: EventId }): Promise<EventId[]>;
 
-  /** At most `limit` (1,000) kept entries with an id greater than `after`, in order; `0` reads from the beginning. */
+  /** At most `limit` (1,000) entries with an id greater than `after`, in order; `0` reads from the beginning. */
   read(stream: string, options: { after: EventId; limit?: number }): Promise<Excerpt>;
 
   /**
-   * Follows a stream: what is kept after `after`, then what comes, each entry once, in order, without a gap between
-   * the two. The position stands when the promise resolves: with `now`, every entry appended from then on arrives.
-   * Batches hold whatever is there (1 to 500 entries). An empty one says that the log was away for a moment or has lost
-   * something: entries may be missing at that point, so who has a database looks there for what it was not shown before it
-   * goes on. Ends quietly when `signal` aborts; abort it when done, since
-   * an iteration that waits cannot be ended from outside otherwise. Throws `SlowReader` at a reader that is more
-   * than `maxBehind` live entries behind, and `unavailable` when the log stays away: then follow again,
-   * after the last id seen.
+   * Follows a stream: existing entries after `after`, then new ones, each once, in order, without a gap. The position is
+   * set when the promise resolves: with `now`, every entry appended from then on arrives. Batches have 1 to 500 entries. An
+   * empty batch means that entries may be missing at this point, because of an outage or a loss: readers with a database
+   * look there for what they were not given, before they go on. Ends without an error when `signal` aborts; abort it when
+   * done, since a waiting iteration cannot be ended otherwise. Throws `SlowReader` when the reader is more than `maxBehind`
+   * live entries behind, and `unavailable` in a long outage: then follow again after the last id seen.
    */
   tail(stream: string, options: TailOptions, signal: AbortSignal): Promise<Tail>;
 
   /** Resolves when the engine answers. */
   ping(): Promise<void>;
-  /** Ends this connection and whoever follows through it. Later calls reject. */
+  /** Closes the log and ends its tails. Later calls reject. */
   close(): Promise<void>;
 }
 
 export interface TailOptions {
-  /** An id, `0` for all that is kept, or `now` for nothing of it. */
+  /** An id, `0` for all existing entries, or `now` for new ones only. */
   after: string;
   /** How many live entries the reader may be behind. Default 10,000. */
   maxBehind?: number;
@@ -55,12 +52,12 @@ export interface Entry {
 
 export interface Reach {
   /**
-   * Whether the log surely holds every entry after the given id. False after a trim or a loss, and always for a
-   * stream of which it knows nothing: then replay the lasting events between that id and `oldestId` (all of them,
-   * where that is undefined) from the database first, and skip what the log gives again.
+   * Whether the log certainly has every entry after the given id. False after a trim or a loss, and for an unknown stream:
+   * then first replay the lasting events between that id and `oldestId` (all of them, where that is undefined) from the
+   * database, and skip duplicates.
    */
   complete: boolean;
-  /** The oldest entry that is kept. */
+  /** The id of the oldest entry. */
   oldestId: EventId | undefined;
 }
 
@@ -71,7 +68,7 @@ export interface Excerpt extends Reach {
 /** To be iterated once. */
 export interface Tail extends Reach, AsyncIterable<Entry[]> {}
 
-/** Thrown at a reader that fell too far behind. It may follow again after the last id that it has seen. */
+/** Thrown when a reader is too far behind. It may follow again after the last id that it has seen. */
 export class SlowReader extends DomainError {
   constructor() {
     super('unavailable', 'This reader fell too far behind; follow again after the last event seen', {

@@ -1,20 +1,20 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 
-/** How far ahead of use a reservation reaches, so that the file is written at most this often. */
+/** How far ahead each write reserves, in ms; also the shortest time between two writes. */
 const AHEAD_MS = 10_000;
 
-/** Milliseconds that no earlier run of this process has given ids beyond. */
+/** An upper bound of the ids of all earlier runs, in ms since 1970. */
 export interface HighWaterMark {
-  /** Where this run may start: everything below may have been used by an earlier one. */
+  /** Where the ids of this run start: earlier runs may have used everything below. */
   readonly startMs: number;
-  /** Makes sure that a later run starts above `ms`. Writes the file rarely, before the first use of what it covers. */
+  /** Makes later runs start above `ms`. Writes the file rarely, and before an id that it covers is used. */
   reserve(ms: number): void;
 }
 
 /**
- * Remembers in a small file how far ids have gone, so that they never go back across restarts even when the clock
- * does. Throws when the file exists and holds something else. Writes at once rather than later: an id must not leave
- * before its reservation stands, and it takes well under a millisecond every ten seconds.
+ * Stores an upper bound of the ids in a file, so that they grow across restarts even when the clock steps back. Throws when
+ * the file has other content. Writes synchronously, since an id must not be used before its reservation is on disk; that
+ * takes less than a millisecond every ten seconds.
  */
 export function highWaterMark(file: string): HighWaterMark {
   const startMs = readMark(file);
@@ -50,7 +50,7 @@ function writeMark(file: string, ms: number): void {
   const descriptor = openSync(draft, 'w', 0o600);
   try {
     writeSync(descriptor, `${ms}\n`);
-    fdatasyncSync(descriptor); // before the rename, so that a power cut leaves the old mark or the new one
+    fdatasyncSync(descriptor); // before the rename, so that a power failure leaves either the old mark or the new one
   } finally {
     closeSync(descriptor);
   }

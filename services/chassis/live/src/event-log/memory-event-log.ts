@@ -11,37 +11,37 @@ import {
 } from './event-id.ts';
 import type { EventLog, Excerpt, Reach } from './event-log.ts';
 import { highWaterMark } from './high-water-mark.ts';
-import { memoryRoom } from './memory-room.ts';
+import { memoryBudget } from './memory-budget.ts';
 import { emptyStream, indexAfter, type MemoryStream, newestId, wakeReaders } from './memory-stream.ts';
 import { followStream } from './memory-tail.ts';
 
 export interface MemoryEventLogOptions {
   /** How long entries are kept. Default 1 h. */
   ttlMs?: number;
-  /** The most entries one stream keeps; beyond, its oldest go first. Default 100,000. */
+  /** How many entries one stream keeps; its oldest are dropped beyond that. Default 100,000. */
   maxEntries?: number;
-  /** What all streams take together, at most; beyond, the oldest entries of all of them go first. Default 256 MB. */
+  /** What all streams may take together; the oldest entries of all of them are dropped beyond that. Default 256 MB. */
   maxBytes?: number;
   /**
-   * A small file of the data folder that remembers how far ids have gone, so that a restart continues above them even
-   * where the clock went back. Without it, ids of two runs are told apart by the clock and by `after` alone.
+   * A file in the data folder with an upper bound of the ids, so that ids of a later run are greater even when the clock
+   * steps back. Without it, only the clock and `after` keep the ids of two runs apart.
    */
   highWaterFile?: string;
   /** Milliseconds since 1970. */
   now?: () => number;
 }
 
-/** The event log of one process, shared by all its units. A restart loses the entries and never the order of ids. */
+/** The event log of one process, shared by all its units. A restart loses the entries but not the order of ids. */
 export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
   const { ttlMs = 3_600_000, maxEntries = 100_000, maxBytes = 256 * 1024 * 1024, now = Date.now } = options;
-  const room = memoryRoom(maxBytes);
+  const budget = memoryBudget(maxBytes);
   const mark = options.highWaterFile === undefined ? undefined : highWaterMark(options.highWaterFile);
   const streams = new Map<string, MemoryStream>();
   const sweep = gradualSweep(streams, (stream) => {
     trim(stream);
     return stream.entries.length === 0 && stream.readers === 0;
   });
-  // One sequence for all streams: a stream that was forgotten and comes back cannot meet its own old ids.
+  // One sequence for all streams, so that a stream that was deleted and is used again cannot repeat its ids.
   let last: EventIdParts = { ms: mark?.startMs ?? 0, n: 0 };
   let closed = false;
 
@@ -61,10 +61,10 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
   function trim(stream: MemoryStream): void {
     const { entries } = stream;
     const oldestMs = now() - ttlMs;
-    // A tenth more at once, so that a full stream does not move all its entries at every append.
+    // Drops a tenth more, so that a full stream does not move all its entries at every append.
     let gone = entries.length > maxEntries ? entries.length - Math.floor(maxEntries * 0.9) : 0;
     for (let entry = entries[gone]; entry && eventIdParts(entry.id).ms < oldestMs; entry = entries[gone]) gone++;
-    room.drop(stream, gone);
+    budget.drop(stream, gone);
   }
 
   function reach(stream: MemoryStream | undefined, after: EventIdParts): Reach {
@@ -84,7 +84,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
       if (stream.horizon === undefined) {
         stream.horizon = after !== undefined && isBeginning(after) ? eventIdParts(FIRST_EVENT_ID) : last;
       } else if (floor && compareParts(floor, newestId(stream)) > 0) {
-        room.drop(stream, stream.entries.length); // entries are missing between: what is older would look whole
+        budget.drop(stream, stream.entries.length); // there is a gap, so the older entries would seem complete
         stream.horizon = last;
       }
 
@@ -95,7 +95,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
         return { id: formatEventId(last), data: bytes };
       });
       stream.entries.push(...entries);
-      room.added(stream, data);
+      budget.added(stream, data);
       wakeReaders(stream);
       sweep();
       return entries.map(({ id }) => id);

@@ -1,16 +1,16 @@
 import { compareParts, type EventIdParts, eventIdParts, FIRST_EVENT_ID } from './event-id.ts';
 import type { Entry } from './event-log.ts';
 
-/** One stream as the process holds it. Its readers hold positions in it, never copies. */
+/** One stream in memory. Its readers have positions in it, not copies. */
 export interface MemoryStream {
   entries: Entry[];
   /** How many entries were dropped from the front: `entries[0]` is number `dropped` of the stream. */
   dropped: number;
-  /** The log holds every entry after this id. Undefined while nothing is known of the stream. */
+  /** The log has every entry after this id. Undefined while the stream is unknown. */
   horizon: EventIdParts | undefined;
-  /** Keeps the stream while somebody follows it. */
+  /** How many readers follow the stream, which keep it from being deleted. */
   readers: number;
-  /** Whoever waits for the next entry. */
+  /** Readers that wait for the next entry. */
   waiting: Set<() => void>;
 }
 
@@ -24,7 +24,7 @@ export function newestId({ entries, horizon }: MemoryStream): EventIdParts {
   return entry ? eventIdParts(entry.id) : (horizon ?? eventIdParts(FIRST_EVENT_ID));
 }
 
-/** Forgets the oldest `count` entries, and answers them. */
+/** Drops the oldest `count` entries and returns them. */
 export function dropOldest(stream: MemoryStream, count: number): Entry[] {
   const dropped = stream.entries.splice(0, count);
   const newest = dropped.at(-1);
@@ -39,7 +39,7 @@ export function wakeReaders(stream: MemoryStream): void {
   for (const wake of stream.waiting) wake();
 }
 
-/** Where the entries after `id` begin: ids are sorted, so by halves. */
+/** The index of the first entry after `id`, by binary search. */
 export function indexAfter(entries: Entry[], id: EventIdParts): number {
   let low = 0;
   let high = entries.length;

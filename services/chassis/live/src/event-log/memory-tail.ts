@@ -6,9 +6,9 @@ import { indexAfter, type MemoryStream } from './memory-stream.ts';
 const MAX_BATCH = 500;
 
 interface FollowOptions {
-  /** The number of the first entry wanted, counted from the stream's beginning. */
+  /** The number of the first entry to read, counted from the stream's beginning. */
   begin: number;
-  /** Nothing up to this id is given. It may lie ahead of the stream. */
+  /** Entries up to this id are skipped. It may be ahead of the stream. */
   after: EventIdParts;
   maxBehind: number;
   signal: AbortSignal;
@@ -16,8 +16,8 @@ interface FollowOptions {
 }
 
 /**
- * One reader of a stream. It keeps a position and no queue: what it has not taken yet lies in the stream anyway, once
- * for all readers. The stream is held from now on until the signal aborts or the iteration ends.
+ * One reader of a stream. It has a position and no queue, since all readers share the entries of the stream. The stream is
+ * kept until the signal aborts or the iteration ends.
  */
 export function followStream(stream: MemoryStream, options: FollowOptions): AsyncGenerator<Entry[]> {
   const { begin, signal } = options;
@@ -35,7 +35,7 @@ export function followStream(stream: MemoryStream, options: FollowOptions): Asyn
 }
 
 interface Reader extends FollowOptions {
-  /** Entries from this number on came while the reader was there: being behind is counted from here. */
+  /** Entries from this number on were appended after the reader joined; `maxBehind` counts those only. */
   liveFrom: number;
   release: () => void;
 }
@@ -63,7 +63,7 @@ async function* batches(stream: MemoryStream, reader: Reader): AsyncGenerator<En
   }
 }
 
-/** Resolves at the next append, at the end of the log, or when the signal aborts. */
+/** Resolves at the next append, when the log closes, or when the signal aborts. */
 function nextEntry(stream: MemoryStream, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     function wake() {

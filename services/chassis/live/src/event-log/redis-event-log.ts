@@ -10,24 +10,24 @@ import { tailOf } from './redis-tail.ts';
 export interface RedisEventLogOptions {
   /** How long entries are kept. Default 1 h. */
   ttlMs?: number;
-  /** About the most entries one stream keeps; beyond, its oldest go first. Default 100,000. */
+  /** About how many entries one stream keeps; its oldest are dropped beyond that. Default 100,000. */
   maxEntries?: number;
-  /** How long those who follow a stream wait for Redis to come back before they are told that it is away. Default 30,000. */
+  /** How long tails wait for Redis before they fail as `unavailable`, in ms. Default 30,000. */
   patienceMs?: number;
 }
 
-/** Of how many streams a process remembers the last id that it was given. */
+/** For how many streams a process remembers the last id that it has appended. */
 const rememberedStreams = 10_000;
 const beginning: EventIdParts = { ms: 0, n: 0 };
 
 /**
- * The event log that all replicas share, a Redis stream for each of its streams. All who follow one stream in this process share
- * what is read of it. `close` leaves the connection to its owner.
+ * The event log that all replicas share, with a Redis stream per stream. All tails of one stream in this process share its reads.
+ * `close` does not close the connection.
  */
 export function redisEventLog(connection: RedisConnection, options: RedisEventLogOptions = {}): EventLog {
   const { ttlMs = 3_600_000, maxEntries = 100_000, patienceMs = 30_000 } = options;
   const followers = new Map<string, Promise<Follower>>();
-  const given = new Map<string, EventIdParts>();
+  const lastIds = new Map<string, EventIdParts>();
   const closing = new AbortController();
 
   function use(stream: string): void {
@@ -35,13 +35,13 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     checkKey(stream);
   }
 
-  /** A Redis that lost its newest entries is known by this too. */
+  /** The last id also shows when Redis has lost its newest entries. */
   function remember(stream: string, id: EventId | undefined): void {
     if (id === undefined) return;
-    given.delete(stream);
-    given.set(stream, eventIdParts(id));
-    const [oldest] = given.keys();
-    if (given.size > rememberedStreams && oldest !== undefined) given.delete(oldest);
+    lastIds.delete(stream);
+    lastIds.set(stream, eventIdParts(id));
+    const [oldest] = lastIds.keys();
+    if (lastIds.size > rememberedStreams && oldest !== undefined) lastIds.delete(oldest);
   }
 
   function follow(stream: string): Promise<Follower> {
@@ -56,7 +56,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     return made;
   }
 
-  /** One that ends just then, since its last reader left, is followed anew. */
+  /** Retries when the follower has just ended because its last reader left. */
   async function join(stream: string, maxBehind: number): Promise<Reader> {
     for (;;) {
       const reader = (await follow(stream)).join(maxBehind);
@@ -69,7 +69,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
       use(stream);
       const floor = after === undefined ? beginning : eventIdParts(after);
       if (data.length === 0) return [];
-      const last = given.get(stream) ?? beginning;
+      const last = lastIds.get(stream) ?? beginning;
       const ids = await appendTo(connection, stream, data, {
         floor: compareParts(last, floor) > 0 ? last : floor,
         isNew: after !== undefined && compareParts(floor, beginning) === 0 && last === beginning,
@@ -83,7 +83,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     async read(stream, { after, limit = 1_000 }): Promise<Excerpt> {
       use(stream);
       const from = eventIdParts(after);
-      // What is trimmed between the two is there and said to be lacking; never the other way round.
+      // Concurrent: an entry that is trimmed in between may be returned and yet reported as missing, but not the reverse.
       const [entries, oldest] = await Promise.all([
         entriesAfter(connection, stream, formatEventId(from), limit),
         oldestEntry(connection, stream),
@@ -102,7 +102,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
         ]);
         const from = wanted ?? newest;
         const { complete, oldestId } = reach(oldest, from);
-        const batches = tailOf(reader, { after: from, wantsPast: wanted !== undefined, isWhole: complete, signal });
+        const batches = tailOf(reader, { after: from, wantsPast: wanted !== undefined, isComplete: complete, signal });
         return { complete: complete || !wanted, oldestId, [Symbol.asyncIterator]: () => batches };
       } catch (error) {
         reader?.leave();

@@ -8,34 +8,34 @@ import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize } from '.
 export interface FollowerOptions {
   patienceMs: number;
   closed: AbortSignal;
-  /** Nobody follows through this one any more. */
+  /** Called when the follower has ended, e.g. because its last reader left. */
   ended(): void;
 }
 
-/** What this process knows of the end of one stream, read once for all who follow it. */
+/** Reads the new entries of one stream for all its readers in this process. */
 export interface Follower {
-  /** Entries after the present position go to this reader from now on. Undefined where the follower has ended. */
+  /** Adds a reader, which gets all entries after the present position. Undefined when the follower has ended. */
   join(maxBehind: number): Reader | undefined;
 }
 
-/** Said in place of an entry: some may be missing here. */
+/** In the place of an entry: some may be missing here. */
 export const interruption = Symbol('interruption');
 
 export interface Reader {
-  /** Up to here the stream has to be read by the reader itself; what came later is in the queue. */
+  /** The reader pages through the stream up to here itself; later entries are in the queue. */
   readonly joinedAt: EventIdParts;
-  /** What it has not taken yet. */
+  /** Entries that it has not read yet. */
   readonly queue: (Entry | typeof interruption)[];
-  /** Why nothing more will come. */
+  /** The reason why the follower has ended or the reader is too slow. */
   readonly failure: DomainError | undefined;
-  /** A page of the stream itself. Waits for a Redis that is away. */
+  /** A page of the stream. Waits for Redis in an outage. */
   page(after: EventIdParts): Promise<LinkedEntry[]>;
-  /** Resolves at the next entry, at the end, or when the signal aborts. */
+  /** Resolves at the next entry, when the follower ends, or when the signal aborts. */
   next(signal: AbortSignal): Promise<void>;
   leave(): void;
 }
 
-interface Seat {
+interface ReaderState {
   queue: (Entry | typeof interruption)[];
   failure: DomainError | undefined;
   maxBehind: number;
@@ -44,70 +44,71 @@ interface Seat {
 
 const retryMs = 200;
 
-/** @throws DomainError `unavailable` while Redis is away. */
+/** @throws DomainError `unavailable` in an outage of Redis. */
 export async function followStream(
   redis: RedisConnection,
   stream: string,
-  { patienceMs, closed, ended }: FollowerOptions,
+  { patienceMs, closed, ended: onEnded }: FollowerOptions,
 ): Promise<Follower> {
-  const seats = new Set<Seat>();
+  const readers = new Set<ReaderState>();
   const pages = new Map<string, Promise<LinkedEntry[]>>();
-  const over = new AbortController();
+  const ended = new AbortController();
   let position: EventIdParts | undefined;
   let isReading = false;
   let isStale = false;
   let patience: NodeJS.Timeout | undefined;
 
-  /** Readers that are at the same place, as after a reconnect of all, share the page and its bytes. */
+  /** Readers at the same position, as after a reconnection, share the page and its bytes. */
   function page(after: EventIdParts): Promise<LinkedEntry[]> {
     const key = formatEventId(after);
-    const under = pages.get(key);
-    if (under) return under;
-    const made = patiently(() => entriesAfter(redis, stream, key, pageSize)).finally(() => pages.delete(key));
+    const pending = pages.get(key);
+    if (pending) return pending;
+    const made = withRetries(() => entriesAfter(redis, stream, key, pageSize)).finally(() => pages.delete(key));
     pages.set(key, made);
     return made;
   }
 
-  async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  async function withRetries<T>(read: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + patienceMs;
     for (;;) {
       try {
         return await read();
       } catch (error) {
-        if (!isDomainError(error, 'unavailable') || over.signal.aborted || performance.now() > deadline) throw error;
+        if (!isDomainError(error, 'unavailable') || ended.signal.aborted || performance.now() > deadline) throw error;
         await delay(retryMs);
       }
     }
   }
 
-  function tell(items: (Entry | typeof interruption)[]): void {
-    for (const seat of seats) {
-      if (seat.failure) continue;
-      for (const item of items) if (item !== interruption || seat.queue.at(-1) !== interruption) seat.queue.push(item);
-      if (seat.queue.length > seat.maxBehind) {
-        seat.failure = new SlowReader();
-        seat.queue = [];
+  function deliver(items: (Entry | typeof interruption)[]): void {
+    for (const state of readers) {
+      if (state.failure) continue;
+      for (const item of items)
+        if (item !== interruption || state.queue.at(-1) !== interruption) state.queue.push(item);
+      if (state.queue.length > state.maxBehind) {
+        state.failure = new SlowReader();
+        state.queue = [];
       }
-      seat.wake();
+      state.wake();
     }
   }
 
-  /** Reads on from the last entry seen; wakes that come meanwhile make it read once more. */
+  /** Reads the entries after the last one; a notification during a read causes another read. */
   async function readOn(): Promise<void> {
     isStale = true;
     if (isReading || !position) return;
     isReading = true;
     try {
-      while (isStale && !over.signal.aborted) {
+      while (isStale && !ended.signal.aborted) {
         isStale = false;
         const found = await page(position);
         const [first, last] = [found[0], found.at(-1)];
         if (!first || !last) continue;
         const isKnown = position.ms > 0;
-        const lacks = isKnown && compareParts(eventIdParts(first.previous), position) > 0;
+        const hasGap = isKnown && compareParts(eventIdParts(first.previous), position) > 0;
         position = eventIdParts(last.id);
         const entries = found.map(({ id, data }) => ({ id, data }));
-        tell(lacks ? [interruption, ...entries] : entries);
+        deliver(hasGap ? [interruption, ...entries] : entries);
         if (found.length === pageSize) isStale = true;
       }
     } catch (error) {
@@ -118,19 +119,19 @@ export async function followStream(
   }
 
   function end(): void {
-    if (over.signal.aborted) return;
-    over.abort();
+    if (ended.signal.aborted) return;
+    ended.abort();
     clearTimeout(patience);
     closed.removeEventListener('abort', close);
     unsubscribe();
-    ended();
+    onEnded();
   }
 
   function fail(failure: DomainError): void {
     end();
-    for (const seat of seats) {
-      seat.failure ??= failure;
-      seat.wake();
+    for (const state of readers) {
+      state.failure ??= failure;
+      state.wake();
     }
   }
 
@@ -139,13 +140,13 @@ export async function followStream(
   const unsubscribe = await redis.subscribe(channelOf(stream), {
     message: () => void readOn(),
     lost() {
-      patience ??= setTimeout(() => fail(unavailable('The event log is away')), patienceMs);
+      patience ??= setTimeout(() => fail(unavailable('The event log is unavailable')), patienceMs);
     },
     resumed() {
       clearTimeout(patience);
       patience = undefined;
-      // Whoever appended meanwhile may have failed to, while its database has what it wanted to say.
-      tell([interruption]);
+      // Appends during the outage may have failed although their events are in a database.
+      deliver([interruption]);
       void readOn();
     },
   });
@@ -161,18 +162,18 @@ export async function followStream(
 
   return {
     join(maxBehind) {
-      if (over.signal.aborted || !position) return undefined;
+      if (ended.signal.aborted || !position) return undefined;
       const joinedAt = position;
       let wake: () => void = () => undefined;
-      const seat: Seat = { queue: [], failure: undefined, maxBehind, wake: () => wake() };
-      seats.add(seat);
+      const state: ReaderState = { queue: [], failure: undefined, maxBehind, wake: () => wake() };
+      readers.add(state);
       return {
         joinedAt,
         get queue() {
-          return seat.queue;
+          return state.queue;
         },
         get failure() {
-          return seat.failure;
+          return state.failure;
         },
         page,
         next(signal) {
@@ -183,7 +184,7 @@ export async function followStream(
           return promise.finally(() => signal.removeEventListener('abort', woken));
         },
         leave() {
-          if (seats.delete(seat) && seats.size === 0) end();
+          if (readers.delete(state) && readers.size === 0) end();
         },
       };
     },

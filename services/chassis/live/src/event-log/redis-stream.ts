@@ -2,15 +2,15 @@ import { type RedisConnection, redisScript } from '../redis/redis-connection.ts'
 import { type EventId, type EventIdParts, eventIdParts } from './event-id.ts';
 import type { Entry } from './event-log.ts';
 
-/** An entry and the one before it, given or lost. Where `previous` is not the last one that a reader has, it lacks some. */
+/** An entry with the id of the one before it. A reader whose last id is below `previous` has missed entries. */
 export interface LinkedEntry extends Entry {
   previous: EventId;
 }
 
 export interface AppendOptions {
-  /** Ids are greater than this. Where it is beyond the newest entry some are missing, and what is kept is forgotten. */
+  /** Ids are greater than this. When it is above the newest entry, entries are missing, and the stream is deleted. */
   floor: EventIdParts;
-  /** Nothing was ever appended: a stream that is not there yet is whole from its beginning. */
+  /** Nothing was ever appended, so a stream that does not exist yet is complete. */
   isNew: boolean;
   ttlMs: number;
   maxEntries: number;
@@ -19,10 +19,10 @@ export interface AppendOptions {
 /** How many entries one command reads. */
 export const pageSize = 500;
 
-/** Where appends to a stream are told. */
+/** The channel on which appends to a stream are published. */
 export const channelOf = (stream: string) => `${stream}:appended`;
 
-/** Appends all data in one step and tells those who follow. Answers the ids. */
+/** Appends all data atomically and notifies followers. @returns the ids. */
 export function appendTo(
   redis: RedisConnection,
   stream: string,
@@ -34,7 +34,7 @@ export function appendTo(
   return redis.script<EventId[]>(append, [stream], [channelOf(stream), ...numbers, ...bytes]);
 }
 
-/** The kept entries after an id, in order. */
+/** The entries after an id, in order. */
 export async function entriesAfter(
   redis: RedisConnection,
   stream: string,
@@ -50,7 +50,7 @@ export async function oldestEntry(redis: RedisConnection, stream: string): Promi
   return row && toEntry(row);
 }
 
-/** Undefined where the stream is not there. */
+/** Undefined when the stream does not exist. */
 export async function newestId(redis: RedisConnection, stream: string): Promise<EventIdParts | undefined> {
   const [row] = await redis.command<Row[]>(['XREVRANGE', stream, '+', '-', 'COUNT', '1'], asBytes);
   return row && eventIdParts(row[0].toString('latin1'));
@@ -67,10 +67,10 @@ function toEntry([id, [, previous, , data]]: Row): LinkedEntry {
 }
 
 /**
- * The first id is above the newest entry, the floor and the server's clock, whichever is furthest; so neither a step back of
- * the clock nor a loss of the stream takes ids back. Each entry says which one came before it: the oldest that is kept thereby
- * tells from where on the stream is whole, with no second key that could be lost without it. A stream that begins
- * anew, and is not the caller's first, says an id that nobody has: the one just below its own, in a millisecond of its own.
+ * The first id is above the newest entry, the floor and the server's clock, so that ids grow despite a step back of the clock or a
+ * loss of the stream. Each entry has the id of the one before it: the oldest entry thus shows from where on the stream is
+ * complete, without a second key that could be lost alone. The first entry of a stream that was lost refers to an id that no
+ * reader has: the one just below its own, in a new millisecond.
  */
 const append = redisScript(`
 local stream, channel = KEYS[1], ARGV[1]

@@ -5,18 +5,18 @@ import { interruption, type Reader } from './redis-follower.ts';
 import { pageSize } from './redis-stream.ts';
 
 interface TailPosition {
-  /** Nothing up to this id is given. It may lie ahead of the stream. */
+  /** Entries up to this id are skipped. It may be ahead of the stream. */
   after: EventIdParts;
-  /** False where what is kept already is not asked for. */
+  /** False when only new entries are wanted. */
   wantsPast: boolean;
-  /** Whether the stream surely holds everything after it. */
-  isWhole: boolean;
+  /** Whether the stream certainly has every entry after `after`. */
+  isComplete: boolean;
   signal: AbortSignal;
 }
 
 /**
- * One reader of a stream: first what it has missed, page by page, then what its follower hands it. Holds the follower until
- * the signal aborts or the iteration ends.
+ * One reader of a stream: first existing entries, page by page, then those from its follower. Keeps the follower until the
+ * signal aborts or the iteration ends.
  */
 export function tailOf(reader: Reader | undefined, position: TailPosition): AsyncGenerator<Entry[]> {
   const { signal } = position;
@@ -56,18 +56,18 @@ async function* batches(
   }
 }
 
-/** An interruption stands alone. */
+/** The length of the next batch; an interruption is a batch of its own. */
 function batchLength(queue: Reader['queue']): number {
   if (queue[0] === interruption) return 1;
   const next = queue.indexOf(interruption);
   return Math.min(next === -1 ? queue.length : next, pageSize);
 }
 
-/** What the stream holds between the position and where the queue begins. */
-async function* past(reader: Reader, { after, isWhole, signal }: TailPosition): AsyncGenerator<Entry[]> {
+/** The entries between the position and the beginning of the queue. */
+async function* past(reader: Reader, { after, isComplete, signal }: TailPosition): AsyncGenerator<Entry[]> {
   const { joinedAt } = reader;
   let cursor = after;
-  let isJoined = isWhole;
+  let isJoined = isComplete;
   while (compareParts(cursor, joinedAt) < 0 && !signal.aborted) {
     const found = await reader.page(cursor);
     if (signal.aborted) return;
@@ -75,7 +75,7 @@ async function* past(reader: Reader, { after, isWhole, signal }: TailPosition): 
     const [first, last] = [wanted[0], wanted.at(-1)];
     if (isJoined && (!first || compareParts(eventIdParts(first.previous), cursor) > 0)) {
       throw unavailable(
-        'The event log has forgotten what this reader still wanted; follow again after the last event seen',
+        'The event log has dropped entries that this reader has not read; follow again after the last event seen',
       );
     }
     if (!first || !last) return;

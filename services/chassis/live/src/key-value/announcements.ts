@@ -2,16 +2,16 @@ import type { Logger } from '@parley/kernel/log';
 import { keepSubscribed } from './keep-subscribed.ts';
 import type { KeyValue, Unsubscribe } from './key-value.ts';
 
-/** What is announced on one pub/sub channel. `@parley/protos/announcements` has them all. Messages travel in base64. */
+/** The messages of one pub/sub channel, sent in base64. `@parley/protos/announcements` declares all of them. */
 export interface AnnouncementDeclaration<Message> {
   channel: string;
-  /** As generated from its proto. */
+  /** The generated codec of the message. */
   message: { encode(message: Message): { finish(): Uint8Array }; decode(bytes: Uint8Array): Message };
 }
 
 /**
- * Announces to all who are subscribed now. Resolves also where the engine is away, which is logged: subscribers ask their source again
- * from time to time.
+ * Publishes to current subscribers. A failure is logged and does not reject: subscribers ask their source again from time to
+ * time.
  */
 export function announcer<Message>(
   keyValue: Pick<KeyValue, 'publish'>,
@@ -28,8 +28,8 @@ export function announcer<Message>(
 }
 
 /**
- * Calls `handler` with each announcement, from now on or once the engine is there.
- * @param handler gets undefined for one that cannot be read: it may concern anything. What a newer version adds to a message is left out.
+ * Calls `handler` with each announcement, from now on or once the engine is available.
+ * @param handler gets undefined for a message that cannot be decoded, which may concern anything. Unknown fields are omitted.
  */
 export function onAnnouncement<Message>(
   keyValue: Pick<KeyValue, 'subscribe'>,

@@ -1,72 +1,71 @@
 /**
- * Short-lived shared facts: caches, counters, announcements. Everything in here may be gone at any time, so nothing
- * that must last belongs here. All replicas of all units see the same values.
+ * Short-lived shared state: caches, counters, announcements. All of it may be lost at any time, so do not store anything that
+ * must last. All replicas of all units see the same values.
  *
  * Keys and channels start with `parley:`, those of a tenant's data with `parley:<tenant id>:`; any other is a bug and
  * throws. Every call rejects with a `DomainError` of kind `unavailable` while the engine cannot be reached.
  */
 export interface KeyValue {
-  /** The value, or undefined where there is none or its time has passed. */
+  /** The value, or undefined where there is none or it has expired. */
   get(key: string): Promise<string | undefined>;
-  /** Stores the value for `ttlMs` milliseconds, in place of the one before and of its time. */
+  /** Stores the value for `ttlMs` milliseconds, and replaces an earlier one and its time to live. */
   set(key: string, value: string, options: { ttlMs: number }): Promise<void>;
-  /** Stores the value unless there is one; tells whether it did. Of many at once, exactly one is told true. */
+  /** Stores the value unless there is one; resolves with whether it did. Of concurrent calls exactly one gets true. */
   setIfAbsent(key: string, value: string, options: { ttlMs: number }): Promise<boolean>;
-  /** Removes a value or a counter; tells whether there was one. */
+  /** Removes a value or a counter; resolves with whether there was one. */
   delete(key: string): Promise<boolean>;
-  /** Counts all entries or none, in one atomic step and one round trip, whatever their number. */
+  /** Counts all entries or none, atomically and in one round trip. */
   countAll(entries: CountEntry[]): Promise<CountAnswer>;
   /**
-   * Takes back what was counted, all in one atomic step: no counter goes below 0, and its window ends when it would have. Of a
-   * counter whose window has ended nothing is taken; whoever gives back late may so take from the window after it.
+   * Subtracts what was counted, atomically: no counter goes below 0, and its window does not change. A counter whose window has
+   * ended is not changed; a late call may subtract from the next window.
    */
   giveBack(entries: Pick<CountEntry, 'key' | 'amount'>[]): Promise<void>;
   /**
-   * Tells all who are subscribed now; nobody later. Messages of one publisher on one channel arrive in order, at most
-   * once: a subscriber that must miss nothing asks its source again from time to time.
+   * Publishes to current subscribers. Messages of one publisher on one channel arrive in order, at most once: a subscriber that
+   * must not miss any asks its source again from time to time.
    */
   publish(channel: string, message: string): Promise<void>;
   /**
-   * Once resolved, `handler` gets every later message, until the function that it resolves with is called.
-   * The handler must not throw; what it throws is logged.
+   * Once resolved, `handler` gets every later message, until the returned function is called. Errors of the handler are logged.
    */
   subscribe(channel: string, handler: (message: string) => void): Promise<Unsubscribe>;
   /** Resolves when the engine answers. */
   ping(): Promise<void>;
-  /** Ends this connection and its subscriptions. Later calls reject. */
+  /** Closes the store and its subscriptions. Later calls reject. */
   close(): Promise<void>;
 }
 
 /** Once resolved, the handler is called no more. Calling it again does nothing. */
 export type Unsubscribe = () => Promise<void>;
 
-/** One counter of fixed windows. Its window starts with its first count and ends `windowMs` later, counter and all. */
+/** A counter with fixed windows. A window starts with its first count and ends, with the counter, `windowMs` later. */
 export interface CountEntry {
   key: string;
-  /** The most that one window takes. */
+  /** The limit of one window. */
   requests: number;
   windowMs: number;
-  /** How much this request counts. 0 reads: it starts no window and counts nothing. Entries of one key add up. */
+  /** How much to count. 0 only reads and starts no window. Entries of one key are added up. */
   amount: number;
 }
 
-/** A counter as it stands after the step. */
+/** A counter after the call. */
 export interface CountWindow {
   key: string;
   requests: number;
-  /** How much the window has counted. */
+  /** The count of the window. */
   count: number;
   /** Milliseconds until the window ends; `windowMs` where none has started. */
   endsInMs: number;
 }
 
 /**
- * Where an entry would exceed its limit nothing at all is counted, and `refused` is that entry; of several the one
- * whose window ends last, so that waiting for it is enough. `windows` are in the order of the entries.
+ * When an entry would exceed its limit, nothing is counted, and `refused` is that entry; of several the one whose window ends
+ * last, so that waiting for it is enough. `windows` are in the order of the entries.
  */
 export type CountAnswer = { counted: true; windows: CountWindow[] } | { counted: false; refused: CountWindow };
 
-/** Throws for a key or channel outside the product's own space. For engines. */
+/** Throws for a key or channel without the prefix. For engines. */
 export function checkKey(key: string): void {
   if (!key.startsWith('parley:')) throw new RangeError(`Keys and channels start with "parley:", not as ${key}`);
 }

@@ -13,15 +13,15 @@ import {
 } from './key-value.ts';
 
 export interface MemoryKeyValueOptions {
-  /** Milliseconds of a clock that only grows; the process's own by default, which no change of the time of day moves. */
+  /** A monotonic clock in ms. Default: that of the process. */
   now?: () => number;
-  /** Told of handlers that throw. */
+  /** Logs errors of handlers. */
   log?: Logger;
 }
 
 /** The key-value engine of one process, shared by all its units. */
 export interface MemoryKeyValue extends KeyValue {
-  /** How many keys are held, those included whose time has passed and that are not yet removed. */
+  /** How many keys are stored, expired ones included that are not removed yet. */
   readonly size: number;
 }
 
@@ -30,7 +30,7 @@ interface Kept {
   expiresAtMs: number;
 }
 
-/** Holds everything in memory; what has expired leaves with later writes. */
+/** Stores everything in memory; later writes remove expired keys. */
 export function memoryKeyValue({
   now: clock = () => performance.now(),
   log,
@@ -92,7 +92,7 @@ export function memoryKeyValue({
       if (closed) throw unavailable('The key-value store is closed');
       checkCountEntries(entries);
       const at = now();
-      const { answer, counters } = weigh(entries, at, (key) => live(key));
+      const { answer, counters } = evaluate(entries, at, (key) => live(key));
       if (answer.counted) {
         for (const [key, { count, endsAtMs }] of counters) if (count > 0) keep(key, String(count), endsAtMs);
       }
@@ -102,7 +102,7 @@ export function memoryKeyValue({
     async giveBack(entries) {
       if (closed) throw unavailable('The key-value store is closed');
       checkAmounts(entries);
-      for (const { key } of entries) counterOf(key, live(key)); // none is changed where one holds no counter
+      for (const { key } of entries) counterOf(key, live(key)); // throws before any change if one is not a counter
       for (const { key, amount } of entries) {
         const found = live(key);
         if (found) found.value = String(Math.max(0, counterOf(key, found) - amount));
@@ -119,7 +119,7 @@ export function memoryKeyValue({
           try {
             handler(message);
           } catch (error) {
-            log?.error({ err: error, channel }, 'a subscriber threw');
+            log?.error({ err: error, channel }, 'subscriber failed');
           }
         });
       }
@@ -162,8 +162,8 @@ interface Counter {
   endsAtMs: number;
 }
 
-/** What counting all entries would give, without doing it. */
-function weigh(entries: CountEntry[], at: number, find: (key: string) => Kept | undefined) {
+/** The result of counting all entries, without counting them. */
+function evaluate(entries: CountEntry[], at: number, find: (key: string) => Kept | undefined) {
   const counters = new Map<string, Counter>();
   for (const { key, windowMs, amount } of entries) {
     const known = counters.get(key);

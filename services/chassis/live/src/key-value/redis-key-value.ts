@@ -12,7 +12,7 @@ import {
   type KeyValue,
 } from './key-value.ts';
 
-/** The key-value engine that all replicas share. `close` leaves the connection to its owner. */
+/** The key-value engine that all replicas share. `close` does not close the connection. */
 export function redisKeyValue(connection: RedisConnection): KeyValue {
   const leavers = new Set<() => void>();
   let closed = false;
@@ -102,7 +102,7 @@ export function redisKeyValue(connection: RedisConnection): KeyValue {
 }
 
 /**
- * Weighs all entries, then counts all or none. Answers {1, count, endsInMs, count, endsInMs, …} in the order of the
+ * Evaluates all entries, then counts all or none. Returns {1, count, endsInMs, count, endsInMs, …} in the order of the
  * entries, or {0, number of the refused entry, count, endsInMs}.
  */
 const countAll = redisScript(`
@@ -148,7 +148,7 @@ end
 return answer
 `);
 
-/** Looks at all counters, then takes from each what it holds at most; DECRBY leaves its time alone. */
+/** Checks all counters, then subtracts from each at most its count; DECRBY keeps the time to live. */
 const giveBack = redisScript(`
 for i, key in ipairs(KEYS) do
   if not tonumber(redis.call('GET', key) or 0) then return redis.error_reply('NOCOUNTER ' .. i) end

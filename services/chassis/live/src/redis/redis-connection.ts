@@ -15,15 +15,14 @@ export interface RedisConnectionOptions {
 }
 
 /**
- * What one process has to do with Redis: one connection for commands and one that listens, whatever the number of those
- * who use them. Both come back by themselves, for ever. While Redis is away, or does not answer, every call rejects with
- * `unavailable`, after `timeoutMs` at the latest; a call that has timed out may have been carried out.
+ * The Redis connections of one process: one for commands and one for subscriptions. Both reconnect for ever. In an outage every
+ * call rejects with `unavailable`, after `timeoutMs` at the latest; a call that has timed out may have been executed.
  */
 export interface RedisConnection extends Part {
-  /** Resolves when Redis answers, and after a few seconds without it: it is tried further. */
+  /** Resolves when Redis answers, or after 10 s without an answer; connecting goes on then. */
   start(): Promise<void>;
   command<T>(args: RedisArgument[], options?: { bytes?: boolean }): Promise<T>;
-  /** Runs a script in one round trip. The server keeps scripts by their hash; one that has lost it is sent it again. */
+  /** Runs a script in one round trip, by its hash; a server that does not have it is sent the text. */
   script<T>(script: RedisScript, keys: string[], args: RedisArgument[]): Promise<T>;
   subscribe: Subscriptions['subscribe'];
   /** Rejects unless both connections are in use and answer. */
@@ -61,10 +60,10 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
       commands.start();
       listening.start();
       let timer: NodeJS.Timeout | undefined;
-      const enough = new Promise<void>((resolve) => {
+      const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, startPatienceMs);
       });
-      await Promise.race([enough, Promise.all([commands.whenUp(), listening.whenUp()])]);
+      await Promise.race([late, Promise.all([commands.whenUp(), listening.whenUp()])]);
       clearTimeout(timer);
     },
 
@@ -83,7 +82,7 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
     subscribe: subscriptions.subscribe,
 
     async ready() {
-      if (!listening.client) throw unavailable('Redis is away');
+      if (!listening.client) throw unavailable('Redis is unavailable');
       await Promise.all([commands.send(['PING']), listening.send(['PING'])]);
     },
 

@@ -6,7 +6,7 @@ import type { KeyValue } from '../key-value/key-value.ts';
 import { redisKeyValue } from '../key-value/redis-key-value.ts';
 import { redisConnection } from './redis-connection.ts';
 
-/** The engines of one process that are shared with all others, by one way to Redis. They work once it has started. */
+/** The Redis engines of one process, on one connection. They work once `start` was called. */
 export interface RedisEngines extends Part {
   keyValue: KeyValue;
   eventLog: EventLog;

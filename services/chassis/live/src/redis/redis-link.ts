@@ -4,25 +4,25 @@ import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { createClient, ErrorReply, RESP_TYPES } from 'redis';
 
-/** What a command or a script is given. Bytes arrive as they are, text as UTF-8. */
+/** An argument of a command or script. Text is sent as UTF-8. */
 export type RedisArgument = string | Buffer;
 export type RedisClient = ReturnType<typeof firstClient>;
 
 export interface RedisLinkOptions {
-  /** Makes a client that is not connected. */
+  /** Creates a client that is not connected. */
   createClient(): RedisClient;
-  /** As the log calls it. */
+  /** Its name in logs. */
   name: string;
-  /** How long a command may take. A server that is silent for five times as long is taken for dead. */
+  /** How long a command may take, in ms. A server that is silent for five times as long counts as dead. */
   timeoutMs: number;
   log?: Logger | undefined;
-  /** Done on every new connection before it is used. */
+  /** Called on every new connection before it is used. */
   prepare?(client: RedisClient): Promise<void>;
-  /** A connection that was in use is gone. */
+  /** Called when the connection in use was lost. */
   lost?(): void;
 }
 
-/** One connection to Redis that comes back by itself, for ever. */
+/** One connection to Redis that reconnects for ever. */
 export interface RedisLink {
   /** The connection in use; undefined while there is none. */
   readonly client: RedisClient | undefined;
@@ -32,7 +32,7 @@ export interface RedisLink {
   whenUp(): Promise<void>;
   /**
    * Sends one command. Rejects with `unavailable` while there is no connection or no answer, after `timeoutMs` at the
-   * latest: it may have been carried out all the same. With `bytes` texts of the answer are Buffers.
+   * latest; the command may have been executed all the same. With `bytes`, strings of the reply are Buffers.
    */
   send<T>(args: RedisArgument[], options?: { bytes?: boolean }): Promise<T>;
   close(): void;
@@ -53,7 +53,7 @@ export function redisLink({
   const closing = new AbortController();
   let up = Promise.withResolvers<void>();
   let client: RedisClient | undefined;
-  /** False from the first answer that did not come in time to the next that comes: asking more would only wait as long. */
+  /** False from a timeout to the next reply: commands then reject at once, instead of each after its own timeout. */
   let isAnswering = true;
   let hasAnswered = false;
 
@@ -69,16 +69,16 @@ export function redisLink({
   async function send<T>(to: RedisClient, args: RedisArgument[], bytes = false): Promise<T> {
     const silence = Promise.withResolvers<never>();
     let isOpen = true;
-    // After a pause of this process the answer may be here already: it is read before the second turn.
-    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
-    function giveUp() {
+    // After a pause of this process the reply may already be in the socket, which is read before setImmediate.
+    const timer = setTimeout(() => setImmediate(onTimeout), timeoutMs);
+    function onTimeout() {
       if (!isOpen) return;
       if (to === client) isAnswering = false;
       silence.reject(unavailable('Redis does not answer'));
     }
     try {
       const reply = to.sendCommand<T>(args, bytes ? asBytes : undefined);
-      reply.then(answered, refused); // also what comes too late says that it answers
+      reply.then(answered, refused); // a late reply also shows that it answers
       return await Promise.race([reply, silence.promise]);
     } catch (error) {
       throw toDomain(error);
@@ -88,7 +88,7 @@ export function redisLink({
     }
   }
 
-  /** Resolves when the server has left several questions in a row without an answer. */
+  /** Resolves when several commands in a row had no reply. */
   async function silence(of: RedisClient, signal: AbortSignal): Promise<Error> {
     for (let missed = 0; missed < missedAnswers; ) {
       await delay(timeoutMs, undefined, { signal });
@@ -100,7 +100,7 @@ export function redisLink({
     return new Error('Redis has stopped answering');
   }
 
-  /** One connection, from its first byte to its end; resolves with the reason why it ended. */
+  /** Opens one connection and resolves with the reason when it has ended. */
   async function connectOnce(): Promise<{ wasUp: boolean; reason: unknown }> {
     const mine = newClient();
     const failed = new Promise<Error>((resolve) => mine.on('error', resolve));
@@ -108,7 +108,7 @@ export function redisLink({
     let wasUp = false;
     try {
       await mine.connect();
-      await send(mine, ['PING']); // one that still loads its data connects and answers nothing else
+      await send(mine, ['PING']); // a server that still loads its data accepts connections but rejects commands
       await prepare?.(mine);
       closing.signal.throwIfAborted();
       client = mine;
@@ -116,7 +116,7 @@ export function redisLink({
       hasAnswered = true;
       wasUp = true;
       up.resolve();
-      log?.info({ link: name }, 'Redis is there');
+      log?.info({ link: name }, 'Redis connected');
       const silent = silence(mine, AbortSignal.any([over.signal, closing.signal]));
       return { wasUp, reason: await Promise.race([failed, silent]) };
     } catch (reason) {
@@ -139,8 +139,8 @@ export function redisLink({
         failures = 0;
         lost?.();
       }
-      // Told once an outage, not at every attempt.
-      if (failures === 0) log?.warn({ link: name, err: reason }, 'Redis is away; trying again');
+      // Once per outage, not per attempt.
+      if (failures === 0) log?.warn({ link: name, err: reason }, 'Redis connection failed; will retry');
       const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(failures, 10), longestPauseMs);
       await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: closing.signal });
     }
@@ -152,12 +152,12 @@ export function redisLink({
     },
     start() {
       run().catch((error: unknown) => {
-        if (!isAbortError(error)) log?.error({ link: name, err: error }, 'the connection to Redis is given up');
+        if (!isAbortError(error)) log?.error({ link: name, err: error }, 'Redis connection ended by a bug');
       });
     },
     whenUp: () => up.promise,
     send(args, { bytes } = {}) {
-      if (!client) return Promise.reject(unavailable('Redis is away'));
+      if (!client) return Promise.reject(unavailable('Redis is unavailable'));
       if (!isAnswering) return Promise.reject(unavailable('Redis does not answer'));
       return send(client, args, bytes);
     },
@@ -173,7 +173,7 @@ export function redisLink({
 const asBytes = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
 /**
- * Makes clients by copying one: making the first takes a tenth of a second of the event loop.
+ * Creates clients by duplicating one, because creating the first blocks the event loop for a tenth of a second.
  * @param url `redis://user:password@host:port`, `rediss://` for TLS
  */
 export function redisClients(url: string, timeoutMs: number): (name: string) => RedisClient {
@@ -187,20 +187,20 @@ function firstClient(url: string, timeoutMs: number) {
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    commandOptions: { timeout: 0 }, // the link has its own, which costs no signal per command
+    commandOptions: { timeout: 0 }, // the link has its own timeout, without an AbortSignal per command
     socket: {
       connectTimeout: 2 * timeoutMs,
-      socketTimeout: 6 * timeoutMs, // ends a handshake that gets no answer; later there is always a PING on its way
-      reconnectStrategy: false, // the link makes a new client, whose state nobody has to guess
+      socketTimeout: 6 * timeoutMs, // ends a handshake without a reply; later there is always a PING in flight
+      reconnectStrategy: false, // the link creates a new client, whose state is known
     },
   });
 }
 
-/** Answers that say "not now"; every other error that the server answers is a bug of ours. */
-const passing = /^(LOADING|BUSY|OOM|READONLY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|UNBLOCKED) /;
+/** Temporary errors of the server; any other error reply is a bug of ours. */
+const temporary = /^(LOADING|BUSY|OOM|READONLY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|UNBLOCKED) /;
 
 function toDomain(error: unknown): unknown {
   if (isDomainError(error)) return error;
-  if (!(error instanceof ErrorReply)) return unavailable('Redis is away', error);
-  return passing.test(error.message) ? unavailable('Redis cannot serve now', error) : error;
+  if (!(error instanceof ErrorReply)) return unavailable('Redis is unavailable', error);
+  return temporary.test(error.message) ? unavailable('Redis cannot serve now', error) : error;
 }

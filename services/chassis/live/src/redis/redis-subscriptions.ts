@@ -2,22 +2,22 @@ import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import type { RedisClient } from './redis-link.ts';
 
-/** Whoever listens to a channel. What it throws is logged. */
+/** A listener of a channel. Its errors are logged. */
 export interface ChannelListener {
   message(text: string): void;
-  /** From now on messages are missed. */
+  /** The connection is lost: messages are missed from now on. */
   lost?(): void;
-  /** Messages arrive again. */
+  /** The subscription is restored. */
   resumed?(): void;
 }
 
 export interface Subscriptions {
   /**
-   * Once resolved, `listener` gets every later message until the function that it resolves with is called. Rejects with
-   * `unavailable` while Redis is away; a subscription that stands comes back with the connection.
+   * Once resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
+   * outage; an existing subscription is restored with the connection.
    */
   subscribe(channel: string, listener: ChannelListener): Promise<() => void>;
-  /** Brings a new connection to where the last one was. */
+  /** Restores all subscriptions on a new connection. */
   renew(client: RedisClient): Promise<void>;
   lost(): void;
 }
@@ -33,24 +33,24 @@ interface Channel {
   subscribed: Promise<void>;
 }
 
-/** One subscription per channel, however many listen to it. */
+/** One subscription per channel, shared by its listeners. */
 export function redisSubscriptions({ client: current, timeoutMs, log }: SubscriptionsOptions): Subscriptions {
   const channels = new Map<string, Channel>();
 
-  function tell(channel: string, what: (listener: ChannelListener) => void): void {
+  function notify(channel: string, what: (listener: ChannelListener) => void): void {
     const listeners = channels.get(channel)?.listeners ?? [];
     for (const listener of listeners) {
       try {
         what(listener);
       } catch (error) {
-        log?.error({ err: error, channel }, 'a subscriber threw');
+        log?.error({ err: error, channel }, 'subscriber failed');
       }
     }
   }
 
-  // The same function for all channels: the client calls it once a message, even where a channel was asked for twice.
+  // One function for all channels, so that the client calls it once per message even after a second subscription.
   function dispatch(text: string, channel: string): void {
-    tell(channel, (listener) => listener.message(text));
+    notify(channel, (listener) => listener.message(text));
   }
 
   function leave(channel: string, listener: ChannelListener): void {
@@ -59,10 +59,10 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
     channels.delete(channel);
     current()
       ?.unsubscribe(channel, dispatch)
-      .catch(() => undefined); // the connection is gone, and the subscription with it
+      .catch(() => undefined); // the subscription has ended with the connection
   }
 
-  /** The client's own promise ends with the connection, at the latest; callers do not wait for that. */
+  /** Limits the wait: the client's own promise may settle only when the connection ends. */
   async function inTime(promise: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -78,20 +78,20 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
   return {
     async subscribe(channel, listener) {
       const client = current();
-      if (!client) throw unavailable('Redis is away');
+      if (!client) throw unavailable('Redis is unavailable');
       let found = channels.get(channel);
       if (!found) {
         found = { listeners: new Set(), subscribed: client.subscribe(channel, dispatch) };
-        found.subscribed.catch(() => undefined); // told to those who wait for it
+        found.subscribed.catch(() => undefined); // handled where it is awaited
         channels.set(channel, found);
       }
-      const own = { ...listener }; // the same one may listen twice
+      const own = { ...listener }; // the same listener may subscribe twice
       found.listeners.add(own);
       try {
         await inTime(found.subscribed);
       } catch (error) {
         leave(channel, own);
-        throw unavailable('Redis is away', error);
+        throw unavailable('Redis is unavailable', error);
       }
       return () => leave(channel, own);
     },
@@ -103,11 +103,11 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
       subscribed.catch(() => undefined);
       for (const channel of channels.values()) channel.subscribed = subscribed;
       await inTime(subscribed);
-      for (const name of names) tell(name, (listener) => listener.resumed?.());
+      for (const name of names) notify(name, (listener) => listener.resumed?.());
     },
 
     lost() {
-      for (const name of channels.keys()) tell(name, (listener) => listener.lost?.());
+      for (const name of channels.keys()) notify(name, (listener) => listener.lost?.());
     },
   };
 }

@@ -14,7 +14,7 @@ const nothing: ObsoleteFilter<Event, unknown> = {
   onReserved: () => undefined,
 };
 
-/** What a reader is shown of these items, where the database holds these events, given two a page. */
+/** What a reader is shown of these items, with these events in the database, in pages of two. */
 async function shown(
   items: LogItem<Event, string>[],
   { stored = [] as string[], start = '0-0', lastingId = '0-0', filter = nothing } = {},
@@ -32,7 +32,7 @@ async function shown(
   return { ids, asked, sequence };
 }
 
-test('in the usual case nobody asks the database', async (t) => {
+test('without gaps the database is not queried', async (t) => {
   const { ids, asked, sequence } = await shown([
     event('1-0'),
     event('2-0'),
@@ -45,18 +45,18 @@ test('in the usual case nobody asks the database', async (t) => {
   t.false(sequence.needsCatchUp);
 });
 
-test('a reserved event that does not come is looked up before anything later is shown', async (t) => {
+test('a reserved event that does not arrive is looked up before a later one is shown', async (t) => {
   const { ids } = await shown([event('1-0'), reserved('2-0'), event('4-0'), event('2-0')], { stored: ['2-0'] });
   t.deepEqual(ids, ['1-0', '2-0', '4-0']);
 });
 
-test('a reservation whose transaction rolled back is forgotten', async (t) => {
+test('a reservation whose transaction rolled back is dropped', async (t) => {
   const { ids, sequence } = await shown([reserved('2-0'), event('4-0'), reserved('5-0'), event('5-0')]);
   t.deepEqual(ids, ['4-0', '5-0']);
   t.false(sequence.needsCatchUp);
 });
 
-test('a reserved event is looked up after a while, and not shown again when it comes after all', async (t) => {
+test('a reserved event is looked up after a while, and not shown again when it arrives later', async (t) => {
   const { sequence } = await shown([reserved('2-0')], { stored: ['2-0'] });
   t.true(sequence.needsCatchUp);
   const late: string[] = [];
@@ -66,7 +66,7 @@ test('a reserved event is looked up after a while, and not shown again when it c
   t.false(sequence.needsCatchUp);
 });
 
-test('what only the database has is shown in its place, and nothing twice', async (t) => {
+test('events of the database are shown in order, and none twice', async (t) => {
   const stored = ['2-0', '3-0', '4-0', '7-0'];
   const items = [event('6-0'), reserved('7-0'), event('7-0'), event('9-0')];
   const { ids, asked } = await shown(items, { stored, start: '2-0', lastingId: '7-0' });
@@ -74,21 +74,21 @@ test('what only the database has is shown in its place, and nothing twice', asyn
   t.is(asked, 2);
 });
 
-test('a reader is never shown again what it has', async (t) => {
+test('a reader is not shown an event again', async (t) => {
   const items = [event('1-0'), reserved('2-0'), event('2-0'), event('2-0'), event('3-0')];
   const { ids } = await shown(items, { start: '2-0' });
   t.deepEqual(ids, ['3-0']);
 });
 
-test('what the filter finds obsolete is left out; it hears of what is shown and what is reserved', async (t) => {
-  const told: string[] = [];
+test('obsolete events are skipped, and the filter is called for shown and reserved events', async (t) => {
+  const calls: string[] = [];
   const filter: ObsoleteFilter<Event, string> = {
     isObsolete: ({ eventId }) => eventId === '2-0',
-    onShown: ({ eventId }) => void told.push(`shown ${eventId}`),
-    onReserved: (note) => void told.push(`reserved ${note}`),
+    onShown: ({ eventId }) => void calls.push(`shown ${eventId}`),
+    onReserved: (note) => void calls.push(`reserved ${note}`),
   };
   const items = [event('1-0'), event('2-0'), { kind: 'reserved' as const, id: '3-0', note: 'third' }, event('3-0')];
   const { ids } = await shown(items, { filter });
   t.deepEqual(ids, ['1-0', '3-0']);
-  t.deepEqual(told, ['shown 1-0', 'reserved third', 'shown 3-0']);
+  t.deepEqual(calls, ['shown 1-0', 'reserved third', 'shown 3-0']);
 });

@@ -1,26 +1,26 @@
 import { compareEventIds, type EventId } from '../event-log/event-id.ts';
 import type { LiveEvent, LogItem, ObsoleteFilter } from './live-events.ts';
 
-/** The lasting events of the stream that the database holds after one id and up to another; a page of them, in order. */
+/** A page of the stream's lasting events in the database, after one id and up to another, in order. */
 export type FindLasting<Event> = (range: { after: EventId; upTo: EventId }) => Promise<Event[]>;
 
-/** What one reader is shown: each event once, in the order of their ids, with those that only the database knows in place. */
+/** The events for one reader, from the log and the database: each once, in the order of their ids. */
 export interface EventSequence<Event, Note> {
-  /** True while an id has been reserved whose event has not come. */
+  /** Whether an id was reserved whose event has not arrived. */
   readonly needsCatchUp: boolean;
-  /** What is to be shown because of one more item of the log. */
+  /** The events to show after one more item of the log. */
   take(item: LogItem<Event, Note>): AsyncGenerator<Event>;
-  /** What the database has up to this id and the reader has not been shown yet. */
+  /** Events of the database up to this id that the reader has not been shown. */
   catchUp(upTo: EventId): AsyncGenerator<Event>;
-  /** The same up to the ids that have been reserved: for when their events do not come. */
+  /** The same up to the newest reserved id: for when its event does not arrive. */
   catchUpReserved(): AsyncGenerator<Event>;
-  /** The same up to an id that the database has come to since: for when the log may have a gap. */
+  /** The same up to a newer id of the database: for when the log may have a gap. */
   lookUp(lastingId: EventId): AsyncGenerator<Event>;
 }
 
 /**
- * `start` is the last id that the reader has. Up to `lastingId` the database may hold events that the log does not; beyond,
- * only where an id was reserved and its event did not follow.
+ * `start` is the last id that the reader has. Up to `lastingId` the database may have events that the log does not; beyond
+ * it, only where an id was reserved and its event did not arrive.
  */
 export function eventSequence<Event extends LiveEvent, Note>(
   start: EventId,
@@ -81,7 +81,7 @@ export function eventSequence<Event extends LiveEvent, Note>(
       }
       const { event } = item;
       if (compareEventIds(event.eventId, last) <= 0 || obsolete.isObsolete(event)) return;
-      // Something later than a reserved event means that its transaction is over: the database knows whether it came to be.
+      // A later event shows that the transaction of the reserved one has ended, so the database has it or it was rolled back.
       const first = reserved[0];
       if (first !== undefined && compareEventIds(first, event.eventId) < 0) {
         yield* catchUpReserved();

@@ -9,35 +9,33 @@ const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 const retries = 17;
 
-/** How far ahead of this process's clock that of the log may be, or that of another process which has made ids by itself. */
+/** How far the clocks of Redis and of other processes may be ahead of this one. */
 const clockSkewMs = 60_000;
 
 export interface LiveStream<Event, Note> {
-  /** Appends an event that does not last. Rejects while the log is away. @param floor all ids so far are at most that. */
+  /** Appends an event that does not last. Rejects in an outage. @param floor an id that is at least all ids so far. */
   append(event: Event, floor: EventId): Promise<void>;
   /**
-   * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest that the database
-   * holds. While the log is away they are made from the clock, above all that this writer has been given; one that has been
-   * given nothing cannot know what events of another process are shown already, and stays above those by as much as clocks
-   * may differ.
+   * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In
+   * an outage of the log they are made from the clock, above all ids of this writer. A writer without any adds the possible
+   * difference of clocks, because readers may have been shown events of another process.
    */
   reserve(count: number, floor: EventId, note?: Note): Promise<EventId[]>;
   /**
-   * Shows committed events to readers. Never rejects: readers can find them in the database as well. Where the log is away
-   * it resolves after the first attempt and tries further by itself: the log may be away from this process alone, and then
-   * no reader elsewhere would know that there is something to look up.
+   * Shows committed events to readers. Never rejects, since readers can find them in the database as well. After a failed
+   * attempt it resolves and retries by itself: the log may be unavailable to this process alone, and then other readers
+   * would not know that there is something to look up.
    */
   publish(events: Event[]): Promise<void>;
-  /** What the log holds after an id, oldest first, up to its present end. */
+  /** The items of the log after an id, oldest first, up to its present end. */
   read(after: EventId): AsyncGenerator<LogItem<Event, Note>>;
 }
 
 /**
- * Writes one stream of events. A lasting event keeps its id in the database, and it has to be its own before the commit, while nobody
- * may see the event before. So it takes three steps: an id is reserved in the log by an entry that readers do not show; the event is
- * committed with that id; then it is appended, with the id. A reader that has seen the reservation and not the event (the process
- * died in between, the log was away) looks into the database before it shows anything later, or after a moment. So nobody
- * needs to know who failed to append, and appending twice does no harm: readers show no id twice.
+ * Writes one stream of events. A lasting event needs its id before its commit, and readers must not see it before that. So
+ * there are three steps: reserve an id by an entry in the log that readers do not show, commit the event with that id, then
+ * append the event. A reader that has seen a reservation but not its event (the process died, or the log was unavailable) looks
+ * into the database before it shows a later event, or after a second. Appending twice is harmless: readers show no id twice.
  * @param stream the name in the event log, `parley:<tenant id>:…`.
  * @param logFields what identifies the stream in warnings, e.g. `sessionId`.
  */
@@ -65,7 +63,7 @@ export function liveStream<Event extends LiveEvent, Note>(
       try {
         return await append(entries, floor);
       } catch (error) {
-        logger.warn({ err: error, ...logFields }, 'event log gave no ids; made from the clock');
+        logger.warn({ err: error, ...logFields }, 'event log unavailable; ids made from the clock');
         const mayBeBehind = newest === FIRST_EVENT_ID && floor !== FIRST_EVENT_ID;
         const clockMs = Date.now() + (mayBeBehind ? clockSkewMs : 0);
         const last = eventIdParts(
@@ -83,9 +81,9 @@ export function liveStream<Event extends LiveEvent, Note>(
       try {
         await publish();
       } catch (error) {
-        logger.warn({ err: error, ...logFields }, 'publishing live events failed; will retry');
+        logger.warn({ err: error, ...logFields }, 'live event publish failed; will retry');
         void retry(publish).catch((last: unknown) =>
-          logger.warn({ err: last, ...logFields }, 'publishing live events failed for good'),
+          logger.warn({ err: last, ...logFields }, 'live event publish failed for good'),
         );
       }
     },
@@ -104,7 +102,7 @@ export function liveStream<Event extends LiveEvent, Note>(
   };
 }
 
-/** Tries again for about a minute; readers who follow longer without the log are told that it is away. */
+/** Retries for about a minute; readers get `unavailable` in a longer outage. */
 async function retry(publish: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await delay(Math.min(firstRetryMs * 2 ** (attempt - 1), longestRetryMs), undefined, { ref: false });

@@ -5,22 +5,22 @@ import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshContext } from '@parley/rpc/server';
 import type { EventId } from '../event-log/event-id.ts';
 
-/** Who follows a field, and how long. */
+/** One subscription to a field. */
 export interface SubscriptionCall {
   caller: Caller;
-  /** To be called once whatever happens from then on will come. */
+  /** To be called once all later events will be delivered. */
   follows: () => void;
-  /** Aborts when the reader has left or the server stops. */
+  /** Aborts when the subscriber has left or the server stops. */
   signal: AbortSignal;
 }
 
-/** The events of one field of Subscription, finished for readers. @param args as the schema has them, coerced to their types. */
+/** The events of one field of Subscription, with their payloads. @param args coerced to the types of the schema. */
 export type SubscriptionField = (
   args: Record<string, unknown>,
   call: SubscriptionCall,
 ) => AsyncIterable<FollowResponse>;
 
-/** Serves a unit's fields of Subscription, by their names, to gateways. */
+/** Serves a unit's fields of Subscription, by name, to gateways. */
 export function subscriptionRpc(
   fields: Record<string, SubscriptionField>,
 ): SubscriptionServiceImplementation<MeshContext> {
@@ -57,8 +57,8 @@ function parsed(json: string): unknown {
 const finished = new WeakMap<object, string>();
 
 /**
- * An event as it leaves its service. It is written once for all readers who are handed the same object.
- * @param payload makes it in the shape of the field's type; undefined for a kind that this version does not know.
+ * An event with its payload as JSON, serialized once for all readers that get the same object.
+ * @param payload returns the shape of the field's type; undefined for a kind that this version does not know.
  */
 export function finishEvent<Event extends { eventId: EventId; occurredAt?: Date | undefined }>(
   event: Event,

@@ -8,9 +8,9 @@ import { itemOf, type LiveEvent, type LiveEventType } from './live-events.ts';
 
 /** How many events are read at a time, from the log and from the database. */
 export const eventPageSize = 200;
-/** How long a reserved event may take before the database is asked, the first time and at most. */
-const firstPatienceMs = 1_000;
-const longestPatienceMs = 30_000;
+/** How long to wait for a reserved event before the database is queried, the first time and at most. */
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
 
 export interface WatchEvents<Event extends LiveEvent, Note> {
   type: LiveEventType<Event, Note>;
@@ -19,18 +19,18 @@ export interface WatchEvents<Event extends LiveEvent, Note> {
   stream: string;
   /** The last id that the reader has; undefined for new events only. */
   start: EventId | undefined;
-  /** The newest id that the database holds. Rejects where the reader may not read. */
+  /** The newest id in the database. Rejects when the reader has no access. */
   findLast(): Promise<EventId>;
   /** The lasting events after one id and up to another, at most `eventPageSize`, in order. */
   findLasting(range: { after: EventId; upTo: EventId }): Promise<Event[]>;
-  /** Called once whatever happens from then on will be shown. */
+  /** Called once all later events will be delivered. */
   follows?: (() => void) | undefined;
   log: Pick<Logger, 'warn'>;
   /** What identifies the stream in warnings, e.g. `sessionId`. */
   logFields: Record<string, unknown>;
 }
 
-/** The event id that the argument `after` means. @throws DomainError `invalid` where it is none. */
+/** Parses the argument `after`. @throws DomainError `invalid` for a malformed id. */
 export function startAfter(after: string | undefined): EventId | undefined {
   if (after === undefined) return undefined;
   const start = parseEventId(after);
@@ -39,8 +39,8 @@ export function startAfter(after: string | undefined): EventId | undefined {
 }
 
 /**
- * The events of a stream, each once and in order, until `signal` aborts. With `start` first what came after that id: what the
- * log has kept, and of older times the lasting events from the database.
+ * The events of a stream, each once and in order, until `signal` aborts. With `start` it begins after that id: with lasting
+ * events from the database as far as the log has dropped them, then those of the log.
  */
 export async function* watchEvents<Event extends LiveEvent, Note>(
   options: WatchEvents<Event, Note>,
@@ -53,8 +53,8 @@ export async function* watchEvents<Event extends LiveEvent, Note>(
   const sequence = eventSequence(start ?? lastEventId, lastEventId, findLasting, type.obsolete());
   const show = (entries: Entry[]) => showAll(type, sequence, entries);
 
-  const over = new AbortController();
-  const ending = AbortSignal.any([signal, over.signal]);
+  const ended = new AbortController();
+  const ending = AbortSignal.any([signal, ended.signal]);
   try {
     let cursor: EventId | 'now' = 'now';
     if (start !== undefined) {
@@ -71,7 +71,7 @@ export async function* watchEvents<Event extends LiveEvent, Note>(
     follows?.();
     yield* follow(options, sequence, show, tail, ending);
   } finally {
-    over.abort();
+    ended.abort();
   }
 }
 
@@ -87,8 +87,8 @@ async function* showAll<Event extends LiveEvent, Note>(
 }
 
 /**
- * Shows what comes, and looks into the database when a reserved event does not, and when the log was away: an event that was
- * stored meanwhile may be nowhere in it.
+ * Shows new events. Queries the database when a reserved event does not arrive, and after an outage of the log, which may lack
+ * events that were stored meanwhile.
  */
 async function* follow<Event extends LiveEvent, Note>(
   { findLast, log, logFields }: WatchEvents<Event, Note>,
@@ -99,8 +99,8 @@ async function* follow<Event extends LiveEvent, Note>(
 ): AsyncGenerator<Event> {
   const batches = tail[Symbol.asyncIterator]();
   let next = batches.next();
-  next.catch(() => undefined); // thrown where it is awaited
-  let patienceMs = firstPatienceMs;
+  next.catch(() => undefined); // handled where it is awaited
+  let waitMs = firstWaitMs;
   let mayHaveGap = false;
 
   async function* lookUp(): AsyncGenerator<Event> {
@@ -109,32 +109,32 @@ async function* follow<Event extends LiveEvent, Note>(
     yield* sequence.catchUpReserved();
   }
 
-  async function* tryToLookUp(): AsyncGenerator<Event> {
+  async function* tryLookUp(): AsyncGenerator<Event> {
     try {
       yield* lookUp();
     } catch (error) {
       if (!isDomainError(error, 'unavailable')) throw error;
-      log.warn({ err: error, ...logFields }, 'looking up stored events failed; will retry');
+      log.warn({ err: error, ...logFields }, 'stored event lookup failed; will retry');
     }
   }
 
   while (!signal.aborted) {
     const isComplete = !sequence.needsCatchUp && !mayHaveGap;
-    const batch = await (isComplete ? next : Promise.race([next, pause(patienceMs, signal)]));
+    const batch = await (isComplete ? next : Promise.race([next, pause(waitMs, signal)]));
     if (batch === undefined) {
-      patienceMs = Math.min(patienceMs * 2, longestPatienceMs);
-      yield* tryToLookUp();
+      waitMs = Math.min(waitMs * 2, longestWaitMs);
+      yield* tryLookUp();
       continue;
     }
     if (batch.done) return;
     if (batch.value.length === 0) {
       mayHaveGap = true;
-      yield* tryToLookUp();
+      yield* tryLookUp();
     } else {
-      if (mayHaveGap) yield* lookUp(); // nothing later may be shown before
+      if (mayHaveGap) yield* lookUp(); // before any later event is shown
       yield* show(batch.value);
     }
-    if (!sequence.needsCatchUp) patienceMs = firstPatienceMs;
+    if (!sequence.needsCatchUp) waitMs = firstWaitMs;
     next = batches.next();
     next.catch(() => undefined);
   }

@@ -1,29 +1,29 @@
 import { dropOldest, type MemoryStream } from './memory-stream.ts';
 
-/** What an entry takes beside its bytes, as measured: itself, its id, and what its readers keep of it. */
+/** What an entry takes beside its bytes, as measured, including its id and what readers keep of it. */
 const entryBytes = 800;
 
-/** To how much of the room the streams shrink when it is full, so that a full log does not do this at every append. */
-const kept = 0.9;
+/** The fraction to which a full log is reduced, so that it does not drop entries at every append. */
+const keptFraction = 0.9;
 
-/** What all streams of a log take together, and who has to give way. */
-export interface MemoryRoom {
-  /** Counts what has just been appended as the end of a stream; where that is too much, the oldest of all streams goes. */
+/** Bounds the memory of all streams of a log together. */
+export interface MemoryBudget {
+  /** Counts entries that were appended to a stream; beyond the bound, drops the oldest entries of all streams. */
   added(stream: MemoryStream, appended: Uint8Array[]): void;
-  /** Forgets the oldest `count` entries of a stream. */
+  /** Drops the oldest `count` entries of a stream. */
   drop(stream: MemoryStream, count: number): void;
 }
 
-/** An append: the numbers of its entries in their stream end before `end`. */
+/** An append: `end` is the number of the entry after its last one in the stream. */
 interface Append {
   stream: MemoryStream;
   end: number;
   bytes: number;
 }
 
-/** Room for so many bytes, what entries take beside their bytes included. */
-export function memoryRoom(maxBytes: number): MemoryRoom {
-  // In the order of time, those before `first` are gone.
+/** A budget of `maxBytes`, including the overhead of entries. */
+export function memoryBudget(maxBytes: number): MemoryBudget {
+  // In order of time. Those before `first` have been dropped.
   let appends: Append[] = [];
   let first = 0;
   let used = 0;
@@ -32,21 +32,21 @@ export function memoryRoom(maxBytes: number): MemoryRoom {
     used -= sizeOf(dropOldest(stream, count));
   }
 
-  /** The last append stays, however large it is. */
-  function makeRoom(): void {
+  /** Drops the oldest appends, but never the last one. */
+  function dropOldestAppends(): void {
     const ends = new Map<MemoryStream, number>();
-    let tooMuch = used - maxBytes * kept;
-    for (; tooMuch > 0 && first < appends.length - 1; first++) {
+    let excess = used - maxBytes * keptFraction;
+    for (; excess > 0 && first < appends.length - 1; first++) {
       const { stream, end, bytes } = appends[first] as Append;
       if (end <= stream.dropped) continue;
       ends.set(stream, end);
-      tooMuch -= bytes;
+      excess -= bytes;
     }
     for (const [stream, end] of ends) drop(stream, end - stream.dropped);
   }
 
-  /** Appends that have aged out of their stream are not kept in mind until room is short. */
-  function forgetGone(): void {
+  /** Removes the records of appends whose entries have been dropped for their age. */
+  function removeDropped(): void {
     for (let oldest = appends[first]; oldest && oldest.end <= oldest.stream.dropped; oldest = appends[first]) first++;
     if (first < 1_000 || first < appends.length / 2) return;
     appends = appends.slice(first);
@@ -59,8 +59,8 @@ export function memoryRoom(maxBytes: number): MemoryRoom {
       const bytes = appended.reduce((sum, { byteLength }) => sum + byteLength + entryBytes, 0);
       appends.push({ stream, end: stream.dropped + stream.entries.length, bytes });
       used += bytes;
-      if (used > maxBytes) makeRoom();
-      forgetGone();
+      if (used > maxBytes) dropOldestAppends();
+      removeDropped();
     },
   };
 }
