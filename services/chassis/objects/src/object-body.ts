@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { unavailable } from '@parley/kernel/errors';
 
-/** The bytes of an object as its reader gets them: what cuts them off is `unavailable`, and letting go closes the source. */
+/** The bytes of an object for a reader. Errors of the source become `unavailable`, and destroying the body closes the source. */
 export function objectBody(source: Readable): Readable {
   async function* bytes() {
     try {
@@ -11,8 +11,8 @@ export function objectBody(source: Readable): Readable {
     }
   }
   const body = Readable.from(bytes(), { objectMode: false });
-  // Also where nobody has begun to read, and the generator with its `finally` was never entered.
+  // Closes the source also when nobody has read, because the generator was not entered then.
   body.once('close', () => source.destroy());
-  source.on('error', () => undefined); // whoever reads is told
+  source.on('error', () => undefined); // the reader gets the error from the generator
   return body;
 }

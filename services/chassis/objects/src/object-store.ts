@@ -2,33 +2,33 @@ import type { Readable } from 'node:stream';
 import { badRequest, conflict, unavailable } from '@parley/kernel/errors';
 
 /**
- * Files by key: what people upload and what we render. Keys are those that `object-keys.ts` takes, and start with
- * `tenants/<tenant id>/`; `tenantObjects` is the view that one tenant's work gets.
+ * Files by key: uploads, and what services write. Keys start with `tenants/<tenant id>/` (`object-keys.ts` checks them);
+ * `tenantObjects` is the view of one tenant.
  *
- * An object is replaced as a whole or not at all. A reader has the bytes of one version from first to last, whatever is
- * put under the key meanwhile. Every call rejects with a `DomainError`: `notFound`, `invalid` for a key that is none, and
- * `unavailable` while the engine cannot be reached.
+ * An object is replaced as a whole or not at all. A reader gets the bytes of one version from first to last, whatever is
+ * stored under the key meanwhile. Every call rejects with a `DomainError`: `notFound`, `invalid` for an invalid key, and
+ * `unavailable` in an outage of the engine.
  */
 export interface ObjectStore {
-  /** Stores whole bytes: what we write ourselves is bounded. Large files come from clients, by `presignPut`. */
+  /** Stores bytes from memory. Large files are uploaded by clients, with `presignPut`. */
   put(key: string, bytes: Uint8Array, options: { contentType: string }): Promise<StoredVersion>;
   /**
-   * Opens an object. The body must be read to its end or destroyed; it fails as the calls do.
+   * Opens an object. The body must be read to its end or destroyed; it fails with the same errors.
    * @throws DomainError `conflict` (`OBJECT_CHANGED`) when it is no longer the version `ifMatch`; `invalid`
    *   (`OBJECT_TOO_LARGE`) when it has more than `maxBytes`.
    */
   get(key: string, options?: ReadOptions): Promise<OpenObject>;
   head(key: string): Promise<ObjectFacts>;
-  /** Also resolves when there is none. */
+  /** Resolves also when there is no such object. */
   delete(key: string): Promise<void>;
-  /** Keys that start with `prefix`, in the order of their bytes. For sweeps: no request of a person waits for it. */
+  /** Keys that start with `prefix`, in the order of their bytes. For background jobs: it may be slow. */
   list(options: ListOptions): Promise<ObjectPage>;
   /**
-   * A URL to which whoever has it can PUT this one key, with exactly this `content-type` header and any length: what has
-   * come is known from `head`. It may be used again until it expires, so whoever relies on the bytes keeps their ETag.
+   * A URL that allows a PUT of this one key, with exactly this `content-type` header and any length: check the upload with
+   * `head`. It can be used again until it expires, so keep the ETag of the bytes that you rely on.
    */
   presignPut(options: PresignPut): Promise<PresignedUrl>;
-  /** A URL from which whoever has it can GET this object, whether or not it is there yet. */
+  /** A URL that allows a GET of this object, whether or not it exists yet. */
   presignGet(options: PresignGet): Promise<PresignedUrl>;
   /** Rejects with the reason while the engine does not answer. */
   ping(): Promise<void>;
@@ -36,7 +36,7 @@ export interface ObjectStore {
 }
 
 export interface StoredVersion {
-  /** Names the bytes: another version has another. Opaque, without quotes. */
+  /** Identifies the version. Opaque, without quotes. */
   etag: string;
   sizeBytes: number;
 }
@@ -51,16 +51,16 @@ export interface OpenObject extends ObjectFacts {
 }
 
 export interface ReadOptions {
-  /** The ETag of the one version that is wanted. */
+  /** The ETag of the version to read. Default: any version. */
   ifMatch?: string;
-  /** Default: no bound. */
+  /** Default: no limit. */
   maxBytes?: number;
 }
 
 export interface ListOptions {
-  /** A beginning of keys, whole segments or not. */
+  /** A prefix of keys; it may end within a segment. */
   prefix: string;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   after?: string;
   /** 1 to 1,000. Default 1,000. */
   limit?: number;
@@ -68,7 +68,7 @@ export interface ListOptions {
 
 export interface ObjectPage {
   objects: (StoredVersion & { key: string; lastModified: Date })[];
-  /** Where the next page begins; undefined on the last one. */
+  /** `after` for the next page; undefined on the last one. */
   next: string | undefined;
 }
 
@@ -83,9 +83,9 @@ export interface PresignGet {
   key: string;
   /** 1 s to 7 days, to the second. */
   expiresInMs: number;
-  /** Browsers then save the answer under this name. */
+  /** The name under which browsers save the file. Default: browsers display it. */
   fileName?: string;
-  /** Given to the client in place of the stored type. */
+  /** The content type of the response. Default: the stored one. */
   contentType?: string;
 }
 
@@ -106,7 +106,7 @@ export async function readObject(
   return { ...facts, bytes: Buffer.concat(chunks) };
 }
 
-/** Where a process has no object store: each call is `unavailable`, so that work which needs one waits instead of ending. */
+/** For a process without an object store: each call is `unavailable`, so that work is retried instead of failing for good. */
 export function absentObjectStore(why = 'no object store is configured (S3_ENDPOINT)'): ObjectStore {
   const absent = () => Promise.reject(unavailable(why));
   return {

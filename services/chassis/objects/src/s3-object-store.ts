@@ -15,28 +15,28 @@ import { type ObjectFacts, type ObjectStore, objectTooLarge } from './object-sto
 import { s3Error } from './s3-errors.ts';
 
 export interface S3Options {
-  /** Where this process reaches the server. */
+  /** The URL of the server for this process. */
   endpoint: string;
-  /** Where clients reach it: signed URLs begin with it. Default: `endpoint`. */
+  /** The URL of the server for clients, with which signed URLs begin. Default: `endpoint`. */
   publicEndpoint?: string | undefined;
   region: string;
-  /** It exists already: nothing here makes it. */
+  /** Must exist already. */
   bucket: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** How long one attempt may wait for an answer, or for the next bytes of one. Default 10,000. */
+  /** How long one attempt may wait for a response, or for its next bytes, in ms. Default 10,000. */
   timeoutMs?: number | undefined;
 }
 
 const connectionTimeoutMs = 2_000;
-/** The SDK waits between them, 100 ms and more, and repeats only what may be repeated. */
+/** The SDK pauses 100 ms or more between attempts, and retries retryable errors only. */
 const maxAttempts = 3;
 
-/** The SDK is loaded by the first call: it takes longer than all the rest of a unit's start. */
+/** Loaded by the first call, because importing the SDK takes longer than the rest of a unit's start. */
 interface Loaded {
   sdk: typeof import('@aws-sdk/client-s3');
   client: S3Client;
-  /** Knows the public endpoint, and calls nobody. */
+  /** Signs URLs of the public endpoint, without requests. */
   signing: S3Client;
   getSignedUrl: typeof import('@aws-sdk/s3-request-presigner').getSignedUrl;
 }
@@ -53,7 +53,7 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
     return loading;
   }
 
-  /** One call to the server, its errors told in our words. */
+  /** Runs one call and maps its errors. */
   async function call<T>(key: string, work: (loaded: Loaded) => Promise<T>): Promise<T> {
     const loaded = await load();
     try {
@@ -129,7 +129,7 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
       checkContentType(contentType);
       const { sdk, signing, getSignedUrl } = await load();
       const command = new sdk.PutObjectCommand({ Bucket, Key: key, ContentType: contentType });
-      // Without this the type would be a hint that the client may ignore.
+      // Signs the header: otherwise a client could send another type.
       return signed(expiresInMs, (when) =>
         getSignedUrl(signing, command, { ...when, signableHeaders: new Set(['host', 'content-type']) }),
       );
@@ -172,7 +172,7 @@ async function loadSdk(options: S3Options): Promise<Loaded> {
     credentials: { accessKeyId, secretAccessKey },
     forcePathStyle: true,
     maxAttempts,
-    // Sums that are not asked for would be signed into URLs, as those of an empty body; and not every S3 knows them.
+    // Optional checksums would be signed into URLs, for an empty body, and not every S3 supports them.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {

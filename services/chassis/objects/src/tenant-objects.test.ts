@@ -2,7 +2,7 @@ import test from 'ava';
 import { absentObjectStore, type ObjectStore } from './object-store.ts';
 import { tenantObjects } from './tenant-objects.ts';
 
-test("another tenant's keys are not found, whatever is asked, and the store is not asked at all", async (t) => {
+test("another tenant's keys are not found in any call, and the store is not called", async (t) => {
   const asked: string[] = [];
   const store: ObjectStore = {
     ...absentObjectStore(),
@@ -29,7 +29,7 @@ test("another tenant's keys are not found, whatever is asked, and the store is n
   t.deepEqual(asked, ['tenants/1/a']);
 });
 
-test('no tenant has an id that is none', (t) => {
+test('an invalid tenant id is refused', (t) => {
   for (const id of [0, -1, 1.5, Number.NaN])
     t.throws(() => tenantObjects(absentObjectStore(), id), { instanceOf: RangeError });
 });

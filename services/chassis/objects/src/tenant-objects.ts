@@ -1,13 +1,13 @@
 import { objectNotFound, tenantPrefix } from './object-keys.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** One tenant's objects, under the same keys. What does not start with `tenants/<tenant id>/` is not there. */
+/** One tenant's objects, under the same keys. Keys without the prefix `tenants/<tenant id>/` are not found. */
 export type TenantObjects = Omit<ObjectStore, 'ping' | 'close'>;
 
-/** The view of a store that work for one tenant gets: a key that belongs to another is *not found*, whatever is asked. */
+/** The view of a store for one tenant: keys of other tenants are *not found* in every call. */
 export function tenantObjects(store: ObjectStore, tenantId: number): TenantObjects {
   const prefix = tenantPrefix(tenantId);
-  /** Promises reject; nothing is thrown past them. */
+  /** Async, so that it rejects instead of throwing synchronously. */
   async function own<T>(key: string, call: () => Promise<T>): Promise<T> {
     if (!key.startsWith(prefix)) throw objectNotFound(key);
     return call();

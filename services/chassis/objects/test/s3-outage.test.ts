@@ -32,7 +32,7 @@ function storeAt(t: ExecutionContext, endpoint: string, options: Partial<S3Optio
   return store;
 }
 
-test('while nobody listens, answers fail or none comes, every call is unavailable and says no secret', async (t) => {
+test('every call is unavailable and reveals no secret when the server is down, fails or does not answer', async (t) => {
   const gone = createServer();
   const goneUrl = await listening(t, gone);
   gone.close();
@@ -68,7 +68,7 @@ test('while nobody listens, answers fail or none comes, every call is unavailabl
   }
 });
 
-test('what fails once is tried again', async (t) => {
+test('a call that fails once is retried', async (t) => {
   let requests = 0;
   const server = createServer((_, response) => {
     requests += 1;
@@ -80,7 +80,7 @@ test('what fails once is tried again', async (t) => {
   t.is(requests, 2);
 });
 
-test('an object whose bytes stop coming is unavailable, and never taken for a short one', async (t) => {
+test('a truncated body is unavailable instead of a shorter object', async (t) => {
   const cutOff = createServer((_, response) => {
     response.writeHead(200, { etag: '"e"', 'content-length': 100 });
     response.write('half', () => response.socket?.destroy());
@@ -95,7 +95,7 @@ test('an object whose bytes stop coming is unavailable, and never taken for a sh
   }
 });
 
-test('who lets go of a body lets go of its connection', async (t) => {
+test('destroying a body closes its connection', async (t) => {
   let open = 0;
   const server = createServer((_, response) => {
     open += 1;
@@ -112,7 +112,7 @@ test('who lets go of a body lets go of its connection', async (t) => {
   await eventually('the connection is closed', () => open === 0);
 });
 
-test('signed URLs begin with the public endpoint, and nobody is called for them', async (t) => {
+test('signed URLs begin with the public endpoint, and need no request', async (t) => {
   const store = storeAt(t, 'http://127.0.0.1:1', { publicEndpoint: 'https://files.example.com' });
   const put = new URL((await store.presignPut({ key, contentType: 'text/plain', expiresInMs: 900_000 })).url);
   t.is(put.origin, 'https://files.example.com');
