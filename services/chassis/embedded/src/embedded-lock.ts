@@ -3,14 +3,14 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processStart } from '@parley/kernel/process-start';
 
-/** Who holds a folder. */
+/** The process that holds a folder. */
 interface Holder {
   pid: number;
-  /** When that process started, in the words of the operating system: a later process with the same pid differs. */
+  /** When that process started, as the operating system reports it, since a pid can be used again. */
   startedAt: string;
-  /** Tells this claim from every other one. */
+  /** Unique to this claim. */
   claim: string;
-  /** Where the holder's socket is; whoever takes over from a killed holder removes it. */
+  /** The folder of the holder's socket; a process that takes over from a killed holder removes it. */
   socketFolder: string;
 }
 
@@ -19,8 +19,8 @@ export interface FolderLock {
 }
 
 /**
- * Takes `folder` for this process, or throws an error that names the folder and the process that has it.
- * A lock whose process is gone is taken over at once, and its socket folder handed to `removeLeftover`.
+ * Locks `folder` for this process, or throws an error that names the folder and the process that holds it.
+ * The lock of a dead process is taken over at once, and its socket folder passed to `removeLeftover`.
  */
 export function lockFolder(
   folder: string,
@@ -30,7 +30,7 @@ export function lockFolder(
   const lock = join(folder, 'lock');
   const claim = randomUUID();
   const mine: Holder = { pid: process.pid, startedAt: processStart(process.pid) ?? '', claim, socketFolder };
-  // Written aside and linked into place, so that nobody ever reads half a lock.
+  // Written aside and linked, so that no process can read an incomplete lock.
   const written = join(folder, `claim-${claim}`);
   writeFileSync(written, JSON.stringify(mine), { mode: 0o600 });
   try {
@@ -45,24 +45,23 @@ export function lockFolder(
   };
 
   /**
-   * A dead holder's file may be removed only by the one who holds the right to, which is a lock of its own named after
-   * that claim, taken in the same way. So of two starters that find the same dead lock, the slower one can never remove
-   * the lock that the faster one has put in its place.
+   * The lock of a dead holder may be removed only under a second lock, named after its claim and taken in the same way. So of
+   * two processes that find the same dead lock, the slower one cannot remove the new lock of the faster one.
    */
   function take(path: string): void {
     while (!linked(written, path)) {
       const holder = readHolder(path);
       if (holder === undefined) continue;
       if (processStart(holder.pid) === holder.startedAt) throw heldError(folder, holder);
-      const right = `${path}.${holder.claim}`;
-      take(right);
+      const removalLock = `${path}.${holder.claim}`;
+      take(removalLock);
       try {
         if (readHolder(path)?.claim === holder.claim) {
           rmSync(path);
           removeLeftover(holder.socketFolder);
         }
       } finally {
-        rmSync(right);
+        rmSync(removalLock);
       }
     }
   }

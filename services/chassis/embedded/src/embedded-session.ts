@@ -1,35 +1,35 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-/** One connection, as the session sees it. */
+/** One connection to the session. */
 export interface SessionClient {
-  /** Hands over what PostgreSQL answered. */
+  /** Sends PostgreSQL's response. */
   write(answer: Buffer): void;
-  /** Called once when the client kept a transaction open, and idle, for too long; the session is free again. */
+  /** Called once when the client has kept a transaction idle for too long, and the session was freed. */
   evict(): void;
 }
 
-/** Messages that PostgreSQL must read in one go, without another client's in between. */
+/** Messages that PostgreSQL must read together, without another client's in between. */
 export interface MessageGroup {
   bytes: Uint8Array;
-  /** True when more of the same pipeline follows (it ended in Flush, not in Sync): the session stays with the client. */
+  /** Whether more of the pipeline follows (it ended in Flush, not in Sync): the client keeps the session. */
   unfinished: boolean;
 }
 
-/** PGlite's single session, lent to one client at a time. */
+/** PGlite's single session, used by one client at a time. */
 export interface SharedSession {
   run(client: SessionClient, group: MessageGroup): void;
-  /** Forgets what the client still had waiting and rolls back what it had open. Safe to call more than once. */
+  /** Drops the client's waiting messages and rolls back its transaction. Idempotent. */
   leave(client: SessionClient): void;
-  /** Resolves when nothing is waiting to run any more. */
+  /** Resolves when no message waits or runs. */
   idle(): Promise<void>;
 }
 
 /**
- * Shares PGlite's one session between many clients. PostgreSQL keeps the unnamed statement and portal of a pipeline,
- * and the transaction, in the session; so a client has it to itself from the first message of a pipeline to its Sync,
- * and from BEGIN to COMMIT or ROLLBACK. Everybody else waits, first come first served.
+ * Shares PGlite's one session between many clients. The session has the unnamed statement and portal of a pipeline, and the
+ * transaction, so a client has exclusive use of it from the first message of a pipeline to its Sync, and from BEGIN to COMMIT
+ * or ROLLBACK. Other clients wait in order of arrival.
  *
- * `failed` is called when PGlite no longer answers as PostgreSQL would: it cannot be used after that.
+ * `failed` is called when PGlite's response violates the protocol: it cannot be used after that.
  */
 export function sharedSession(
   db: PGlite,
@@ -79,8 +79,8 @@ export function sharedSession(
       if (waiting[index]?.client === client) waiting.splice(index, 1);
     }
     if (owner !== client && current !== client) return;
-    // What it is running now may open a transaction, so this goes in even when it owns nothing yet: outside a
-    // transaction ROLLBACK is only a warning.
+    // Its running statement may begin a transaction, so this is queued in any case: outside of a transaction ROLLBACK is
+    // only a warning.
     waiting.unshift({ client, group: { bytes: ROLL_BACK_ALL, unfinished: false }, quiet: true });
     start();
   }
@@ -98,7 +98,7 @@ export function sharedSession(
   };
 }
 
-/** What PGlite answers to these messages. */
+/** Sends messages to PGlite and resolves with its response. */
 export async function exchange(db: PGlite, messages: Uint8Array): Promise<Buffer> {
   const chunks: Buffer[] = [];
   await db.runExclusive(() =>
@@ -118,8 +118,8 @@ function endsReady(answer: Buffer): boolean {
 }
 
 /**
- * Sync alone would commit what a pipeline has done so far, and after an error in a pipeline nothing but Sync is heard:
- * so ROLLBACK stands on both sides of it.
+ * Sync alone would commit what a pipeline has done, and after an error in a pipeline only Sync is processed, so there is a
+ * ROLLBACK before and after it.
  */
 const ROLLBACK = 'Q\0\0\0\x0dROLLBACK\0';
 const ROLL_BACK_ALL = Buffer.from(`${ROLLBACK}S\0\0\0\x04${ROLLBACK}`, 'latin1');

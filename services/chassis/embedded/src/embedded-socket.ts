@@ -4,7 +4,7 @@ import { exchange, type SessionClient, type SharedSession, sharedSession } from 
 
 /** The PostgreSQL protocol on a Unix socket, in front of one PGlite. */
 export interface EmbeddedSocket {
-  /** Ends every connection, rolls back what was open, and resolves when PGlite is at rest. */
+  /** Closes all connections, rolls back their transactions, and resolves when PGlite is idle. */
   stop(): Promise<void>;
 }
 
@@ -15,9 +15,9 @@ interface SocketOptions {
 }
 
 /**
- * Serves `db` on a Unix socket. Stands in place of `@electric-sql/pglite-socket`, whose queue holds single messages
- * instead of pipelines, stands still for good after one error, and never closes the connection of a cancel request.
- * COPY FROM STDIN and LISTEN are not served; a cancel request is taken and changes nothing, as PGlite runs a statement to its end.
+ * Serves `db` on a Unix socket. It replaces `@electric-sql/pglite-socket`, whose queue has single messages instead of
+ * pipelines, stops for ever after one error, and never closes the connection of a cancel request. COPY FROM STDIN and LISTEN are
+ * not supported; a cancel request has no effect, because PGlite runs a statement to its end.
  */
 export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise<EmbeddedSocket> {
   const session = sharedSession(db, options);
@@ -43,7 +43,7 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise
   };
 }
 
-/** Reads messages off one connection and runs them in groups; the result ends the connection from our side. */
+/** Runs the messages of one connection in groups. @returns how to close the connection. */
 function serveConnection(socket: Socket, session: SharedSession, greeting: Buffer): () => void {
   let started = false;
   let ended = false;
@@ -85,14 +85,14 @@ function serveConnection(socket: Socket, session: SharedSession, greeting: Buffe
   const read = messageReader(() => started, onMessage, end);
   socket.setNoDelay(true);
   socket.on('data', read);
-  // Whatever the error, `close` follows it.
+  // `close` follows any error.
   socket.on('error', () => {});
   socket.once('close', () => session.leave(client));
   return () => end(fatal('57P01', 'terminating connection due to administrator command'));
 }
 
-/** Cuts a stream of bytes into protocol messages. Before the start-up message they have no type byte. */
-function messageReader(started: () => boolean, onMessage: (message: Buffer) => void, onNonsense: () => void) {
+/** Splits a stream of bytes into protocol messages. Those before and including the start-up message have no type byte. */
+function messageReader(started: () => boolean, onMessage: (message: Buffer) => void, onMalformed: () => void) {
   let chunks: Buffer[] = [];
   let size = 0;
   let wanted = 8;
@@ -101,25 +101,25 @@ function messageReader(started: () => boolean, onMessage: (message: Buffer) => v
     chunks.push(chunk);
     size += chunk.length;
     if (size < wanted) return;
-    let rest = Buffer.concat(chunks);
+    let buffered = Buffer.concat(chunks);
     for (;;) {
       const typed = started() ? 1 : 0;
       const header = typed === 1 ? 5 : 8;
-      if (rest.length < header) {
+      if (buffered.length < header) {
         wanted = header;
         break;
       }
-      const length = typed + rest.readInt32BE(typed);
-      if (length < header || length > LONGEST_MESSAGE_BYTES) return onNonsense();
-      if (rest.length < length) {
+      const length = typed + buffered.readInt32BE(typed);
+      if (length < header || length > LONGEST_MESSAGE_BYTES) return onMalformed();
+      if (buffered.length < length) {
         wanted = length;
         break;
       }
-      onMessage(rest.subarray(0, length));
-      rest = rest.subarray(length);
+      onMessage(buffered.subarray(0, length));
+      buffered = buffered.subarray(length);
     }
-    chunks = [rest];
-    size = rest.length;
+    chunks = [buffered];
+    size = buffered.length;
   };
 }
 
@@ -133,13 +133,13 @@ function message(type: string, body: string): Buffer {
   return bytes;
 }
 
-/** Sync, Query, FunctionCall and Flush: what a client sends before it waits for an answer. */
+/** Sync, Query, FunctionCall and Flush: after these a client waits for a response. */
 const ENDS_A_GROUP = 'SQFH';
-/** Passwords and COPY data, which PostgreSQL too ignores where it did not ask for them. */
+/** Passwords and COPY data, which PostgreSQL ignores when it has not asked for them. */
 const NOT_PART_OF_A_STATEMENT = 'pdcf';
 /**
- * Follows every simple query: PGlite reads nothing after the messages it was given, and COPY FROM STDIN would take that
- * for the end of its world. So that statement fails, and every other one ignores this.
+ * Sent after every simple query: PGlite reads only the given messages, and COPY FROM STDIN would crash it at their end. So that
+ * statement fails, and all others ignore this message.
  */
 const COPY_FAIL = message('f', 'COPY FROM STDIN is not served here\0');
 const SSL_REQUEST = 80877103;

@@ -7,7 +7,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { serveOnSocket } from './embedded-socket.ts';
 
-/** What `startEmbeddedDatabase` hands to this thread. */
+/** The options that `startEmbeddedDatabase` passes to this thread. */
 export interface EmbeddedWorkerData {
   folder: string | null;
   snapshot: string | null;
@@ -15,10 +15,10 @@ export interface EmbeddedWorkerData {
   idleInTransactionTimeoutMs: number;
 }
 
-/** What this thread says to the one that started it; it takes any message as the order to stop. */
+/** The message of this thread to its parent. Any message to this thread stops it. */
 export type EmbeddedWorkerMessage = 'ready';
 
-/** The thread that PGlite runs in: a statement, and above all the first start, would stall the main event loop. */
+/** PGlite runs in a thread of its own, because statements, and the first start above all, would block the event loop. */
 async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }: EmbeddedWorkerData): Promise<void> {
   const port = parentPort;
   if (port === null) throw new Error('embedded-worker.ts runs in a worker thread only');
@@ -35,7 +35,7 @@ async function main({ folder, snapshot, socketPath, idleInTransactionTimeoutMs }
   port.postMessage('ready' satisfies EmbeddedWorkerMessage);
 }
 
-/** A first start that was killed leaves half a cluster; the marker says so, and nobody has committed anything to it. */
+/** Deletes an incomplete cluster of a killed first start, which the marker file shows; nothing was committed to it. */
 async function openFolder(folder: string, snapshot: string | null): Promise<PGlite> {
   const cluster = join(folder, 'cluster');
   const unfinished = join(folder, 'unfinished');
@@ -56,16 +56,16 @@ async function open(cluster: string | undefined, snapshot: string | null): Promi
   return db;
 }
 
-/** Renamed into place when it is whole: others may be reading or making the same one. */
+/** Renames the complete file, because other processes may read or create the same one. */
 async function saveSnapshot(db: PGlite, snapshot: string): Promise<void> {
   const dump = await db.dumpDataDir('none');
-  const half = `${snapshot}.${randomUUID()}`;
+  const draft = `${snapshot}.${randomUUID()}`;
   await mkdir(dirname(snapshot), { recursive: true });
-  await writeFile(half, dump.stream());
-  await rename(half, snapshot);
+  await writeFile(draft, dump.stream());
+  await rename(draft, snapshot);
 }
 
-/** Thrown outside any promise, so that it ends the thread and reaches the other one as its `error` event. */
+/** Throws outside of any promise, so that the thread ends and its parent gets an `error` event. */
 function crash(error: Error): void {
   setImmediate(() => {
     throw error;

@@ -6,16 +6,16 @@ import { type FolderLock, lockFolder } from './embedded-lock.ts';
 import type { EmbeddedWorkerData } from './embedded-worker.ts';
 
 export interface EmbeddedDatabaseOptions {
-  /** Where the data is kept; made, for its owner alone, when missing. `null`: in memory, gone after `stop`. */
+  /** The data folder, created with mode 0700 if missing. `null`: in memory, lost at `stop`. */
   folder: string | null;
   /**
-   * A file with an empty cluster to begin from, so that a fresh start skips the seconds that `initdb` takes; made by
-   * the first start that does not find it. Belongs to one version of PGlite. Default: none.
+   * A file with an empty cluster, so that a first start skips the seconds of `initdb`; created by the first start that does
+   * not find it. Only for one version of PGlite. Default: none.
    */
   snapshot?: string;
   /**
-   * How long one client may keep a transaction open without a statement. All clients share one session, so a forgotten
-   * transaction would stop everybody; its connection is ended with SQLSTATE 25P03 instead. Default: 30,000.
+   * How long a client may keep a transaction open without a statement, in ms; then its connection is closed with SQLSTATE
+   * 25P03, because the transaction blocks all other clients. Default: 30,000.
    */
   idleInTransactionTimeoutMs?: number;
 }
@@ -24,15 +24,15 @@ export interface EmbeddedDatabaseOptions {
 export interface EmbeddedDatabase {
   /** Connection string for `pg` and knex, over a Unix socket that only this user of the machine can reach. */
   url: string;
-  /** Ends all connections, rolls back what was open, closes the data files and frees the folder. */
+  /** Closes all connections, rolls back their transactions, closes the data files and frees the folder. */
   stop(): Promise<void>;
-  /** Resolves with the reason when the database ends without `stop`; it does not come back. Else stays pending. */
+  /** Resolves with the reason when the database ends without `stop`; it does not restart. Otherwise stays pending. */
   exited: Promise<Error>;
 }
 
 /**
- * Starts the embedded database, on data of an earlier start when the folder has some. Throws, and names the process
- * that holds it, when the folder is in use. It never keeps the process alive by itself; open connections to it do.
+ * Starts the embedded database, with the data that the folder has. Throws, and names the process that holds it, when the
+ * folder is in use. The database does not keep the process alive; open connections to it do.
  *
  * One session serves every connection: a transaction makes all others wait, so keep it short and never wait for a
  * second connection inside one. No named statements, no `LISTEN`, no `COPY FROM STDIN`, no session-wide `SET`.
@@ -41,12 +41,12 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
   const folder = options.folder === null ? null : resolve(options.folder);
   const socketFolder = makeSocketFolder();
   let lock: FolderLock | undefined;
-  const tidyUp = () => {
-    process.removeListener('exit', tidyUp);
+  const cleanUp = () => {
+    process.removeListener('exit', cleanUp);
     rmSync(socketFolder, { recursive: true, force: true });
     lock?.release();
   };
-  process.on('exit', tidyUp);
+  process.on('exit', cleanUp);
 
   try {
     if (folder !== null) {
@@ -65,24 +65,24 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
       ended.then((reason) => Promise.reject(reason)),
     ]);
     worker.unref();
-    return running(worker, ended, urlOf(socketFolder), tidyUp);
+    return running(worker, ended, urlOf(socketFolder), cleanUp);
   } catch (error) {
-    tidyUp();
+    cleanUp();
     throw error;
   }
 }
 
-function running(worker: Worker, ended: Promise<Error>, url: string, tidyUp: () => void): EmbeddedDatabase {
+function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: () => void): EmbeddedDatabase {
   let stopping: Promise<void> | undefined;
   const exited = Promise.withResolvers<Error>();
   const gone = ended.then((reason) => {
-    tidyUp();
+    cleanUp();
     if (stopping === undefined) exited.resolve(reason);
     return reason;
   });
 
   async function stop(): Promise<void> {
-    // Until the data files are closed the process has to stay.
+    // Keeps the process alive until the data files are closed.
     worker.ref();
     worker.postMessage('stop');
     const timer = setTimeout(() => void worker.terminate(), STOP_TIMEOUT_MS);
@@ -98,7 +98,7 @@ function running(worker: Worker, ended: Promise<Error>, url: string, tidyUp: () 
 }
 
 function startWorker(workerData: EmbeddedWorkerData): Worker {
-  // What the process was started with (a test runner's loaders, an inspector) does not concern the database.
+  // Without the process' own options, e.g. loaders of a test runner or an inspector.
   return new Worker(new URL('./embedded-worker.ts', import.meta.url), { workerData, name: 'database', execArgv: [] });
 }
 
@@ -114,20 +114,20 @@ function endOf(worker: Worker): Promise<Error> {
   });
 }
 
-/** A fresh folder that no other user can enter; its path has to fit into the 104 bytes of a socket address. */
+/** A new folder that no other user can access; its path has to fit into the 104 bytes of a socket address. */
 function makeSocketFolder(): string {
   const short = join(tmpdir(), `${SOCKET_FOLDER_PREFIX}XXXXXX/.s.PGSQL.${PORT}`).length < 100;
   return mkdtempSync(join(short ? tmpdir() : '/tmp', SOCKET_FOLDER_PREFIX));
 }
 
-/** Removes what a killed process left; a path in a file is only believed as far as it looks like one of ours. */
+/** Removes the socket folder of a killed process. The path is from a file, so its form is checked before. */
 function removeSocketFolder(path: string): void {
   const ours = [tmpdir(), '/tmp'].includes(dirname(path)) && basename(path).startsWith(SOCKET_FOLDER_PREFIX);
   if (ours) rmSync(path, { recursive: true, force: true });
 }
 
 function urlOf(socketFolder: string): string {
-  // Port and sslmode are spelled out so that PGPORT and PGSSLMODE in the environment change nothing.
+  // Port and sslmode are explicit, so that PGPORT and PGSSLMODE in the environment have no effect.
   const url = new URL(`postgresql://postgres@localhost:${PORT}/postgres`);
   url.searchParams.set('host', socketFolder);
   url.searchParams.set('sslmode', 'disable');
@@ -136,5 +136,5 @@ function urlOf(socketFolder: string): string {
 
 const PORT = 5432;
 const SOCKET_FOLDER_PREFIX = 'parley-db-';
-/** Closing takes well under a second; a thread that does not is stuck in a statement, and its data survives a kill. */
+/** Closing takes less than a second, unless a statement hangs; committed data survives termination. */
 const STOP_TIMEOUT_MS = 10_000;

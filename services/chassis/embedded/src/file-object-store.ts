@@ -23,17 +23,17 @@ import { isMissing, type ObjectHead, type OpenObjectFile, openObjectFile, writeO
 import type { UrlSigner } from './signed-urls.ts';
 
 export interface FileObjectStoreOptions {
-  /** Made when something is stored. `null`: a temporary one, removed by `close`. */
+  /** Created when something is stored. `null`: a temporary folder, removed by `close`. */
   folder: string | null;
   signer: UrlSigner;
   /** Base URL of the `storageServer` of this folder, for signed URLs. Undefined until it listens. */
   publicUrl: () => string | undefined;
 }
 
-/** Objects as files of this machine, for one process. */
+/** Objects as local files, for one process. */
 export interface FileObjectStore extends ObjectStore {
   /**
-   * Stores what arrives chunk by chunk, once all of it has come. For the storage server.
+   * Stores a stream of bytes once it is complete. For the storage server.
    * @throws DomainError `invalid` (`OBJECT_TOO_LARGE`) beyond `maxBytes`.
    */
   receive(
@@ -43,13 +43,13 @@ export interface FileObjectStore extends ObjectStore {
   ): Promise<StoredVersion>;
 }
 
-/** What an upload that has not ended in this time left behind in `incoming/` belongs to a process that died. */
+/** Files in `incoming/` that are older than this are from a dead process. */
 const abandonedAfterMs = 60 * 60 * 1000;
 const openFilesAtOnce = 32;
 
 /**
- * Files are named by the hash of their key, so that no key reaches beyond the folder, is too long for a file system, differs
- * from another by case alone or is a folder of another. The price is that `list` reads the head of every object.
+ * Files are named by the hash of their key. So a key cannot lead out of the folder, be too long for a file system, or collide with
+ * another one by case or as its folder. The cost: `list` reads the head of every object.
  */
 export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOptions): FileObjectStore {
   let opening: Promise<string> | undefined;
@@ -64,8 +64,8 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
     return opening;
   }
 
-  /** What the file system refuses (a full disk, a folder without rights) may be mended, and is no bug of the caller. */
-  async function told<T>(work: (root: string) => Promise<T>): Promise<T> {
+  /** Maps errors of the file system (full disk, missing rights) to `unavailable`, because an operator can fix them. */
+  async function mapErrors<T>(work: (root: string) => Promise<T>): Promise<T> {
     try {
       return await work(await open());
     } catch (error) {
@@ -81,16 +81,16 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
   ): Promise<StoredVersion> {
     checkKey(key);
     checkContentType(contentType);
-    return told(async (root) => {
-      const place = { file: fileOf(root, key), incoming: join(root, 'incoming') };
-      const { etag, sizeBytes } = await writeObjectFile(place, { key, contentType }, bytes, maxBytes);
+    return mapErrors(async (root) => {
+      const target = { file: fileOf(root, key), incoming: join(root, 'incoming') };
+      const { etag, sizeBytes } = await writeObjectFile(target, { key, contentType }, bytes, maxBytes);
       return { etag, sizeBytes };
     });
   }
 
   async function find(key: string): Promise<OpenObjectFile> {
     checkKey(key);
-    const found = await told((root) => openObjectFile(fileOf(root, key)));
+    const found = await mapErrors((root) => openObjectFile(fileOf(root, key)));
     if (!found) throw objectNotFound(key);
     return found;
   }
@@ -130,7 +130,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
 
     async delete(key) {
       checkKey(key);
-      await told((root) =>
+      await mapErrors((root) =>
         unlink(fileOf(root, key)).catch((error: unknown) => {
           if (!isMissing(error)) throw error;
         }),
@@ -140,7 +140,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
     async list({ prefix, after, limit }) {
       checkPrefix(prefix);
       const size = pageSize(limit);
-      const heads = (await told(allHeads)).filter(
+      const heads = (await mapErrors(allHeads)).filter(
         ({ key }) => key.startsWith(prefix) && (after === undefined || compareKeys(key, after) > 0),
       );
       const page = heads.sort((a, b) => compareKeys(a.key, b.key)).slice(0, size);
@@ -164,7 +164,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
       return { url: signer.sign(base(), { method: 'GET', key, contentType, fileName, expiresAt }), expiresAt };
     },
 
-    ping: () => told(async (root) => void (await stat(root))),
+    ping: () => mapErrors(async (root) => void (await stat(root))),
 
     async close() {
       if (isClosed) return;
@@ -206,7 +206,7 @@ async function allHeads(root: string): Promise<ObjectHead[]> {
   const heads: ObjectHead[] = [];
   const read = async () => {
     for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-      const found = await openObjectFile(file); // none: deleted since the folder was read
+      const found = await openObjectFile(file); // undefined: deleted after the folder was read
       if (!found) continue;
       await found.handle.close();
       heads.push(found.head);

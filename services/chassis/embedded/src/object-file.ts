@@ -4,29 +4,29 @@ import { dirname, join } from 'node:path';
 import { type ObjectFacts, objectTooLarge } from '@parley/objects/object-store';
 
 /**
- * One object as one file: a head of fixed length, then the bytes. What describes the bytes is in the file with them and
- * not beside it, so that a single rename replaces both and no reader ever sees one without the other.
+ * The head of an object file. It has a fixed length and is followed by the bytes: in one file, a single rename replaces both,
+ * so that a reader never gets one without the other.
  */
 export interface ObjectHead extends ObjectFacts {
   key: string;
 }
 
-/** Holds the JSON of any head: keys and types are bounded. */
+/** Enough for the JSON of any head, since keys and types are bounded. */
 const headBytes = 4_096;
 const mark = 'parley object 1 ';
 
 /**
- * Writes an object to `incoming/`, onto the disk, and then into its place. What fails, is cut off or grows beyond `maxBytes`
- * leaves nothing. The ETag is the SHA-256 of the bytes.
+ * Writes an object to `incoming/`, syncs it and renames it. A write that fails, is cut off or exceeds `maxBytes` leaves no file.
+ * The ETag is the SHA-256 of the bytes.
  */
 export async function writeObjectFile(
-  place: { file: string; incoming: string },
+  target: { file: string; incoming: string },
   { key, contentType }: { key: string; contentType: string },
   bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<ObjectHead> {
-  await mkdir(place.incoming, { recursive: true, mode: 0o700 });
-  const draft = join(place.incoming, randomUUID());
+  await mkdir(target.incoming, { recursive: true, mode: 0o700 });
+  const draft = join(target.incoming, randomUUID());
   const handle = await open(draft, 'wx', 0o600);
   try {
     const hash = createHash('sha256');
@@ -41,9 +41,9 @@ export async function writeObjectFile(
     await writeAll(handle, encodeHead(head), 0);
     await handle.sync();
     await handle.close();
-    await mkdir(dirname(place.file), { recursive: true, mode: 0o700 });
-    await rename(draft, place.file);
-    await syncFolder(dirname(place.file));
+    await mkdir(dirname(target.file), { recursive: true, mode: 0o700 });
+    await rename(draft, target.file);
+    await syncFolder(dirname(target.file));
     return head;
   } catch (error) {
     await handle.close().catch(() => undefined);
@@ -52,15 +52,15 @@ export async function writeObjectFile(
   }
 }
 
-/** An object that is open: whoever replaces it now takes nothing from this reader. */
+/** An open object: replacing it does not affect this reader. */
 export interface OpenObjectFile {
   head: ObjectHead;
   handle: FileHandle;
-  /** Where its bytes begin in the file. */
+  /** The offset of its bytes in the file. */
   start: number;
 }
 
-/** @returns undefined where there is none. */
+/** @returns undefined when the file does not exist. */
 export async function openObjectFile(file: string): Promise<OpenObjectFile | undefined> {
   let handle: FileHandle;
   try {
@@ -103,7 +103,7 @@ function damaged(): Error {
   return new Error('A file of the object store is damaged');
 }
 
-/** `write` may take less than it is given. */
+/** Repeats `write`, which may write only a part. */
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
@@ -112,7 +112,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** A rename is on the disk once its folder is. Not every system lets a folder be opened for that. */
+/** Syncs the folder to make a rename durable, on systems that allow to open a folder. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

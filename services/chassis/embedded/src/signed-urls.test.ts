@@ -6,7 +6,7 @@ const base = 'http://storage';
 const permit = { method: 'PUT', key: 'tenants/1/a b', contentType: 'text/plain', expiresAt: new Date(2_000) } as const;
 const targetOf = (url: string) => url.slice(base.length);
 
-test('a permit comes back from its URL until the millisecond in which it expires', (t) => {
+test('a URL is valid until the millisecond in which it expires', (t) => {
   let nowMs = 1_999;
   const signer = urlSigner([randomBytes(32)], () => nowMs);
   const url = signer.sign(base, permit);
@@ -15,7 +15,7 @@ test('a permit comes back from its URL until the millisecond in which it expires
   t.is(signer.verify('PUT', targetOf(url)), undefined);
 });
 
-test('URLs outlive a change of keys, and not the end of their key', (t) => {
+test('URLs are valid during a key rotation, until their key is removed', (t) => {
   const [old, fresh] = [randomBytes(32), randomBytes(32)];
   const now = () => 0;
   const target = targetOf(urlSigner([old], now).sign(base, permit));
@@ -23,7 +23,7 @@ test('URLs outlive a change of keys, and not the end of their key', (t) => {
   t.is(urlSigner([fresh], now).verify('PUT', target), undefined);
 });
 
-test('what is signed for one thing is good for no other', (t) => {
+test('a signature is valid for nothing else', (t) => {
   const signer = urlSigner([randomBytes(32)], () => 0);
   const target = targetOf(signer.sign(base, permit));
   const get = targetOf(signer.sign(base, { ...permit, method: 'GET' }));
@@ -60,7 +60,7 @@ test('what is signed for one thing is good for no other', (t) => {
   }
 });
 
-test('a type and a file name cannot change places', (t) => {
+test('a content type cannot be used as a file name', (t) => {
   const signer = urlSigner([randomBytes(32)], () => 0);
   const target = targetOf(signer.sign(base, { method: 'GET', key: 'a', contentType: 'x', expiresAt: new Date(2_000) }));
   t.truthy(signer.verify('GET', target));

@@ -1,10 +1,10 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
-/** What the holder of a signed URL may do, once or often, until it expires. */
+/** What a signed URL permits, any number of times until it expires. */
 export interface Permit {
   method: 'PUT' | 'GET';
   key: string;
-  /** PUT: the type that must be sent. GET: the one that is answered, where it is not the stored one. */
+  /** PUT: the required type. GET: the type of the response. Default: the stored one. */
   contentType?: string | undefined;
   /** GET: the name to save it under. */
   fileName?: string | undefined;
@@ -14,8 +14,8 @@ export interface Permit {
 export interface UrlSigner {
   sign(baseUrl: string, permit: Permit): string;
   /**
-   * What a request target (path and query, as it came) permits for this method.
-   * @returns undefined where it is expired, was changed in any way, or was signed for something else.
+   * What a request target (unparsed path and query) permits for this method.
+   * @returns undefined when it has expired, was changed in any way, or was signed for something else.
    */
   verify(method: string, target: string): Permit | undefined;
 }
@@ -24,8 +24,8 @@ const parameters = ['expires', 'type', 'name', 'signature'] as const;
 type Parameters = Partial<Record<(typeof parameters)[number], string>>;
 
 /**
- * URLs signed by HMAC-SHA256, the key and the permit in clear. The first key of the ring signs, all of them verify, so that
- * URLs outlive a change of keys.
+ * Signs URLs with HMAC-SHA256; object key and permit are in plain text. The first key of the ring signs and all verify, so that
+ * URLs stay valid during a key rotation.
  */
 export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.now): UrlSigner {
   const ring = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'parley storage urls', 32)));
@@ -54,7 +54,7 @@ export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.
         expiresAt: new Date(Number(given.expires)),
       };
       const sent = Buffer.from(given.signature ?? '', 'base64url');
-      // Every key is tried, and each takes its time: which one it was tells nothing.
+      // Tries all keys, so that the time does not reveal which one matches.
       const matches = ring.filter((each) => {
         const right = signature(each, permit);
         return sent.length === right.length && timingSafeEqual(sent, right);
@@ -64,14 +64,14 @@ export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.
   };
 }
 
-/** A JSON array, so that no two permits have the same text. */
+/** Signs a JSON array, so that no two permits have the same text. */
 function signature(key: Buffer, { method, key: objectKey, contentType, fileName, expiresAt }: Permit): Buffer {
   const name = fileName?.toWellFormed();
   const text = JSON.stringify([method, objectKey, contentType ?? null, name ?? null, String(expiresAt.getTime())]);
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** Read from the target itself: a URL parser would resolve `..` and let two targets mean one key. */
+/** Parses the target itself, because a URL parser would resolve `..`, so that two targets could mean one key. */
 function readTarget(target: string): { key: string; given: Parameters } | undefined {
   const [path = '', query = '', ...rest] = target.split('?');
   if (!path.startsWith('/') || rest.length > 0) return undefined;

@@ -13,26 +13,26 @@ import type { Permit, UrlSigner } from './signed-urls.ts';
 export interface StorageServerOptions {
   store: Pick<FileObjectStore, 'get' | 'receive'>;
   signer: UrlSigner;
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   port: number;
   host?: string;
-  /** Origins whose pages may use the URLs; `*` is any. */
+  /** Origins whose pages may use the URLs; `*` allows any. */
   corsOrigins: string[];
-  /** Of one upload. Default 20 MB. */
+  /** The maximum size of an upload. Default 20 MB. */
   maxBytes?: number;
-  /** A connection over which nothing has moved for so long is closed. Default 30,000. */
+  /** After how long without traffic a connection is closed, in ms. Default 30,000. */
   idleTimeoutMs?: number;
   onListening: (url: string) => void;
   log: Logger;
 }
 
 const defaultMaxBytes = 20 * 1024 * 1024;
-/** From the first byte of a request to its last. */
+/** How long receiving a request may take. */
 const requestTimeoutMs = 300_000;
 const headersTimeoutMs = 10_000;
-const stopPatienceMs = 2_000;
+const stopTimeoutMs = 2_000;
 const readThroughBytes = 2 * defaultMaxBytes;
-/** One answer for all that is wrong with a link: what it was tells only those who try. */
+/** The same response for every invalid link, because the reason would help attackers only. */
 const refusal = 'This link has expired or is not for this request.';
 
 /** Serves the signed URLs of a file object store: PUT and GET of the one object that a URL names, and nothing else. */
@@ -51,7 +51,7 @@ export function storageServer(options: StorageServerOptions): Part {
     response.setHeader('x-content-type-options', 'nosniff');
     const { method = '', url = '' } = request;
     const isPut = method === 'PUT';
-    // Who may read an object may also ask how large it is.
+    // A permit for GET allows HEAD.
     const permit = signer.verify(method === 'HEAD' ? 'GET' : method, url);
     if (!permit || (isPut && request.headers['content-type'] !== permit.contentType)) {
       return end(request, response, 403, refusal);
@@ -88,7 +88,7 @@ export function storageServer(options: StorageServerOptions): Part {
       etag: `"${etag}"`,
       'last-modified': lastModified.toUTCString(),
       'cache-control': 'private, no-cache',
-      // Other people's files: no script of theirs runs under this origin.
+      // Files are from users: no script in them may run under this origin.
       'content-security-policy': "default-src 'none'; sandbox",
       'cross-origin-resource-policy': 'cross-origin',
       ...(permit.fileName !== undefined && { 'content-disposition': attachment(permit.fileName) }),
@@ -105,13 +105,13 @@ export function storageServer(options: StorageServerOptions): Part {
     try {
       await serve(request, response);
     } catch (error) {
-      // Whoever went away in the middle needs no answer, and is no news.
+      // A client that has disconnected is not logged.
       if (request.errored || response.destroyed || response.headersSent) response.destroy();
       else if (isDomainError(error, 'notFound')) end(request, response, 404, 'There is no such file.');
       else {
-        log.error({ err: error }, 'a request of storage failed');
-        const isAway = isDomainError(error, 'unavailable');
-        end(request, response, isAway ? 503 : 500, 'The file cannot be reached now.');
+        log.error({ err: error }, 'storage request failed');
+        const isUnavailable = isDomainError(error, 'unavailable');
+        end(request, response, isUnavailable ? 503 : 500, 'The file cannot be reached now.');
       }
     }
   }
@@ -130,7 +130,7 @@ export function storageServer(options: StorageServerOptions): Part {
     async stop() {
       const closing = server;
       if (!closing) return;
-      const patience = setTimeout(() => closing.closeAllConnections(), stopPatienceMs);
+      const patience = setTimeout(() => closing.closeAllConnections(), stopTimeoutMs);
       await new Promise((resolve) => {
         closing.close(resolve);
         closing.closeIdleConnections();
@@ -141,8 +141,8 @@ export function storageServer(options: StorageServerOptions): Part {
 }
 
 /**
- * Answers. A body that nobody wants is read to its end where it says that it is short: who still sends when the connection
- * closes may never see the answer.
+ * Sends a response. A short request body is read to its end, because a client that is still sending when the connection closes may
+ * not get the response.
  */
 function end(request: IncomingMessage, response: ServerResponse, status: number, text?: string): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;

@@ -24,7 +24,7 @@ function shared(): Promise<EmbeddedDatabase> {
 }
 
 test.serial(
-  'a stop ends open connections and rolls back what they had begun; what was committed is there after a start',
+  'stop closes connections and rolls back their transactions; committed data is there after a restart',
   async (t) => {
     const folder = temporaryFolder(t);
     const first = await start(t, { folder });
@@ -44,7 +44,7 @@ test.serial(
   },
 );
 
-test.serial('every acknowledged commit survives a kill, and nobody else gets the folder before', async (t) => {
+test.serial('every acknowledged commit survives a kill, and no other process gets the folder before', async (t) => {
   const folder = temporaryFolder(t);
   const acknowledged: number[] = [];
   for (const rounds of [30, 200]) {
@@ -77,7 +77,7 @@ test.serial('every acknowledged commit survives a kill, and nobody else gets the
   );
 });
 
-test.serial('a first start that was killed half-way is begun anew', async (t) => {
+test.serial('a first start that was killed is repeated', async (t) => {
   const folder = temporaryFolder(t);
   const unfinished = join(folder, 'unfinished');
   const appeared = new Promise<void>((resolve) => {
@@ -98,40 +98,40 @@ test.serial('a first start that was killed half-way is begun anew', async (t) =>
   t.false(existsSync(unfinished));
 });
 
-test.serial('of many that find the same dead lock at once, one takes it and the others name that one', async (t) => {
-  const folder = temporaryFolder(t);
-  // The right to remove the dead lock was itself left behind by a starter that was killed.
-  const dead = { pid: process.pid, startedAt: 'long ago', socketFolder: '' };
-  writeFileSync(join(folder, 'lock'), JSON.stringify({ ...dead, claim: 'first' }));
-  writeFileSync(join(folder, 'lock.first'), JSON.stringify({ ...dead, claim: 'second' }));
-
-  const children = Array.from({ length: 6 }, () => inChild(t, 'lock', folder));
-  await Promise.all(children.map(({ lines }) => once(lines, 'line')));
-  const answers = Promise.all(children.map(async ({ lines }) => String((await once(lines, 'line'))[0])));
-  for (const { process: child } of children) child.stdin?.write('go\n');
-
-  const said = await answers;
-  const winner = children[said.indexOf('taken')]?.process.pid;
-  t.is(said.filter((answer) => answer === 'taken').length, 1, said.join('\n'));
-  t.is(JSON.parse(readFileSync(join(folder, 'lock'), 'utf8')).pid, winner);
-  t.is(said.filter((answer) => answer.includes(`${folder} is in use by process`)).length, 5, said.join('\n'));
-});
-
 test.serial(
-  'no other user of the machine can reach it, and no second start of the same process gets its folder',
+  'of many processes that find the same dead lock, one takes it over and the others name that one',
   async (t) => {
-    const folder = join(temporaryFolder(t), 'made');
-    const database = await start(t, { folder });
-    t.is(statSync(socketFolderOf(database)).mode & 0o777, 0o700);
-    t.is(statSync(folder).mode & 0o777, 0o700);
-    const error = await t.throwsAsync(startEmbeddedDatabase({ folder: join(folder, '.') }));
-    t.true(error.message.includes(folder));
-    t.true(error.message.includes(`this process (${process.pid})`));
-    t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
+    const folder = temporaryFolder(t);
+    // The right to remove the dead lock was itself left behind by a starter that was killed.
+    const dead = { pid: process.pid, startedAt: 'long ago', socketFolder: '' };
+    writeFileSync(join(folder, 'lock'), JSON.stringify({ ...dead, claim: 'first' }));
+    writeFileSync(join(folder, 'lock.first'), JSON.stringify({ ...dead, claim: 'second' }));
+
+    const children = Array.from({ length: 6 }, () => inChild(t, 'lock', folder));
+    await Promise.all(children.map(({ lines }) => once(lines, 'line')));
+    const answers = Promise.all(children.map(async ({ lines }) => String((await once(lines, 'line'))[0])));
+    for (const { process: child } of children) child.stdin?.write('go\n');
+
+    const said = await answers;
+    const winner = children[said.indexOf('taken')]?.process.pid;
+    t.is(said.filter((answer) => answer === 'taken').length, 1, said.join('\n'));
+    t.is(JSON.parse(readFileSync(join(folder, 'lock'), 'utf8')).pid, winner);
+    t.is(said.filter((answer) => answer.includes(`${folder} is in use by process`)).length, 5, said.join('\n'));
   },
 );
 
-test.serial('a transaction forgotten open is ended, so that the others go on', async (t) => {
+test.serial('no other user can connect, and a second start in the same process does not get the folder', async (t) => {
+  const folder = join(temporaryFolder(t), 'made');
+  const database = await start(t, { folder });
+  t.is(statSync(socketFolderOf(database)).mode & 0o777, 0o700);
+  t.is(statSync(folder).mode & 0o777, 0o700);
+  const error = await t.throwsAsync(startEmbeddedDatabase({ folder: join(folder, '.') }));
+  t.true(error.message.includes(folder));
+  t.true(error.message.includes(`this process (${process.pid})`));
+  t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
+});
+
+test.serial('an idle transaction is ended, so that others can go on', async (t) => {
   const database = await start(t, { idleInTransactionTimeoutMs: 200 });
   const pool = poolOf(t, database);
   await pool.raw('CREATE TABLE forgotten (id integer)');
@@ -142,7 +142,7 @@ test.serial('a transaction forgotten open is ended, so that the others go on', a
   await transaction.rollback();
 });
 
-test("a pipeline that arrives in pieces is not mixed up with other clients' statements", async (t) => {
+test("a pipeline that arrives in parts is not mixed with other clients' statements", async (t) => {
   const database = await shared();
   const pool = poolOf(t, database);
   const client = await rawClient(t, database);
@@ -159,7 +159,7 @@ test("a pipeline that arrives in pieces is not mixed up with other clients' stat
   t.true((await client.answer(READY)).includes('mine!!'));
 });
 
-test('what a client flushed but never synced is dropped when the client goes', async (t) => {
+test('a pipeline without Sync is rolled back when its client disconnects', async (t) => {
   const database = await shared();
   const pool = poolOf(t, database);
   await pool.raw('CREATE TABLE flushed (id integer)');
@@ -177,7 +177,7 @@ test('what a client flushed but never synced is dropped when the client goes', a
   t.deepEqual((await pool.raw('SELECT * FROM flushed WHERE id > ?', [0])).rows, []);
 });
 
-test('a cancel request is taken and its connection closed', async (t) => {
+test('a cancel request is accepted and its connection closed', async (t) => {
   const database = await shared();
   const socket = connect(join(socketFolderOf(database), '.s.PGSQL.5432'));
   socket.write(Buffer.from([0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e, 0, 0, 0, 0, 0, 0, 0, 0]));
@@ -185,7 +185,7 @@ test('a cancel request is taken and its connection closed', async (t) => {
   t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
 });
 
-test('bytes that are no PostgreSQL end that connection alone', async (t) => {
+test('malformed bytes close their connection only', async (t) => {
   const database = await shared();
   const socket = connect(join(socketFolderOf(database), '.s.PGSQL.5432'));
   socket.on('error', () => {});
@@ -194,7 +194,7 @@ test('bytes that are no PostgreSQL end that connection alone', async (t) => {
   t.deepEqual((await poolOf(t, database).raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
 });
 
-test('COPY FROM STDIN fails and the database goes on', async (t) => {
+test('COPY FROM STDIN fails, and the database works after it', async (t) => {
   const pool = poolOf(t, await shared());
   await pool.raw('CREATE TABLE copied (word text)');
   await t.throwsAsync(Promise.resolve(pool.raw('COPY copied FROM STDIN')), { message: /COPY/ });
@@ -202,7 +202,7 @@ test('COPY FROM STDIN fails and the database goes on', async (t) => {
 });
 
 test.serial(
-  'a lock whose process is gone is taken over; when PGlite ends by itself, that is said, and the folder is free',
+  'the lock of a dead process is taken over; an unexpected end of PGlite is reported and frees the folder',
   async (t) => {
     const folder = temporaryFolder(t);
     const stale = { pid: process.ppid, startedAt: 'long ago', claim: 'gone', socketFolder: '' };

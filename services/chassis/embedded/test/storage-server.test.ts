@@ -39,7 +39,7 @@ async function nothingStored(t: ExecutionContext, storage: Storage): Promise<voi
   t.like(await t.throwsAsync(storage.store.head(key)), { kind: 'notFound' });
 }
 
-test('an upload that is cut off leaves nothing, and what stood there before', async (t) => {
+test('an upload that is cut off leaves no file and keeps the earlier object', async (t) => {
   const storage = await storageOf(t);
   const first = await halfUpload(storage, 100, 'half of it');
   await eventually('it has begun', async () => (await incoming(storage)).length === 1);
@@ -54,7 +54,7 @@ test('an upload that is cut off leaves nothing, and what stood there before', as
   t.is(String((await readObject(storage.store, key, { maxBytes: 100 })).bytes), 'before');
 });
 
-test('an upload that stands still is cut off', async (t) => {
+test('a stalled upload is cut off', async (t) => {
   const storage = await storageOf(t, { idleTimeoutMs: 100 });
   const socket = await halfUpload(storage, 100, 'half of it');
   socket.resume();
@@ -62,7 +62,7 @@ test('an upload that stands still is cut off', async (t) => {
   await nothingStored(t, storage);
 });
 
-test('an upload larger than the bound is refused, whether it says so or not', async (t) => {
+test('an upload that is too large is refused, with or without a content-length', async (t) => {
   const storage = await storageOf(t, { maxBytes: 1_000 });
   const headers = { 'content-type': 'text/plain' };
   const url = await uploadUrl(storage);
@@ -77,7 +77,7 @@ test('an upload larger than the bound is refused, whether it says so or not', as
   t.is((await fetch(url, { method: 'PUT', headers, body: Buffer.alloc(1_000) })).status, 200);
 });
 
-test('pages of the named origins may use the URLs, of others not', async (t) => {
+test('only pages of the allowed origins may use the URLs', async (t) => {
   const storage = await storageOf(t, { corsOrigins: ['https://app.example'] });
   const preflight = async (origin: string) =>
     fetch(await uploadUrl(storage), {
@@ -98,7 +98,7 @@ test('pages of the named origins may use the URLs, of others not', async (t) => 
   t.is(await read.text(), 'x');
 });
 
-test('HEAD tells what GET would bring; what is served runs no script and is not sniffed', async (t) => {
+test('HEAD has the headers of GET; responses allow no scripts and no sniffing', async (t) => {
   const storage = await storageOf(t);
   await storage.store.put(key, Buffer.from('<script>'), { contentType: 'text/html' });
   const { url } = await storage.store.presignGet({ key, expiresInMs: minute });
@@ -112,7 +112,7 @@ test('HEAD tells what GET would bring; what is served runs no script and is not 
   t.is((await fetch(await uploadUrl(storage), { method: 'HEAD' })).status, 403);
 });
 
-test('no path leads out of the store, and no answer tells one', async (t) => {
+test('no path leads out of the store, and no response reveals one', async (t) => {
   const storage = await storageOf(t);
   const { port, hostname } = new URL(storage.url);
   for (const path of [
@@ -133,7 +133,7 @@ test('no path leads out of the store, and no answer tells one', async (t) => {
   }
 });
 
-test('a store that cannot use its folder answers 503 and no path', async (t) => {
+test('a store that cannot use its folder answers 503 without a path', async (t) => {
   const storage = await storageOf(t);
   const url = await uploadUrl(storage);
   await storage.store.put(key, Buffer.from('x'), page);
@@ -148,7 +148,7 @@ test('a store that cannot use its folder answers 503 and no path', async (t) => 
   t.deepEqual(await incoming(storage), []);
 });
 
-test('what a process left behind when it died is removed by a later one, what is being written is not', async (t) => {
+test('files of a dead process are removed by a later one, files being written are not', async (t) => {
   const { store, folder, signer } = await storageOf(t);
   await store.put(key, Buffer.from('kept'), page);
   const [old, young] = ['old', 'young'].map((name) => join(folder, 'incoming', name));
@@ -162,7 +162,7 @@ test('what a process left behind when it died is removed by a later one, what is
   t.deepEqual(await readdir(join(folder, 'incoming')), ['young']);
 });
 
-test('a damaged file is an error and never a wrong object', async (t) => {
+test('a damaged file is an error', async (t) => {
   const { store, folder } = await storageOf(t);
   await store.put(key, Buffer.from('kept'), page);
   const [shard = ''] = await readdir(join(folder, 'objects'));
@@ -175,7 +175,7 @@ test('a damaged file is an error and never a wrong object', async (t) => {
   await t.throwsAsync(store.head(key), { message: /damaged/u });
 });
 
-test('nothing is made before it is needed; a store without a folder takes a temporary one and removes it', async (t) => {
+test('folders are created when needed; a temporary one is removed at the end', async (t) => {
   const { signer } = await storageOf(t);
   const store = fileObjectStore({ folder: null, signer, publicUrl: () => undefined });
   await store.put(key, Buffer.from('x'), page);
@@ -187,7 +187,7 @@ test('nothing is made before it is needed; a store without a folder takes a temp
   t.like(await t.throwsAsync(store.head(key)), { kind: 'unavailable' });
 });
 
-test('a port that is taken is told with its number', async (t) => {
+test('the error of a used port has its number', async (t) => {
   const { url, store, signer } = await storageOf(t);
   const port = Number(new URL(url).port);
   const second = storageServer({
@@ -201,7 +201,7 @@ test('a port that is taken is told with its number', async (t) => {
   t.like(await t.throwsAsync(second.start()), { code: 'EADDRINUSE', port });
 });
 
-test('a stop lets a download that is under way come to its end', async (t) => {
+test('stop lets a running download finish', async (t) => {
   const storage = await storageOf(t);
   const bytes = Buffer.alloc(8_000_000, 'x');
   await storage.store.put(key, bytes, page);
