@@ -6,28 +6,40 @@ import type { SharedMeshes } from './shared-meshes.ts';
 
 export interface StoriesOptions {
   /**
-   * `each` of the meshes that run, the default; `processes`: only the one of several processes where it runs, for what takes
-   * long and asks the same of any; `offline`: one process of the file's own, which has no model but the built-in one.
+   * On which mesh each story is told, once. `one process`, the default: what it shows is the same on any mesh. `processes`: it
+   * depends on several processes or on real engines, as order, takeover, live events, limits that replicas share and
+   * revocations do; where that mesh does not run, on the one that does. `offline`: one process of the file's own, which has no
+   * model but the built-in one.
    */
-  on?: 'each' | 'processes' | 'offline';
+  on?: 'one process' | 'processes' | 'offline';
 }
 
 type Story = (t: ExecutionContext, mesh: TestMesh) => unknown;
 type Tell = (title: string, story: Story) => void;
 
-/** Registers each story of a file as one test for each mesh that TEST_MESHES names; without it on one of the file's own. */
-export function stories(test: TestFn, { on = 'each' }: StoriesOptions = {}): Tell & { serial: Tell } {
+/**
+ * Registers each story of a file as one test on one of the meshes that TEST_MESHES names; without it on one of the file's own.
+ * `each` tells a story on every mesh that runs: only for what shows that a mesh works as a whole.
+ */
+export function stories(
+  test: TestFn,
+  { on = 'one process' }: StoriesOptions = {},
+): Tell & Record<'serial' | 'each', Tell> {
   const files = on === 'offline' ? [] : (process.env['TEST_MESHES'] ?? '').split(',').filter(Boolean);
   const running = files.map((file) => {
     const mesh: RunningMesh = JSON.parse(readFileSync(file, 'utf8'));
     return { name: mesh.name, mesh: opened(test, async () => mesh) };
   });
   const meshes = running.length > 0 ? running : [ownMesh(test, on === 'offline')];
-  const told = on === 'processes' ? meshes.slice(-1) : meshes;
-  const tellBy = (register: TestFn | TestFn['serial']) => (title: string, story: Story) => {
-    for (const { name, mesh } of told) register(`${name}: ${title}`, async (t) => void (await story(t, await mesh())));
-  };
-  return Object.assign(tellBy(test), { serial: tellBy(test.serial) });
+  // The one process comes first.
+  const chosen = on === 'processes' ? meshes.slice(-1) : meshes.slice(0, 1);
+  const tellBy =
+    (register: TestFn | TestFn['serial'], told = chosen) =>
+    (title: string, story: Story) => {
+      for (const { name, mesh } of told)
+        register(`${name}: ${title}`, async (t) => void (await story(t, await mesh())));
+    };
+  return Object.assign(tellBy(test), { serial: tellBy(test.serial), each: tellBy(test, meshes) });
 }
 
 /** Opened by whichever story asks first, left after the last. @param close answers what was wrong with it. */

@@ -7,7 +7,7 @@ const story = stories(test);
 const registerDocument = `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`;
 const loginDocument = `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`;
 
-story('a new account has a profile, a tenant of its own on the DEV plan, and avatar defaults', async (t, mesh) => {
+story.each('a new account has a profile, a tenant of its own on the DEV plan, and avatar defaults', async (t, mesh) => {
   const ada = await mesh.person();
   t.like(ada.tokens, { expiresIn: 900, refreshExpiresIn: 30 * 24 * 60 * 60 });
   const { getAuthProfile, myTenant, avatarConfig } = await ada.query(`{

@@ -15,7 +15,7 @@ import {
 import { type CredentialMesh, idsOf, withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 /** Shows a new API key of theirs beside their access token, as a server does that serves signed-in people. */
 async function withBoth(client: Client): Promise<Client> {

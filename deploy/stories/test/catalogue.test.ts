@@ -9,7 +9,7 @@ import { converse, endSession, evaluated, sendMessage } from '../src/conversatio
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 /** The database of a mesh on which people have been. */
 async function usedDatabase(t: Parameters<typeof converse>[0], mesh: TestMesh): Promise<string> {

@@ -5,9 +5,9 @@ import { converse, endSession, evaluated, readSession, sendMessage } from '../sr
 import { judgement } from '../src/scripted-model.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
-story('a slow model is heard word by word while it speaks, and its whole reply is kept', async (t, mesh) => {
+story.each('a slow model is heard word by word while it speaks, and its whole reply is kept', async (t, mesh) => {
   const ada = await mesh.person();
   const beforeDelta = createGate();
   mesh.model.answer('Say it slowly.', { text: ['Slow', 'ly it', ' comes.'], beforeDelta });

@@ -5,7 +5,7 @@ import { idsOf, outcome, profile, withCredentials } from '../src/credentials.ts'
 import { stories } from '../src/stories.ts';
 import { withinASecond } from '../src/within-a-second.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 const refresh = `mutation ($refreshToken: String!) {
   refreshToken(input: { refreshToken: $refreshToken }) { accessToken expiresIn refreshToken refreshExpiresIn }

@@ -19,7 +19,7 @@ import { openSocket } from '../src/sockets.ts';
 import { stories } from '../src/stories.ts';
 import { withinASecond } from '../src/within-a-second.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
 const suspended = 'FORBIDDEN TENANT_SUSPENDED';
 

@@ -10,7 +10,7 @@ import { type Channel, createChannel, createClient, Metadata } from 'nice-grpc';
 import { withCredentials } from '../src/credentials.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 const caller: Caller = { kind: 'service', service: 'test', tenantId: 1, requestId: 'test' };
 
 /** Credentials that no port may take, of a unit, and one that it must. */

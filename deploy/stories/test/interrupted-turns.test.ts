@@ -6,7 +6,7 @@ import type { TestMesh } from '../src/mesh.ts';
 import type { ScriptedModel } from '../src/scripted-model.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 /** A session whose first turn has said `Half a ` and waits for the model. */
 async function inMidTurn(t: ExecutionContext, { model, person }: TestMesh, asked: string) {

@@ -4,7 +4,7 @@ import { converse, createAgent, sendMessage, startSession } from '../src/convers
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 const refused = {
   message: 'The answer is too large; ask for less at a time',

@@ -4,7 +4,7 @@ import { converse, readSession, sendMessage } from '../src/conversation.ts';
 import { idsGrow } from '../src/session-events.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 story('ten messages sent at once to one session get ten replies, each its own, in order', async (t, mesh) => {
   const ada = await mesh.person();

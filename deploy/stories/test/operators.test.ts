@@ -3,7 +3,7 @@ import test from 'ava';
 import { converse, endSession, evaluated, sendMessage } from '../src/conversation.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 for (const unit of units) {
   story(`${unit} tells operators that it is alive and ready`, async (t, mesh) => {

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Answer, Client } from '../src/client.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 const changePassword = 'mutation ($newPassword: String!) { changePassword(input: { newPassword: $newPassword }) }';
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }';

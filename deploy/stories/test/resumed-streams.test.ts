@@ -4,7 +4,7 @@ import { converse, follow, sendMessage } from '../src/conversation.ts';
 import { idsGrow, type SessionEvent } from '../src/session-events.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 story(
   'a stream whose socket is destroyed in mid-turn goes on after the last event, each chunk once',

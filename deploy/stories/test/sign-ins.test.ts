@@ -6,7 +6,7 @@ import test from 'ava';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 const changePassword = 'mutation ($newPassword: String!) { changePassword(input: { newPassword: $newPassword }) }';
 const newPassword = 'a horse that answers to nothing';

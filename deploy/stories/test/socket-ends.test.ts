@@ -4,7 +4,7 @@ import { closedByServer, converse, findEvaluation, follow } from '../src/convers
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 const suspend = 'mutation ($on: Boolean!) { updateTenant(input: { isSuspended: $on }) { isSuspended } }';
 

@@ -19,7 +19,7 @@ import { modelKey } from '../src/forwarder.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
 
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 story(
   'one trace leads from sendMessage to the last chunk, and one from endSession to the evaluation, by link',

@@ -9,7 +9,7 @@ import { stories } from '../src/stories.ts';
 
 /** The proxy in front of the gateways comes from here, as tests configure them; who comes from elsewhere is believed nothing. */
 const proxy = '127.0.0.1';
-const story = stories(test);
+const story = stories(test, { on: 'processes' });
 
 /** The gateways in turn: what one has counted holds at all. */
 function inTurn({ gateways }: TestMesh): () => string {
