@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readObject } from '@parley/objects/object-store';
-import { databaseSnapshot } from '@parley/testing/test-database';
+import { migratedSnapshot } from '@parley/testing/test-database';
 import test from 'ava';
 import { addressesFile } from '../src/addresses-file.ts';
 import { localMesh } from '../src/mesh.ts';
@@ -43,7 +43,7 @@ test('a data folder tells its owner alone where a running mesh is, and keeps fil
   const dataFolder = mkdtempSync(join(tmpdir(), 'parley-files-'));
   t.teardown(() => rmSync(dataFolder, { recursive: true, force: true }));
   const env = environment();
-  const options = { dataFolder, databaseSnapshot: databaseSnapshot() };
+  const options = { dataFolder, databaseSnapshot: await migratedSnapshot(schemas) };
   const told = join(dataFolder, addressesFile);
   const other = await localMesh(environment(), { ...options, dataFolder: null });
   t.teardown(() => other.stop());

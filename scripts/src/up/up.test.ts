@@ -52,14 +52,9 @@ async function whenUp(mesh: Child): Promise<string> {
   return /http:\/\/\S+\/graphql/u.exec(mesh.stdout)?.[0] ?? '';
 }
 
-/** Ends it by a signal, with all that it has to leave behind. */
-async function ends(
-  t: ExecutionContext,
-  mesh: Child,
-  { data, temporary }: Place,
-  signal: NodeJS.Signals,
-): Promise<void> {
-  mesh.kill(signal);
+/** Ends it as Ctrl-C does, with all that it has to leave behind. */
+async function ends(t: ExecutionContext, mesh: Child, { data, temporary }: Place): Promise<void> {
+  mesh.kill('SIGINT');
   t.is(await mesh.ended, 0, mesh.stderr); // 1 where it takes longer than it gives itself, which is 9 s
   t.is(mesh.stderr, '');
   t.deepEqual(readdirSync(temporary), []);
@@ -71,67 +66,70 @@ const place = newPlace({ teardown: (remove) => test.after.always('the data folde
 const { data, temporary } = place;
 const ada = new Client('');
 
-test.serial('a first start says all that a person needs, and Ctrl-C ends it with nothing left', async (t) => {
-  const first = startUp(t, place, { IDENTITY_HASH_QUEU: '3' });
-  const url = await whenUp(first);
-  if (existsSync('/proc/self/status')) {
-    const peak = /^VmHWM:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${first.pid}/status`, 'utf8'))?.[1];
-    t.true(Number(peak) * 1024 < 1_000_000_000, `a first start takes ${peak} kB, at most 1 GB`);
-  }
-  t.regex(first.stdout, /^\nParley is up, after [\d.]+ s\.\n/u);
-  t.regex(first.stdout, /OFFLINE[^\n]*\n(.*\n)*.*no language model/u);
-  t.regex(first.stdout, /PGlite in .*data\/database/u);
-  t.regex(first.stdout, /no settings +IDENTITY_HASH_QUEU \(the nearest is IDENTITY_HASH_QUEUE\)\n/u);
-  const log = readFileSync(join(data, 'parley.log'), 'utf8');
-  t.regex(log, /"level":"warn".*"variables":\{"IDENTITY_HASH_QUEU":"IDENTITY_HASH_QUEUE"\}/u);
-  t.true(first.stdout.includes(`  scripts/talk --url ${url}\n`), 'its port is not the usual one');
-  t.regex(first.stdout, /scripts\/talk.*\nStop with Ctrl-C\.\n\n$/u);
-  for (const name of ['keys.json', 'parley.log']) t.is(statSync(join(data, name)).mode & 0o777, 0o600, name);
-  t.is(statSync(data).mode & 0o777, 0o700);
+test.serial(
+  'a first start says all that a person needs, and its data folder is in use until it is killed',
+  async (t) => {
+    const first = startUp(t, place, { IDENTITY_HASH_QUEU: '3' });
+    const url = await whenUp(first);
+    if (existsSync('/proc/self/status')) {
+      const peak = /^VmHWM:\s+(\d+) kB$/mu.exec(readFileSync(`/proc/${first.pid}/status`, 'utf8'))?.[1];
+      t.true(Number(peak) * 1024 < 1_000_000_000, `a first start takes ${peak} kB, at most 1 GB`);
+    }
+    t.regex(first.stdout, /^\nParley is up, after [\d.]+ s\.\n/u);
+    t.regex(first.stdout, /OFFLINE[^\n]*\n(.*\n)*.*no language model/u);
+    t.regex(first.stdout, /PGlite in .*data\/database/u);
+    t.regex(first.stdout, /no settings +IDENTITY_HASH_QUEU \(the nearest is IDENTITY_HASH_QUEUE\)\n/u);
+    const log = readFileSync(join(data, 'parley.log'), 'utf8');
+    t.regex(log, /"level":"warn".*"variables":\{"IDENTITY_HASH_QUEU":"IDENTITY_HASH_QUEUE"\}/u);
+    t.true(first.stdout.includes(`  scripts/talk --url ${url}\n`), 'its port is not the usual one');
+    t.regex(first.stdout, /scripts\/talk.*\nStop with Ctrl-C\.\n\n$/u);
+    for (const name of ['keys.json', 'parley.log']) t.is(statSync(join(data, name)).mode & 0o777, 0o600, name);
+    t.is(statSync(data).mode & 0o777, 0o700);
 
-  Object.assign(ada, { url });
-  await ada.register();
-  const session = ada.subscribe(1); // which is not there: the socket stays open
-  await session.until('a refusal', ({ errors }) => errors);
-  const second = startUp(t, { data, temporary: newPlace(t).temporary });
-  t.is(await second.ended, 1);
-  t.regex(second.stderr, new RegExp(`^The data folder .* is in use by process ${first.pid}\\..*\n$`, 'u'));
-  await ends(t, first, place, 'SIGINT');
-  await session.until('the end of the socket', ({ closed }) => closed);
-});
+    Object.assign(ada, { url });
+    await ada.register();
+    const second = startUp(t, { data, temporary: newPlace(t).temporary });
+    t.is(await second.ended, 1);
+    t.regex(second.stderr, new RegExp(`^The data folder .* is in use by process ${first.pid}\\..*\n$`, 'u'));
+    first.kill('SIGKILL');
+    t.is(await first.ended, 'SIGKILL');
+  },
+);
 
-test.serial('data and tokens survive a restart and a kill -9, and the log tells of each run', async (t) => {
-  const cut = startUp(t, place);
-  const there = ada.at(await whenUp(cut));
-  await there.query('{ myTenant { name } }');
-  cut.kill('SIGKILL');
-  t.is(await cut.ended, 'SIGKILL');
+test.serial(
+  'data and tokens survive a kill -9, Ctrl-C ends with nothing left, and the log tells of each run',
+  async (t) => {
+    const LOG_FILE = join(data, 'of-this-run.log');
+    const last = startUp(t, place, { LOG_FILE });
+    const again = ada.at(await whenUp(last));
+    t.is(readdirSync(temporary).length, 1, 'what the last one left is cleared up');
+    await again.query('{ myTenant { name } }'); // with the tokens of the start before
+    const session = again.subscribe(1); // which is not there: the socket stays open
+    await session.until('a refusal', ({ errors }) => errors);
+    await again.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
+    await new Client(again.url).send('query Mine { anything: myTenant { id } }');
+    await ends(t, last, place);
+    await session.until('the end of the socket', ({ closed }) => closed);
 
-  const LOG_FILE = join(data, 'of-this-run.log');
-  const last = startUp(t, place, { LOG_FILE });
-  const again = ada.at(await whenUp(last));
-  t.is(readdirSync(temporary).length, 1, 'what the last one left is cleared up');
-  await again.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
-  await new Client(again.url).send('query Mine { anything: myTenant { id } }');
-  await ends(t, last, place, 'SIGTERM');
-
-  const lines = readFileSync(LOG_FILE, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  const line = (msg: string) => lines.filter((each) => each.level === 'info' && each.msg === msg);
-  const [ready] = line('ready');
-  t.is(new URL(ready?.addresses.gateway.public).port, new URL(again.url).port);
-  t.truthy(ready?.addresses.session.rpc);
-  t.like(line('stopped'), [{ signal: 'SIGTERM', code: 0 }]);
-  const [login, request, ...others] = line('request');
-  // names login: the line says which operation was asked for. names myTenant: likewise.
-  t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
-  t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });
-  t.is(typeof request?.ms, 'number');
-  t.truthy(request?.requestId);
-  t.deepEqual(others, []);
-});
+    const lines = readFileSync(LOG_FILE, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const line = (msg: string) => lines.filter((each) => each.level === 'info' && each.msg === msg);
+    const [ready] = line('ready');
+    t.is(new URL(ready?.addresses.gateway.public).port, new URL(again.url).port);
+    t.truthy(ready?.addresses.session.rpc);
+    t.like(line('stopped'), [{ signal: 'SIGINT', code: 0 }]);
+    const [kept, login, request, ...others] = line('request');
+    // names login: the line says which operation was asked for. names myTenant: likewise.
+    t.like(kept, { operations: ['myTenant'], outcome: 'ok' });
+    t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
+    t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });
+    t.is(typeof request?.ms, 'number');
+    t.truthy(request?.requestId);
+    t.deepEqual(others, []);
+  },
+);
 
 test.serial('a port that is taken is named', async (t) => {
   for (const setting of ['GATEWAY_PORT', 'STORAGE_PORT']) {
