@@ -9,4 +9,6 @@ fi
   echo 'log.dirs=data'
   addresses "$PORT" "$SECOND_PORT"
 } >server.properties
-exec java $options -cp "$(class_path "$INSTALLED")" kafka.Kafka server.properties
+ln -sfn "$INSTALLED" installed
+[ ! -e installed/classes.jsa ] || options="$options -XX:SharedArchiveFile=installed/classes.jsa -Xlog:cds=off"
+exec java $options -cp "$(class_path installed)" kafka.Kafka server.properties
