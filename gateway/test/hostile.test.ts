@@ -40,7 +40,7 @@ test.serial('no hostile document or body takes much CPU, neither the first time 
 });
 
 test.serial('300 hostile requests leak no memory, and other requests are served between them', async (t) => {
-  const { url, ask, identity } = await gatewayMesh(t, {
+  const { url, ask, identity, reached } = await gatewayMesh(t, {
     longOperation,
     resolvers: { agent: { Query: { agentCount: () => 2 } } },
   });
@@ -66,6 +66,7 @@ test.serial('300 hostile requests leak no memory, and other requests are served 
   // A closed connection releases its buffers a moment later.
   await eventually('memory is where it was', () => heldBytes() - before < mayStayBytes);
   t.true(sent >= 400);
+  t.is(reached.length, 40, 'the others alone reached a subgraph');
 });
 
 test('every hostile document and body is refused, in the one error shape, and runs nothing', async (t) => {
@@ -84,27 +85,6 @@ test('every hostile document and body is refused, in the one error shape, and ru
   }
   t.is(reached.length, 0);
   t.is((await ask('{ __typename }')).status, 200);
-});
-
-test('the gateway keeps serving during hundreds of hostile requests', async (t) => {
-  const { url, reached, ask, identity } = await gatewayMesh(t, {
-    resolvers: { agent: { Query: { agentCount: () => 2 } } },
-  });
-  const token = await identity.signIn('s-1');
-  const small = hostileRequests.filter(({ body }) => body.length < 100_000);
-  let answered = 0;
-  for (let round = 0; round < 8; round++) {
-    const answers = await Promise.all(
-      small.map(({ body, headers = {}, signedIn }) =>
-        rawPost(url, { body: [body], headers: { ...headers, ...(signedIn && { authorization: `Bearer ${token}` }) } }),
-      ),
-    );
-    t.false(answers.some(({ status }) => status >= 500));
-    answered += answers.length;
-    t.deepEqual((await ask('{ agentCount }', { token })).data, { agentCount: 2 });
-  }
-  t.true(answered > 150);
-  t.is(reached.length, 8);
 });
 
 test('a client that never finishes its body is disconnected', async (t) => {

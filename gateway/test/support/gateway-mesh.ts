@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
 import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
@@ -106,7 +109,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     for (const part of [...running].toReversed()) await stop(part);
   });
 
-  function subgraphOf(name: SubgraphName, port = 0): Part {
+  function subgraphOf(name: SubgraphName, port = 0, onListening = announceGraph(name)): Part {
     return subgraph<GraphContext>({
       unit: name,
       port,
@@ -119,8 +122,11 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       callers,
       log,
       metrics: createMetrics(name),
-      onListening: (url) => addresses.announce(name, 'graph', options.graphUrls?.[name] ?? url),
+      onListening,
     });
+  }
+  function announceGraph(name: SubgraphName) {
+    return (url: string) => addresses.announce(name, 'graph', options.graphUrls?.[name] ?? url);
   }
   const addSession: RpcServerOptions['services'] = (server) => {
     server.add(SessionServiceDefinition, session.rpc);
@@ -141,7 +147,11 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   }
 
   const composedOf = [...(await readSupergraph()).matchAll(/@join__graph\(name: "(\w+)"/gu)];
-  for (const [, name = ''] of composedOf) await start(subgraphOf(name));
+  for (const [, name = ''] of composedOf) {
+    const isAsked = options.resolvers?.[name] ?? options.graphUrls?.[name];
+    const onDemand = () => startedOnDemand(`${name} graph`, (tell) => subgraphOf(name, 0, tell), announceGraph(name));
+    await start(isAsked ? subgraphOf(name) : onDemand());
+  }
   await start(rpcOf('identity'));
   await start(rpcOf('session'));
   const tokenKey = randomBytes(32);
@@ -221,6 +231,49 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     voiceToken: () => createSessionTokens([{ id: 't1', key: tokenKey }]).mint({ audience: 'voice', tenantId: 1 }).token,
     /** Announces a change as identity does; undefined stands for an unknown kind. */
     announce: (whose: CredentialsChanged['whose']) => announcer(keyValue, credentialsChanged, log)({ whose }),
+  };
+}
+
+/**
+ * A server in front of a part that is started by the first request: most tests ask few subgraphs, and to build the schema of one
+ * takes more than most tests do.
+ */
+function startedOnDemand(
+  name: string,
+  partOf: (onListening: (url: string) => void) => Part,
+  onListening: (url: string) => void,
+): Part {
+  let started: Promise<string> | undefined;
+  let behind: Part | undefined;
+  async function startBehind(): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    behind = partOf(resolve);
+    await behind.start();
+    return promise;
+  }
+  const front = createServer(async (asked, answer) => {
+    const { method, url = '/', headers } = asked;
+    started ??= startBehind();
+    const onward = request(new URL(url, await started), { method, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(answer);
+    });
+    onward.on('error', () => answer.destroy());
+    answer.on('close', () => onward.destroy());
+    asked.pipe(onward);
+  });
+  return {
+    name,
+    async start() {
+      front.listen(0, '127.0.0.1');
+      await once(front, 'listening');
+      onListening(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+    },
+    async stop() {
+      await behind?.stop();
+      front.closeAllConnections();
+      await front[Symbol.asyncDispose]();
+    },
   };
 }
 
