@@ -23,7 +23,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   say(`query of two subgraphs, ${rounds} rounds`);
   const federated = await federatedFigures(ours, bare, token, options);
   say('throttle');
-  const throttle = await throttleFigures();
+  const throttle = await throttleFigures(options);
   say('idle sockets');
   const fresh = await startChild('our-gateway.ts', env); // one that nothing else has grown before
   const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
@@ -161,14 +161,15 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
 }
 
 /** What the throttle of a request takes: counted in this process, or in Redis where `redisUrl` names one. */
-export async function throttleFigures(redisUrl?: string): Promise<Figure[]> {
+export async function throttleFigures({ short }: BenchOptions, redisUrl?: string): Promise<Figure[]> {
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());
   const redis = redisUrl ? redisEngines(redisUrl, log) : undefined;
   await redis?.start();
   const keyValue = redis?.keyValue ?? memoryKeyValue();
   const throttle = createThrottle({ rules, keyValue, onDegraded: () => undefined, log });
-  const times = await oneByOne(5_500, async (n) => {
+  const [warmUp, count] = short ? [1, 20] : [500, 5_000];
+  const times = await oneByOne(warmUp + count, async (n) => {
     // So many clients that none comes to the end of its window.
     const client = `10.${(n >> 10) & 255}.${(n >> 2) & 255}.1`;
     const before = performance.now();
@@ -178,7 +179,7 @@ export async function throttleFigures(redisUrl?: string): Promise<Figure[]> {
   });
   await keyValue.close();
   await redis?.stop();
-  const warm = times.slice(500);
+  const warm = times.slice(warmUp);
   const name = `throttle of a request, counted in ${redis ? 'Redis' : 'memory'}`;
   return [
     figure(`${name}, p50`, quantile(warm, 0.5), 'ms', { goal: 0.3 }),

@@ -7,7 +7,7 @@ import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } fro
 import { type BenchOptions, openPlace } from './processes.ts';
 
 /** So many that none of them gets enough wrong passwords to be locked out. */
-const peopleCount = 20;
+const peopleCount = ({ short }: BenchOptions) => (short ? 3 : 20);
 /** A second. The others are few enough to leave the machine idle without logins. */
 const rates = { logins: 20, queries: 25, messages: 10 };
 const query = '{ myTenant { id } getAuthProfile { id } }';
@@ -26,13 +26,13 @@ export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   await using place = await openPlace(options);
   // The bench is a proxy that says where its clients come from, so that no throttle and no lock has a say.
   await using mesh = await place.start({ TRUSTED_PROXIES: '127.0.0.1/32' });
-  const people = await oneByOne(peopleCount, async () => {
+  const people = await oneByOne(peopleCount(options), async () => {
     const person = new Client(mesh.urls[0] ?? '');
     await person.register();
     return person;
   });
   say('logins one at a time');
-  const alone = await loginTimes(people, short ? 1 : 20, short ? 5 : 200);
+  const alone = await loginTimes(people, short ? 1 : 20, short ? 2 : 200);
   say(`others beside 20 logins a second, ${rounds} rounds`);
   return [...alone, ...(await besideLogins(people, options))];
 }
@@ -43,7 +43,7 @@ async function loginTimes(people: Client[], warmUp: number, calls: number): Prom
   const asker = { address: 'here' };
   const stored = await passwords.hash('a password', asker);
   const times = await oneByOne(warmUp + calls, async (n) => {
-    const person = people[n % peopleCount] as Client;
+    const person = people[n % people.length] as Client;
     return {
       alone: await tookMs(() => passwords.verify(stored, 'a password', asker)),
       right: await tookMs(() => logIn(person)),
@@ -72,7 +72,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
   async function go(rate: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
     const begunAt = performance.now();
     const calls: Promise<number>[] = [];
-    for (let index = 0; index < rate * (short ? 0.5 : 12); index += 1) {
+    for (let index = 0; index < rate * (short ? 0.15 : 12); index += 1) {
       await delay(Math.max(0, begunAt + (index * 1_000) / rate - performance.now()));
       const call = tookMs(() => work(index));
       calls.push(call.catch((error: unknown) => (failures.push(error) > 0 ? Number.POSITIVE_INFINITY : 0)));
@@ -86,7 +86,7 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
     const [queries, messages, times] = await Promise.all([
       go(rates.queries, () => elsewhere().query(query)),
       go(rates.messages, (index) => write(sessionIds[index % sessionIds.length])),
-      go(logins, (index) => logIn(people[index % peopleCount] as Client)),
+      go(logins, (index) => logIn(people[index % people.length] as Client)),
     ]);
     return { queries, messages, logins: times };
   }

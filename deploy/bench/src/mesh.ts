@@ -21,7 +21,7 @@ export async function meshFigures(options: BenchOptions): Promise<Figure[] | str
     if (absent) return `without ${absent.engine}: ${absent.reason}`;
     const { DATABASE_URL = '', REDIS_URL, KAFKA_BROKERS = '' } = servers.env;
     say('throttle');
-    const throttle = await throttleFigures(REDIS_URL);
+    const throttle = await throttleFigures(options, REDIS_URL);
     say(`events, ${rounds} rounds`);
     const events = await eventFigures(DATABASE_URL, KAFKA_BROKERS, options);
     const figures = [...throttle, ...events, ...(await processFigures(options, servers.env))];
@@ -53,7 +53,7 @@ async function processFigures(options: BenchOptions, engines: Record<string, str
   const chunks = await firstChunkFigures(options, [url, otherUrl], place.model.url);
 
   say(`events to many readers, ${rounds} rounds`);
-  const [words, waves, readers] = short ? [30, 2, 50] : [100, 8, 50];
+  const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
   // At the pace of a model: what comes together becomes one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
   place.model.answerWith({ text, deltaDelayMs: 5 });
