@@ -15,7 +15,7 @@ import { publicApi } from './api.ts';
 import type { TalkOptions } from './participants.ts';
 import { talk } from './talk.ts';
 
-const story = stories(test, { on: 'processes' });
+const story = stories(test);
 
 const greeting = 'Hello, I am Robin. Ask me what Parley is and what you can build with it.\n';
 const evaluation = `\nEvaluation: 83 of 100 · HIRE\n${judgement.summary}\n  + Said what was scripted\n  - Said nothing else\n`;
