@@ -4,7 +4,7 @@ import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { traffic } from './traffic.ts';
 
 /** So many sends, of all that lose an answer somewhere, leave their sender without an answer as well. */
-const unknownSends = fullLength ? 80 : 5;
+const unknownSends = fullLength ? 80 : 3;
 const shareOfCuts = 0.2;
 
 const shared = sharedFaultMesh(test);

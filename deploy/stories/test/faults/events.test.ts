@@ -166,7 +166,7 @@ serverTest(meshEngines, 'events that are delivered five times and shuffled take 
   const pid = mesh.pid('evaluation-1');
   process.kill(pid, 'SIGSTOP');
   try {
-    for (let n = 0; n < (fullLength ? 50 : 15); n += 1) await talk();
+    for (let n = 0; n < (fullLength ? 50 : 8); n += 1) await talk();
     const gone = await mesh.person();
     await gone.query('mutation { deleteTenant }');
     await eventually('they are published', async () => (await mesh.rows()).outbox.length === 0);

@@ -10,7 +10,7 @@ import { type HeldTurn, holdTurns } from './held-turns.ts';
 import { seconds } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
-const turnsInFlight = fullLength ? 200 : 40;
+const turnsInFlight = fullLength ? 200 : 20;
 /** As many as one tenant may have at once. */
 const judgementsInFlight = 4;
 /** Most of what was under way is done again by then, counted from the restart. */

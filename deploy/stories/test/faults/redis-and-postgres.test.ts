@@ -8,7 +8,7 @@ import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './faul
 import { holdTurns } from './held-turns.ts';
 import { during, seconds, traffic } from './traffic.ts';
 
-const turnsInFlight = fullLength ? 200 : 20;
+const turnsInFlight = fullLength ? 200 : 12;
 const redisAwayMs = fullLength ? 20_000 : 5_000;
 const postgresAwayMs = fullLength ? 10_000 : 3_000;
 /** Who has lost PostgreSQL works again so long after its return. */
@@ -43,7 +43,7 @@ serverTest(
       followers.push({ events, client, sessionId, reply });
       await events.until('the first words', ({ chunks }) => chunks.length > 0);
     }
-    const leaving = followers.slice(10);
+    const leaving = followers.slice(followers.length / 2);
     for (const { events } of leaving) events.cut();
     const degraded = async () =>
       (await mesh.metric('gateway-1', 'parley_throttle_degraded_total')) +

@@ -9,7 +9,7 @@ import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { during } from './traffic.ts';
 
 const shared = sharedFaultMesh(test);
-const followersPerSession = 10;
+const followersPerSession = fullLength ? 10 : 5;
 const sessionsAtAll = fullLength ? 100 : 5;
 const tenants = 5;
 /** How long anybody may be without their subscription. */

@@ -8,7 +8,7 @@ import { createAgent, startSession } from '../../src/conversation.ts';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { seconds } from './traffic.ts';
 
-const slowRequests = fullLength ? 400 : 150;
+const slowRequests = fullLength ? 400 : 60;
 /** The heap that gateways have here: with more, V8 would not collect what is no longer used before the test is over; with 160 they do little else. */
 const heapMb = 256;
 /** With what lies outside the heap. */
