@@ -39,6 +39,9 @@ export async function startForwarder(spansFile: string) {
       ...others.env,
       HOSTED_SMALL_MODEL_URL: `${url}/v1`,
       HOSTED_SMALL_MODEL_KEY: modelKey,
+    },
+    /** The settings of one that sends it its spans. */
+    telemetry: {
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_TRACES_EXPORTER: 'otlp',

@@ -41,8 +41,9 @@ export async function startSharedMeshes({ signal, say, processes, offline = fals
   const failed = new AbortController();
   const place = { folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
   const beginnings = [
-    startMesh('one process', place, inOneProcess),
-    ...(processes ? [startMesh('eight processes', place, inEight)] : []),
+    // The stories that listen to what a mesh tells of itself are told on the processes where these run.
+    startMesh('one process', { ...place, telling: !processes }, inOneProcess),
+    ...(processes ? [startMesh('eight processes', { ...place, telling: true }, inEight)] : []),
   ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
@@ -77,8 +78,9 @@ async function startMesh(
     folder: parent,
     signal,
     offline,
+    telling,
     say,
-  }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'>,
+  }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'> & { telling: boolean },
   start: typeof inOneProcess | typeof inEight,
 ) {
   const from = performance.now();
@@ -88,8 +90,9 @@ async function startMesh(
   const spans = join(folder, 'spans.jsonl');
   const forwarder = await startForwarder(spans);
   closers.defer(() => forwarder.stop());
-  // A mesh tells all that it can of itself, for the few stories that listen.
-  const given = testEnvironment({ LOG_LEVEL: 'trace', ...(!offline && forwarder.env) });
+  // Such a mesh tells all that it can of itself.
+  const told = telling && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
+  const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...told });
   const { engines, units, logs, notes, stop } = await start({ folder, settings: given, signal, closers });
   const settings = { ...given, ...engines };
   const file = join(folder, 'mesh.json');
