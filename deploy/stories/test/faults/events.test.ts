@@ -184,7 +184,7 @@ serverTest(meshEngines, 'a consumer that stood still is made anew, and has lost 
   const { talk, sessionIds } = await traffic(mesh);
   const pid = mesh.pid('evaluation-1');
   const log = () => readFileSync(join(mesh.logFolder, 'evaluation-1.log'), 'utf8');
-  const stalls = () => log().split('neither fetched nor beat').length - 1;
+  const stalls = () => log().split('neither fetched nor sent a heartbeat').length - 1;
   const before = stalls();
   await talk();
   process.kill(pid, 'SIGSTOP');
