@@ -266,7 +266,7 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
       lockTimeoutMs: 50,
       log,
     });
-    await eventually('it gives way', () => said.some((line) => line.includes('give way')));
+    await eventually('its migrations roll back', () => said.some((line) => line.includes('rolled back')));
     t.deepEqual(await database.transact(2, ({ knex }) => knex('notes')), []);
     gate.open();
     await holder;
