@@ -85,11 +85,6 @@ export const gatewaySettings = {
       positiveInt.default(16),
       'The same of one tenant, of a user in none, of all attempts to sign in together, and of all else that is public. A burst of one tenant is over sooner with more; others wait behind as many.',
     ),
-    perTenantAlone: setting(
-      'GATEWAY_SUBGRAPH_CALLS_PER_TENANT_ALONE',
-      positiveInt.default(48),
-      'The same while nobody else has called that subgraph for 10 s.',
-    ),
     waitingPerClient: setting(
       'GATEWAY_SUBGRAPH_WAITING_PER_CLIENT',
       positiveInt.default(500),
@@ -198,7 +193,7 @@ export function readGatewayConfig(env: Environment) {
 }
 
 function subgraphCallLimits(calls: ValuesOf<typeof gatewaySettings.calls>): FairQueueLimits<SubgraphShare> {
-  const tenant = { inFlight: calls.perTenant, inFlightAlone: calls.perTenantAlone, waiting: calls.waitingPerTenant };
+  const tenant = { inFlight: calls.perTenant, waiting: calls.waitingPerTenant };
   return {
     inFlight: calls.inFlight,
     shares: {

@@ -107,26 +107,20 @@ test('a full queue refuses no operation that has begun, so a mutation that ran r
   t.like(await started, { errors: undefined, data: { startSession: { id: 7, agent: { name: 'Ada' } } } });
 });
 
-test('calls of one tenant are bounded over all addresses, more loosely while it is alone', async (t) => {
-  const { ask, seen, waiting, answerLast, answerAllUntil } = await setup(t, {
+test('calls of one tenant are bounded over all addresses', async (t) => {
+  const { ask, seen, answerLast, answerAllUntil } = await setup(t, {
     GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
-    GATEWAY_SUBGRAPH_CALLS_PER_TENANT_ALONE: '3',
     GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
   });
-  const busy = ask(1, [...people, '10.0.0.5']);
-  await eventually('it has what it may have alone', () => seen.calls === 3 && busy.counts.refused === 1);
+  const busy = ask(1, people);
+  await eventually('it has its share', () => seen.calls === 2 && busy.counts.refused === 1);
   const other = ask(2, people.slice(0, 1));
-  await eventually('the call of another tenant is under way', () => seen.calls === 4);
+  await eventually('the call of another tenant is under way', () => seen.calls === 3);
   answerLast();
   await other.over;
   t.is(other.counts.ok, 1);
-  answerLast();
-  await eventually('one call of the busy tenant has ended', () => busy.counts.ok === 1);
-  t.is(await waiting(), 1, 'it has its share beside the other');
-  answerLast();
-  await eventually('the next one begins', () => seen.calls === 5);
   await answerAllUntil(busy.over);
-  t.deepEqual(busy.counts, { ok: 4, refused: 1 });
+  t.deepEqual(busy.counts, { ok: 3, refused: 1 });
 });
 
 test('callers without a sign-in share one limit over all addresses, apart from signed-in ones', async (t) => {
@@ -143,7 +137,6 @@ test('callers without a sign-in share one limit over all addresses, apart from s
       TRUSTED_PROXIES: '127.0.0.1',
       GATEWAY_SUBGRAPH_CALLS: '5',
       GATEWAY_SUBGRAPH_CALLS_PER_TENANT: '2',
-      GATEWAY_SUBGRAPH_CALLS_PER_TENANT_ALONE: '2',
       GATEWAY_SUBGRAPH_WAITING_PER_TENANT: '1',
     },
     resolvers: {

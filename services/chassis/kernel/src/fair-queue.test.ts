@@ -55,28 +55,6 @@ test('the share of a tenant is for all of its clients together', async (t) => {
   t.deepEqual(begun, ['a', 'b', 'd', 'e', 'c']);
 });
 
-test('a tenant may have more while no other has sent a call for ten seconds, and then has its share again', async (t) => {
-  let clock = 0;
-  const shares = { address: {}, tenant: { inFlight: 1, inFlightAlone: 3 } };
-  const { begun, call, end } = setup({ inFlight: 4, shares, now: () => clock });
-  for (const name of ['a', 'b', 'c', 'd', 'e']) void call(name, { tenant: 1 });
-  await end();
-  t.deepEqual(begun, ['a', 'b', 'c'], 'as many as it may alone');
-  void call('other', { tenant: 2 });
-  await end('a', 'b');
-  t.deepEqual(begun, ['a', 'b', 'c', 'other'], 'and no more than its share beside another');
-  await end('c');
-  t.is(begun.at(-1), 'd');
-  clock = 9_999;
-  void call('f', { tenant: 1 });
-  await end('other');
-  t.is(begun.at(-1), 'd', 'the other may come again');
-  clock = 10_000;
-  void call('g', { tenant: 1 });
-  await end('d');
-  t.deepEqual(begun.slice(-3).sort(), ['e', 'f', 'g'], 'alone again');
-});
-
 test('waiting calls begin round robin by client and tenant, however many each has', async (t) => {
   const { begun, call, end } = setup({ inFlight: 1 });
   void call('first');

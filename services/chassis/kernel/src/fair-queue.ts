@@ -3,8 +3,6 @@ import { DomainError, unavailable } from './errors.ts';
 export interface ShareLimits {
   /** Calls in flight; default: unlimited. */
   inFlight?: number;
-  /** Calls in flight while no other party with this limit has sent a call for 10 s. Default: `inFlight`. */
-  inFlightAlone?: number;
   /** Calls that wait; one more is refused. Default: unlimited. */
   waiting?: number;
   /** Names the party's calls in the message of that refusal. Default: `of this <kind>`. */
@@ -14,8 +12,6 @@ export interface ShareLimits {
 /** The limits of all calls together, and by kind of party (address, tenant, …) those of each party. */
 export interface FairQueueLimits<Kind extends string> extends ShareLimits {
   shares: Record<Kind, ShareLimits>;
-  /** A clock in ms, for tests. Default: `performance.now`. */
-  now?(): number;
 }
 
 /** The parties of a call, by kind; null or undefined where it has none of that kind. */
@@ -74,11 +70,7 @@ interface Waiting {
  * Flows begin one call each, round robin. A flow with a party at its limit is parked with that party and checked again when one of
  * its calls is over, so that the cost of a step does not grow with the number of waiting calls.
  */
-export function fairQueue<Kind extends string>({
-  shares,
-  now = () => performance.now(),
-  ...limits
-}: FairQueueLimits<Kind>): FairQueue<Kind> {
+export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueLimits<Kind>): FairQueue<Kind> {
   const kinds = Object.entries<ShareLimits>(shares).map(([kind, share]) => ({
     kind: kind as Kind,
     limits: { ...unbounded, ...share },
@@ -88,8 +80,6 @@ export function fairQueue<Kind extends string>({
   const ready = all.parked;
   const flows = new Map<string, Flow>();
   const byLength: Set<Flow>[] = [];
-  /** Of the parties with `inFlightAlone`: who sent the last call, when, and when another party last sent one. */
-  const latest = { sender: '', at: Number.NEGATIVE_INFINITY, othersAt: Number.NEGATIVE_INFINITY };
 
   /** The parties of a call, the last of which stands for all calls. */
   function partiesOf(ids: Parties<Kind>): Party[] {
@@ -100,23 +90,6 @@ export function fairQueue<Kind extends string>({
     }
     parties.push(all);
     return parties;
-  }
-
-  function noteSender(parties: Party[]): void {
-    const sender = parties.find((party) => party.limits.inFlightAlone !== undefined);
-    if (!sender) return;
-    const name = nameOf(sender);
-    if (name !== latest.sender) latest.othersAt = latest.at;
-    latest.sender = name;
-    latest.at = now();
-  }
-
-  function hasRoom(party: Party): boolean {
-    const { inFlight, limits: own } = party;
-    if (inFlight < own.inFlight) return true;
-    if (own.inFlightAlone === undefined || inFlight >= own.inFlightAlone) return false;
-    const othersAt = nameOf(party) === latest.sender ? latest.othersAt : latest.at;
-    return now() - othersAt >= aloneAfterMs;
   }
 
   function begin(parties: Party[]): Release {
@@ -213,7 +186,6 @@ export function fairQueue<Kind extends string>({
   return {
     enter(ids, signal, continues = false) {
       const parties = partiesOf(ids);
-      noteSender(parties);
       if (parties.every(hasRoom)) return begin(parties);
       const full = continues ? [] : parties.filter((party) => party !== all && !mayWait(party));
       if (full.length > 0) throw tooMany(full.find((party) => !hasRoom(party)) ?? full[0]);
@@ -227,9 +199,6 @@ export function fairQueue<Kind extends string>({
     },
   };
 }
-
-/** Long enough that an occasional client still counts as active. */
-const aloneAfterMs = 10_000;
 
 const unbounded = { inFlight: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 
@@ -245,12 +214,12 @@ function count(parties: Party[], what: 'inFlight' | 'waiting', by: 1 | -1): void
   }
 }
 
-function mayWait({ waiting, limits }: Party): boolean {
-  return waiting < limits.waiting;
+function hasRoom({ inFlight, limits }: Party): boolean {
+  return inFlight < limits.inFlight;
 }
 
-function nameOf({ kind, id }: Party): string {
-  return `${kind} ${id}`;
+function mayWait({ waiting, limits }: Party): boolean {
+  return waiting < limits.waiting;
 }
 
 function move(flow: Flow, to: Set<Flow>): void {
