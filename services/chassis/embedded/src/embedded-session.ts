@@ -1,4 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite';
+import type { Exchange } from './embedded-statements.ts';
 
 /** One connection to the session. */
 export interface SessionClient {
@@ -10,7 +11,8 @@ export interface SessionClient {
 
 /** Messages that PostgreSQL must read together, without another client's in between. */
 export interface MessageGroup {
-  bytes: Uint8Array;
+  /** Called when its turn has come. */
+  exchange(): Exchange;
   /** Whether more of the pipeline follows (it ended in Flush, not in Sync): the client keeps the session. */
   unfinished: boolean;
 }
@@ -53,10 +55,12 @@ export function sharedSession(
     for (let entry = next(); entry !== undefined; entry = next()) {
       const { client, group, quiet } = entry;
       current = client;
-      const answer = await exchange(db, group.bytes);
+      const { bytes, response } = group.exchange();
+      const answer = await exchange(db, bytes);
       if (!group.unfinished && !endsReady(answer)) throw new Error('PGlite stopped before the end of a statement');
       owner = group.unfinished || db.isInTransaction() ? client : undefined;
-      if (!quiet) client.write(answer);
+      const own = response(answer);
+      if (!quiet) client.write(own);
     }
     current = undefined;
     if (owner !== undefined) watch(owner);
@@ -81,7 +85,7 @@ export function sharedSession(
     if (owner !== client && current !== client) return;
     // Its running statement may begin a transaction, so this is queued in any case: outside of a transaction ROLLBACK is
     // only a warning.
-    waiting.unshift({ client, group: { bytes: ROLL_BACK_ALL, unfinished: false }, quiet: true });
+    waiting.unshift({ client, group: { exchange: () => rollBackAll, unfinished: false }, quiet: true });
     start();
   }
 
@@ -123,3 +127,4 @@ function endsReady(answer: Buffer): boolean {
  */
 const ROLLBACK = 'Q\0\0\0\x0dROLLBACK\0';
 const ROLL_BACK_ALL = Buffer.from(`${ROLLBACK}S\0\0\0\x04${ROLLBACK}`, 'latin1');
+const rollBackAll: Exchange = { bytes: ROLL_BACK_ALL, response: (answer) => answer };

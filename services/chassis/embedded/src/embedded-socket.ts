@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
 import { exchange, type SessionClient, type SharedSession, sharedSession } from './embedded-session.ts';
+import { type ConnectionStatements, sharedStatements } from './embedded-statements.ts';
 
 /** The PostgreSQL protocol on a Unix socket, in front of one PGlite. */
 export interface EmbeddedSocket {
@@ -21,11 +22,12 @@ interface SocketOptions {
  */
 export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise<EmbeddedSocket> {
   const session = sharedSession(db, options);
+  const statements = sharedStatements();
   const greeting = await exchange(db, STARTUP_PACKET);
   const connections = new Map<Socket, () => void>();
 
   const server = createServer((socket) => {
-    connections.set(socket, serveConnection(socket, session, greeting));
+    connections.set(socket, serveConnection(socket, { session, statements: statements.connection(), greeting }));
     socket.once('close', () => connections.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
@@ -43,8 +45,14 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise
   };
 }
 
+interface Served {
+  session: SharedSession;
+  statements: ConnectionStatements;
+  greeting: Buffer;
+}
+
 /** Runs the messages of one connection in groups. @returns how to close the connection. */
-function serveConnection(socket: Socket, session: SharedSession, greeting: Buffer): () => void {
+function serveConnection(socket: Socket, { session, statements, greeting }: Served): () => void {
   let started = false;
   let ended = false;
   let group: Buffer[] = [];
@@ -69,8 +77,9 @@ function serveConnection(socket: Socket, session: SharedSession, greeting: Buffe
     group.push(message);
     if (!ENDS_A_GROUP.includes(type)) return;
     if (type === 'Q') group.push(COPY_FAIL);
-    session.run(client, { bytes: Buffer.concat(group), unfinished: type === 'H' });
+    const messages = group;
     group = [];
+    session.run(client, { exchange: () => statements.exchange(messages), unfinished: type === 'H' });
   }
 
   function onStartup(message: Buffer): void {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { databaseSnapshot } from '@parley/testing/test-database';
 import test, { type ExecutionContext } from 'ava';
 import knexFactory, { type Knex } from 'knex';
+import { Client } from 'pg';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../src/embedded.ts';
 import { lockFolder } from '../src/embedded-lock.ts';
 
@@ -177,6 +178,28 @@ test('a pipeline without Sync is rolled back when its client disconnects', async
   t.deepEqual((await pool.raw('SELECT * FROM flushed WHERE id > ?', [0])).rows, []);
 });
 
+test('each connection has prepared statements of its own, of any name and text', async (t) => {
+  const { url } = await shared();
+  const connections = await Promise.all([1, 2, 3].map(() => connected(t, url)));
+  const [first, second, third] = connections as [Client, Client, Client];
+  const ask = async (client: Client, name: string, text: string, value: unknown) =>
+    (await client.query({ name, text, values: [value] })).rows[0];
+  for (let n = 0; n < 2; n += 1) {
+    t.deepEqual(await ask(first, 'same', 'SELECT $1::int AS n', n), { n });
+    t.deepEqual(await ask(second, 'same', 'SELECT $1::int AS n', n), { n });
+    t.deepEqual(await ask(third, 'same', 'SELECT $1::text AS word', `${n}`), { word: `${n}` });
+    t.deepEqual(await ask(third, 'other', 'SELECT $1::int AS n', n), { n });
+  }
+  await t.throwsAsync(ask(first, 'wrong', 'SELECT $1::int AS n FROM nowhere', 1), { message: /nowhere/ });
+  await t.throwsAsync(ask(second, 'wrong', 'SELECT $1::int AS n FROM nowhere', 1), { message: /nowhere/ });
+  await first.end();
+  t.deepEqual(await ask(second, 'same', 'SELECT $1::int AS n', 7), { n: 7 });
+  const { rows } = await second.query(
+    "SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement = 'SELECT $1::int AS n'",
+  );
+  t.deepEqual(rows, [{ count: 2 }], 'one for those of the same name, one for the other');
+});
+
 test('a cancel request is accepted and its connection closed', async (t) => {
   const database = await shared();
   const socket = connect(join(socketFolderOf(database), '.s.PGSQL.5432'));
@@ -288,4 +311,11 @@ function message(type: string, body: string): Buffer {
   const bytes = Buffer.from(`${type}\0\0\0\0${body}`);
   bytes.writeInt32BE(bytes.length - 1, 1);
   return bytes;
+}
+
+async function connected(t: ExecutionContext, url: string): Promise<Client> {
+  const client = new Client(url);
+  await client.connect();
+  t.teardown(() => client.end());
+  return client;
 }
