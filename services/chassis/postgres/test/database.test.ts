@@ -24,6 +24,32 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await t.notThrowsAsync(database.ping());
   });
 
+  test('prepared statements see the columns that a migration adds, and each tenant its own rows', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => owner.destroy());
+    const read = (tenantId: number) =>
+      database.transact(tenantId, ({ knex }) => knex('notes').select('*').where('id', '>', 0));
+    const prepared = () =>
+      database.transact(1, async ({ knex }) => {
+        const { rows } = await knex.raw<{ rows: { statement: string }[] }>(
+          'SELECT statement FROM pg_prepared_statements WHERE strpos(statement, ?) = 1',
+          ['select * from "notes"'],
+        );
+        return rows.length;
+      });
+    for (const tenantId of [1, 2]) await database.transact(tenantId, (db) => addNote(db, `of ${tenantId}`));
+    for (let n = 0; n < 5; n += 1) await Promise.all([1, 2].map(read));
+    t.true((await prepared()) > 0);
+    for (const tenantId of [1, 2]) t.like(await read(tenantId), { length: 1, 0: { text: `of ${tenantId}` } });
+
+    await owner.raw(`ALTER TABLE ${database.schemaName}.notes ADD COLUMN stars integer DEFAULT 5`);
+    for (let n = 0; n < 8; n += 1) {
+      for (const tenantId of [1, 2])
+        t.like(await read(tenantId), { length: 1, 0: { text: `of ${tenantId}`, stars: 5 } });
+    }
+  });
+
   test("a tenant cannot read, change or delete another's rows, whatever the WHERE", async (t) => {
     const database = await testSchema(t, notesSchema);
     const id = await database.transact(1, (db) => addNote(db, 'mine'));

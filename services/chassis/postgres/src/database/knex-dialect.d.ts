@@ -4,7 +4,15 @@ declare module 'knex/lib/dialects/postgres/index.js' {
   import type { Knex } from 'knex';
   import { knex } from 'knex';
 
+  /** One statement; `options` are those of `pg`. */
+  export interface SentQuery {
+    sql: string;
+    bindings?: readonly unknown[];
+    options?: { name?: string };
+  }
+
   export default class PgClient extends knex.Client {
+    _query(connection: unknown, query: SentQuery): Promise<unknown>;
     transaction(container: unknown, config?: Knex.TransactionConfig, outer?: unknown): Knex.Transaction;
   }
 }

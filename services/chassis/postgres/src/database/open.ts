@@ -10,6 +10,7 @@ import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import type { Opening } from './opening-client.ts';
 import { openPool } from './pool.ts';
+import { preparedStatements } from './prepared-statements.ts';
 import type {
   Database,
   Registry,
@@ -56,7 +57,17 @@ export function openDatabase(options: DatabaseOptions): Database {
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
   const { lockTimeoutMs, acquireTimeoutMs } = options;
-  const pool = openPool({ url, poolSize, statementTimeoutMs, lockTimeoutMs, acquireTimeoutMs, mapsNames: true, log });
+  const prepared = preparedStatements(schemaName);
+  const pool = openPool({
+    url,
+    poolSize,
+    statementTimeoutMs,
+    lockTimeoutMs,
+    acquireTimeoutMs,
+    mapsNames: true,
+    preparedStatements: prepared,
+    log,
+  });
   const registry: Registry = { runners: new Map(), topics: new Map() };
   const wakes = new EventEmitter();
   wakes.setMaxListeners(0);
@@ -121,7 +132,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const isUndone = (error: unknown) => {
       // Not begun: the pool returned a connection that had been lost while idle.
       if (isLostConnection(error)) return !begun || opening.readOnly === true;
-      return isRolledBack(error);
+      return isRolledBack(error) || prepared.isStale(error);
     };
     const result = await traced(kind, () =>
       attempt().catch((error: unknown) => {

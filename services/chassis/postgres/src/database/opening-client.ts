@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import PgTransaction from 'knex/lib/dialects/postgres/execution/pg-transaction.js';
-import PgClient from 'knex/lib/dialects/postgres/index.js';
+import PgClient, { type SentQuery } from 'knex/lib/dialects/postgres/index.js';
+import type { PreparedStatements } from './prepared-statements.ts';
 
 /** How a transaction begins. */
 export interface Opening extends Knex.TransactionConfig {
@@ -13,6 +14,16 @@ export interface Opening extends Knex.TransactionConfig {
  * transaction rolls back and rejects with the error, and its work is not called.
  */
 export class OpeningClient extends PgClient {
+  // Transactions run on objects that share only the configuration with this one.
+  declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
+
+  override _query(connection: unknown, query: SentQuery): Promise<unknown> {
+    // Without parameters a text may be several statements, which cannot be prepared.
+    const name = query.bindings?.length ? this.config.preparedStatements?.nameOf(query.sql) : undefined;
+    if (name !== undefined) query.options = { ...query.options, name };
+    return super._query(connection, query);
+  }
+
   override transaction(
     container: unknown,
     config?: Knex.TransactionConfig | Opening,

@@ -4,6 +4,7 @@ import type { Logger } from '@parley/kernel/log';
 import knexFactory, { type Knex } from 'knex';
 import { columnOf, fieldOf } from './names.ts';
 import { OpeningClient } from './opening-client.ts';
+import type { PreparedStatements } from './prepared-statements.ts';
 
 export interface PoolOptions {
   url: string;
@@ -19,6 +20,8 @@ export interface PoolOptions {
    * stays as it is. Default: names and values as the database has them.
    */
   mapsNames?: boolean | undefined;
+  /** Which statements are prepared. Default: none. */
+  preparedStatements?: PreparedStatements | undefined;
   log?: Pick<Logger, 'debug' | 'warn' | 'error'> | undefined;
 }
 
@@ -39,8 +42,8 @@ const connectTimeoutMs = 5_000;
 const idleTimeoutMs = 60_000;
 
 /**
- * A bounded pool with timeouts for all waits. Never use `searchPath`, a named statement or a session `SET` with it: on the
- * embedded database all connections share one session, and behind a pooler any two transactions may.
+ * A bounded pool with timeouts for all waits. Never use `searchPath` or a session `SET` with it: on the embedded database all
+ * connections share one session, and behind a pooler any two transactions may.
  */
 export function openPool({
   url,
@@ -49,6 +52,7 @@ export function openPool({
   lockTimeoutMs = 5_000,
   acquireTimeoutMs = 5_000,
   mapsNames = false,
+  preparedStatements,
   log,
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
@@ -63,6 +67,7 @@ export function openPool({
   };
   const pool = knexFactory({
     client: OpeningClient,
+    ...(preparedStatements && { preparedStatements }),
     version: '15', // the oldest supported; saves a query on the first connection
     connection: {
       connectionString: url,
