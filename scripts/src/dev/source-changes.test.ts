@@ -1,11 +1,18 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
+import { root as checkout } from '../root.ts';
 import { sourceChanges } from './source-changes.ts';
 
-/** A checkout that is watched; `next` answers what changed since the last time, once it has been quiet for a moment. */
-async function watched(t: ExecutionContext) {
+const usual = ['gateway/src/main.ts', 'services/agent/src/graph/y.ts', 'protos/parley/a.proto', 'protos/gen/a.ts'];
+
+/**
+ * A checkout that is watched, and that has these files from the beginning; `next` answers what changed since the last time, once it
+ * has been quiet for a moment.
+ */
+async function watched(t: ExecutionContext, files = usual) {
   const root = mkdtempSync(join(tmpdir(), 'parley-watch-'));
   const at = (path: string) => join(root, path);
   const write = (...paths: string[]) => {
@@ -14,7 +21,7 @@ async function watched(t: ExecutionContext) {
       writeFileSync(at(path), `${Math.random()}`);
     }
   };
-  write('gateway/src/main.ts', 'services/agent/src/graph/y.ts', 'protos/parley/a.proto', 'protos/gen/a.ts');
+  write(...files);
   const leaving = new AbortController();
   const changes = sourceChanges(root, leaving.signal);
   const next = async () => (await changes.next()).value;
@@ -61,3 +68,32 @@ test('files that editors replace by renaming, new folders, and folders that go a
     t.deepEqual(await next(), ['services/agent/src/graph/y.ts']);
   }
 });
+
+test('every workspace is watched whose code the mesh runs', async (t) => {
+  const files = runningSources();
+  t.true(files.length > 10);
+  const { write, next } = await watched(t, files);
+  write(...files);
+  const unseen = new Set(files);
+  void (async () => {
+    for (let paths = await next(); paths; paths = await next()) for (const path of paths) unseen.delete(path);
+  })();
+  await eventually('every file has been seen', () => unseen.size === 0).catch(() => undefined);
+  t.deepEqual([...unseen], []);
+});
+
+/** A file in `src` of each workspace that `@parley/local` depends on, itself included, and what is written by hand in protos. */
+function runningSources(): string[] {
+  const manifestOf = (folder: string) => JSON.parse(readFileSync(join(checkout, folder, 'package.json'), 'utf8'));
+  const patterns: string[] = manifestOf('.').workspaces;
+  const manifests = globSync(patterns, { cwd: checkout })
+    .filter((folder) => existsSync(join(checkout, folder, 'package.json')))
+    .map((folder) => ({ folder, ...manifestOf(folder) }));
+  const byName = new Map(manifests.map((each) => [each.name, each]));
+  const names = new Set(['@parley/local']);
+  for (const name of names) for (const next of Object.keys(byName.get(name)?.dependencies ?? {})) names.add(next);
+  return manifests
+    .filter(({ name, folder }) => names.has(name) && existsSync(join(checkout, folder, 'src')))
+    .map(({ folder }) => `${folder}/src/a.ts`)
+    .concat('protos/announcements.ts');
+}

@@ -3,7 +3,15 @@ import { globSync } from 'node:fs';
 import { watch } from 'chokidar';
 
 /** Without `protos/gen` and the supergraph, which like `generated/` are made from what is watched. */
-const folders = ['gateway/src', 'services/*/src', 'protos/parley', 'deploy/local/src', 'scripts/src/up'];
+const folders = [
+  'gateway/src',
+  'services/*/src',
+  'services/chassis/*/src',
+  'protos/parley',
+  'protos/*.ts',
+  'deploy/local/src',
+  'scripts/src/up',
+];
 /** No test, and nothing that an editor keeps beside a file. */
 const ignored = /(\.test\.ts$|\/(testing|generated)\/|\/[.#])/u;
 const source = /\.(ts|graphql|proto|json|liquid)$/u;
