@@ -1,0 +1,51 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, matchesGlob } from 'node:path';
+import test from 'ava';
+import { root } from '../root.ts';
+
+/** Patterns, names of `namedInputs` of nx.json, and what is no file. */
+type Inputs = (string | object)[];
+
+/** What a check reads beside its own code and what that imports, which may be any source file. */
+const reads: Record<string, string[]> = {
+  lockfile: ['package-lock.json'],
+  generated: ['**/*.graphql', '**/package.json', '**/README.md', 'protos/**/*.*'],
+  supergraph: ['**/*.graphql', '**/package.json'],
+  typecheck: ['**/package.json', 'tsconfig.json'],
+  lint: ['**/package.json', '.oxlintrc.json', 'tsconfig.json'],
+  format: ['**/*.{json,graphql}', 'biome.json'],
+  'operation-names': ['**/*.{mjs,js}', 'gateway/*.{graphql,json}'],
+  imports: ['**/package.json', '**/*.json'],
+};
+
+const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const { targets }: { targets: Record<string, { cache?: boolean; inputs: Inputs }> } = read('package.json').nx;
+const { namedInputs }: { namedInputs: Record<string, Inputs> } = read('nx.json');
+
+function patterns(inputs: Inputs): string[] {
+  return inputs
+    .filter((each) => typeof each === 'string')
+    .flatMap((each) => {
+      const named = namedInputs[each];
+      return named ? patterns(named) : each.replace('{workspaceRoot}/', '');
+    });
+}
+
+/** Files of the checkout, as Nx sees them: none that git ignores. */
+function files(wanted: string[]): string[] {
+  const isIgnored = (path: string) => /(^|\/)(node_modules|\.tools|\.nx|\.parley|\.git)(\/|$)/u.test(path);
+  return globSync(wanted, { cwd: root, exclude: isIgnored }).filter((path) => !isIgnored(path));
+}
+
+for (const [name, { inputs }] of Object.entries(targets).filter(([, { cache }]) => cache)) {
+  test(`what is cached runs again when a file has changed that it reads: ${name}`, (t) => {
+    const covered = patterns(inputs);
+    const code = name === 'lockfile' ? 'scripts/**/*.ts' : '**/*.ts';
+    const looksAt = files([code, ...(reads[name] ?? [])]);
+    t.true(looksAt.length > 1);
+    t.deepEqual(
+      looksAt.filter((file) => !covered.some((pattern) => matchesGlob(file, pattern))),
+      [],
+    );
+  });
+}
