@@ -6,7 +6,7 @@ import { checkImports } from './check.ts';
 
 const folders = ['gateway', 'services', 'protos', 'deploy', 'scripts'];
 
-function manifestWith(packages: string[], name?: string): string {
+function manifestWith(packages: string[], name: string): string {
   const exports = { '.': './src/service.ts', './*': './src/*.ts' };
   return JSON.stringify({
     name,
@@ -16,22 +16,39 @@ function manifestWith(packages: string[], name?: string): string {
   });
 }
 
+/** The folder of each, and what it may import. */
+const workspaces: Record<string, [folder: string, ...packages: string[]]> = {
+  kernel: ['services/chassis/kernel'],
+  rpc: ['services/chassis/rpc'],
+  graph: ['services/chassis/graph'],
+  testing: ['services/chassis/testing'],
+  agent: ['services/agent'],
+  session: ['services/session', ...['kernel', 'rpc', 'graph', 'testing'].map(ours), 'graphql', 'nice-grpc'],
+  gateway: ['gateway'],
+  protos: ['protos'],
+  local: ['deploy/local', ...['agent', 'session'].map(ours)],
+  servers: ['deploy/servers', ours('kernel')],
+  mesh: ['deploy/mesh', ...['servers', 'local'].map(ours)],
+  stories: ['deploy/stories', ...['mesh', 'testing'].map(ours)],
+  bench: ['deploy/bench', ...['mesh', 'agent'].map(ours)],
+  scripts: ['scripts', ...['mesh', 'bench'].map(ours)],
+};
+
+function ours(name: string): string {
+  return `@parley/${name}`;
+}
+
 /** A checkout in which every import is allowed; each argument adds or replaces a file. */
 async function violationsWith(t: ExecutionContext, changes: Record<string, string>): Promise<string[]> {
   const root = mkdtempSync(join(tmpdir(), 'parley-imports-'));
   t.teardown(() => rmSync(root, { recursive: true }));
 
-  const workspaces = {
-    kernel: 'services/chassis/kernel',
-    rpc: 'services/chassis/rpc',
-    graph: 'services/chassis/graph',
-    testing: 'services/chassis/testing',
-    agent: 'services/agent',
-    session: 'services/session',
-  };
-  const packages = [...Object.keys(workspaces).map((name) => `@parley/${name}`), 'graphql', 'kafkajs', 'nice-grpc'];
-  const manifest = manifestWith(packages);
+  const manifests = Object.entries(workspaces).map(([name, [folder, ...packages]]) => [
+    `${folder}/package.json`,
+    manifestWith(packages, ours(name)),
+  ]);
   const files: Record<string, string> = {
+    ...Object.fromEntries(manifests),
     'package.json': '{"type": "module", "devDependencies": {"ava": "*"}}',
     'gateway/src/main.ts': 'export const gateway = 1;',
     'gateway/src/gateway.ts': '',
@@ -43,17 +60,11 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
     'deploy/bench/src/timer.ts': 'export async function time() { await using stack = new AsyncDisposableStack(); }',
     'deploy/bench/src/bench.ts': "import './timer.ts'; import '../../mesh/src/replicas.ts'; import '@parley/agent';",
     'scripts/src/up.ts': "import '../../deploy/mesh/src/replicas.ts'; import '../../deploy/bench/src/bench.ts';",
-    'services/chassis/kernel/package.json': manifest,
     'services/chassis/kernel/src/errors.ts': 'export const errors = 1;',
-    'services/chassis/testing/package.json': manifest,
     'services/chassis/testing/src/clock.ts': "import test from 'ava';",
-    'services/chassis/rpc/package.json': manifest,
     'services/chassis/rpc/src/client.ts': '',
-    'services/chassis/graph/package.json': manifest,
     'services/chassis/graph/src/scalars.ts': '',
-    'services/agent/package.json': manifest,
     'services/agent/src/service.ts': 'export const agent = 1;',
-    'services/session/package.json': manifest,
     'services/session/src/main.ts': "import './service.ts';",
     'services/session/src/service.ts':
       "import './rpc.ts'; import '@parley/rpc/client'; import './graph/resolvers.ts'; import './on-ended.ts';",
@@ -78,7 +89,7 @@ async function violationsWith(t: ExecutionContext, changes: Record<string, strin
     mkdirSync(join(root, 'node_modules', name));
     writeFileSync(join(root, 'node_modules', name, 'index.js'), '');
   }
-  for (const [name, folder] of Object.entries(workspaces)) {
+  for (const [name, [folder]] of Object.entries(workspaces)) {
     symlinkSync(join(root, folder), join(root, 'node_modules/@parley', name));
   }
 
@@ -101,11 +112,34 @@ test('packages that depend on each other in a circle are found', async (t) => {
 });
 
 test('a workspace may import only what its package.json names', async (t) => {
-  const manifest = manifestWith(['@parley/rpc', '@parley/kernel', 'nice-grpc']);
+  const manifest = manifestWith(['@parley/rpc', '@parley/kernel', 'nice-grpc'], '@parley/session');
   t.deepEqual(await violationsWith(t, { 'services/session/package.json': manifest }), [
     'undeclared-dependency: services/session/src/cursor.ts → graphql',
     'undeclared-dependency: services/session/src/graph/dates.ts → @parley/graph',
     'undeclared-dependency: services/session/src/send-message.test.ts → @parley/testing',
+  ]);
+});
+
+test('an import by a path is one of the package that has the file', async (t) => {
+  const violations = await violationsWith(t, {
+    'gateway/src/main.ts': "import '../../services/chassis/rpc/src/client.ts'; import './gateway.ts';",
+    'scripts/package.json': manifestWith(['@parley/mesh'], '@parley/scripts'),
+  });
+  t.deepEqual(violations, [
+    'undeclared-dependency: gateway/src/main.ts → @parley/rpc',
+    'undeclared-dependency: scripts/src/up.ts → @parley/bench',
+  ]);
+});
+
+test('every file is in a workspace that says what it may import, in whatever folder of it', async (t) => {
+  const violations = await violationsWith(t, {
+    'protos/announcements.ts': "import 'kafkajs'; import 'graphql';",
+    'protos/package.json': manifestWith(['graphql'], '@parley/protos'),
+    'deploy/loose.ts': '',
+  });
+  t.deepEqual(violations, [
+    'outside-workspaces: deploy/loose.ts',
+    'undeclared-dependency: protos/announcements.ts → kafkajs',
   ]);
 });
 

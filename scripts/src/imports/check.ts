@@ -74,21 +74,42 @@ const developersCode = /^(?:deploy|scripts)\/|\/test\/|\/testing\/|\.test\.ts$/u
 
 // A workspace is installed by itself with what its package.json names, so whatever else it imports is missing there.
 function undeclared(root: string, modules: IModule[]): string[] {
-  const manifests = new Map<string, Manifest | undefined>();
+  const ofRoot = Object.keys(readManifest(root, '.')?.devDependencies ?? {});
+  const workspaceOf = workspaceFinder(root);
   return modules.filter(isOurs).flatMap(({ source, dependencies }) => {
-    const folder = source.slice(0, source.search(/\/(?:src|test|gen)\//u));
-    if (!manifests.has(folder)) manifests.set(folder, readManifest(root, folder));
-    const manifest = manifests.get(folder);
-    if (!manifest) return [];
+    const workspace = workspaceOf(source);
+    if (!workspace) return `outside-workspaces: ${source} (no package.json above it says what it may import)`;
+    const { folder, manifest } = workspace;
     const declared = new Set([manifest.name, ...Object.keys(manifest.dependencies ?? {})]);
     if (developersCode.test(source)) {
-      for (const name of Object.keys({ ...manifest.devDependencies, ...readManifest(root, '.')?.devDependencies }))
-        declared.add(name);
+      for (const name of [...Object.keys(manifest.devDependencies ?? {}), ...ofRoot]) declared.add(name);
     }
-    return [...new Set(dependencies.map(({ module }) => packageOf(module)))]
+    // By its path a file of another workspace is as much an import of its package as by its name.
+    const imported = dependencies.map(({ module, resolved, couldNotResolve }) =>
+      isRelative(module) ? (couldNotResolve ? undefined : workspaceOf(resolved)?.manifest.name) : packageOf(module),
+    );
+    return [...new Set(imported)]
       .filter((name) => name !== undefined && !declared.has(name))
       .map((name) => `undeclared-dependency: ${source} → ${name} (name it in ${folder}/package.json)`);
   });
+}
+
+interface FoundWorkspace {
+  folder: string;
+  manifest: Manifest;
+}
+
+/** @returns which workspace a file of the checkout is in: that of the nearest package.json above it, other than the root's. */
+function workspaceFinder(root: string): (file: string) => FoundWorkspace | undefined {
+  const found = new Map<string, FoundWorkspace | undefined>([['.', undefined]]);
+  const find = (folder: string): FoundWorkspace | undefined => {
+    if (!found.has(folder)) {
+      const manifest = readManifest(root, folder);
+      found.set(folder, manifest ? { folder, manifest } : find(dirname(folder)));
+    }
+    return found.get(folder);
+  };
+  return (file) => find(dirname(file));
 }
 
 // Packages can be understood one after the other only where none depends on itself by way of others.
@@ -124,9 +145,13 @@ function readManifest(root: string, folder: string): Manifest | undefined {
   }
 }
 
-/** The package of an import; undefined for a file beside it and what Node has. */
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith('.');
+}
+
+/** The package of an import by a name; undefined for what Node has. */
 function packageOf(specifier: string): string | undefined {
-  if (specifier.startsWith('.') || isBuiltin(specifier)) return undefined;
+  if (isBuiltin(specifier)) return undefined;
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
