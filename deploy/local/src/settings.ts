@@ -28,7 +28,9 @@ export const oneProcessSettings = {
 const subgraphs = units.filter(({ serves }) => serves.some((door) => door === 'graph')).map(({ name }) => name);
 
 /** What a unit reads as a process of its own. Nothing is started or read for it. */
-export function settingsOfUnit(unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'schema' | 'calls'>) {
+export function settingsOfUnit(
+  unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'keepsData' | 'schema' | 'calls'>,
+) {
   return settingsOfProcess(unit, unit.serves.includes('public') ? subgraphs : []);
 }
 

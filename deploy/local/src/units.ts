@@ -2,7 +2,7 @@ import { agentDeclaration } from '@parley/agent/declaration';
 import { evaluationDeclaration } from '@parley/evaluation/declaration';
 import { gatewayDeclaration } from '@parley/gateway/declaration';
 import { identityDeclaration } from '@parley/identity/declaration';
-import type { ServiceDeclaration } from '@parley/service/declaration';
+import type { DeclaredUnit } from '@parley/service/declaration';
 import type { Service } from '@parley/service/service';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import { sessionDeclaration } from '@parley/session/declaration';
@@ -19,15 +19,17 @@ export type LoadedUnit<Name extends string = string, Config extends UnitConfig =
   Partial<Pick<Service<Name, Config, unknown>, 'schema' | 'publishes' | 'consumes' | 'rpc'>>;
 
 /** A unit of the mesh. */
-export interface ListedUnit<Name extends string = string, Config extends UnitConfig = UnitConfig>
-  extends ServiceDeclaration<Name, Config> {
+export type ListedUnit<Name extends string = string, Config extends UnitConfig = UnitConfig> = DeclaredUnit<
+  Name,
+  Config
+> & {
   /** Its workspace. */
   folder: string;
   /** How many processes of it there are where each unit is a process. */
   replicas: number;
   /** Loads its code. */
   load(): Promise<LoadedUnit<Name, Config>>;
-}
+};
 
 /**
  * All units, in the order in which they start in one process: consumers before producers, and the gateway last, so that whoever
@@ -55,7 +57,7 @@ export const units = waves.flat();
 export const unitNames: string[] = units.map(({ name }) => name);
 
 function listed<Name extends string, Config extends UnitConfig>(
-  declaration: ServiceDeclaration<Name, Config>,
+  declaration: DeclaredUnit<Name, Config>,
   load: ListedUnit<Name, Config>['load'],
   { replicas = 1, folder = `services/${declaration.name}` } = {},
 ): ListedUnit<Name, Config> {

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { allSettings } from '../src/settings.ts';
+import { allSettings, settingsOfUnit } from '../src/settings.ts';
+import { units } from '../src/units.ts';
 
 test('each unit is listed with the addresses of its neighbours, and of its database where it has one', (t) => {
   const addresses = Object.entries(allSettings()).flatMap(([unit, settings]) =>
@@ -16,6 +17,17 @@ test('each unit is listed with the addresses of its neighbours, and of its datab
   t.deepEqual(
     addresses.filter((each) => /^gateway: .*DATABASE|^(?!gateway).*GRAPH|^gateway: EVALUATION_GRAPH/u.test(each)),
     [],
+  );
+});
+
+test('the engines that keep data are settings of every service, and not of the gateway', (t) => {
+  const withEngines = units.filter((unit) => {
+    const names = settingsOfUnit(unit).shared.map(({ name }) => name);
+    return ['KAFKA_BROKERS', 'S3_ENDPOINT', 'DATABASE_POOL_SIZE'].every((name) => names.includes(name));
+  });
+  t.deepEqual(
+    withEngines.map(({ name }) => name),
+    units.map(({ name }) => name).filter((name) => name !== 'gateway'),
   );
 });
 

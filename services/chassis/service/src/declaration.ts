@@ -19,14 +19,28 @@ export interface ServiceDeclaration<Name extends string = string, Config extends
   publishes?: readonly PublishedTopic[];
 }
 
+/** What `declareService` returns. */
+export interface DeclaredService<Name extends string = string, Config extends UnitConfig = UnitConfig>
+  extends ServiceDeclaration<Name, Config> {
+  /** Its process connects the engines that keep data (`connectService`), also where it has no schema. A unit without data lacks it. */
+  readonly keepsData: true;
+}
+
+/** A unit of either kind. */
+export type DeclaredUnit<Name extends string = string, Config extends UnitConfig = UnitConfig> = UnitDeclaration<
+  Name,
+  Config
+> &
+  Partial<Pick<DeclaredService<Name, Config>, 'keepsData' | 'schema' | 'publishes'>>;
+
 /** Checks a declaration. @throws Error where it contradicts itself. */
 export function declareService<const Name extends string, Config extends UnitConfig>(
   declaration: ServiceDeclaration<Name, Config>,
-): ServiceDeclaration<Name, Config> {
+): DeclaredService<Name, Config> {
   const { name, schema, publishes = [] } = declaration;
   if (schema && schema.name !== name) throw new Error(`${name} declares the schema ${schema.name}; name it ${name}`);
   if (publishes.length > 0 && !schema)
     throw new Error(`${name} publishes events and declares no schema for the outbox`);
   declareUnit(declaration);
-  return declaration;
+  return { ...declaration, keepsData: true };
 }

@@ -14,7 +14,7 @@ import { type Called, type DefinedUnit, defineUnit, type Provided } from '@parle
 import { Kind, parse } from 'graphql';
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
 import { databasePart } from './database-part.ts';
-import type { ServiceDeclaration } from './declaration.ts';
+import type { DeclaredService, ServiceDeclaration } from './declaration.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
@@ -91,7 +91,7 @@ export function service<
   Context extends GraphContext = GraphContext,
   Payloads = Record<string, never>,
 >(
-  declaration: ServiceDeclaration<Name, Config>,
+  declaration: DeclaredService<Name, Config>,
   definition: ServiceDefinition<Config, Calls, Deps, Rpc, Context, Payloads>,
 ): Service<Name, Config, Deps, Rpc> {
   const { name, schema, publishes = [] } = declaration;

@@ -1,30 +1,58 @@
 import { randomBytes } from 'node:crypto';
-import { readSettings } from '@parley/kernel/config';
-import { listSettings } from '@parley/kernel/settings';
-import { databaseSettings, dataSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
+import type { Environment } from '@parley/kernel/config';
+import type { Part } from '@parley/kernel/unit';
+import { connectUnit } from '@parley/unit/connect-unit';
+import { declareUnit } from '@parley/unit/declaration';
 import test from 'ava';
+import { connectService } from './connect-service.ts';
+import { declareService } from './declaration.ts';
 import { settingsOfProcess } from './unit-settings.ts';
 
-const meshKey = { MESH_KEY: randomBytes(32).toString('base64') };
+const kitchen = {
+  name: 'kitchen',
+  serves: [],
+  settings: {},
+  readConfig: () => ({ opsPort: 0 }),
+  calls: ['cellar'],
+} as const;
+const schema = { name: 'kitchen', migrations: [], tables: {} };
+const addresses = ['CELLAR_RPC_URL', 'GARDEN_GRAPH_URL'];
 
-test('the list of a process has exactly the settings that it reads', (t) => {
-  const unit = { name: 'kitchen', settings: {}, calls: ['cellar'] };
-  const schema = { name: 'kitchen', migrations: [], tables: {} };
-  const names = ({ own, shared }: ReturnType<typeof settingsOfProcess>) =>
-    [own, shared].map((all) => all.map(({ name }) => name));
-
-  const [own = [], shared = []] = names(settingsOfProcess({ ...unit, schema }, ['garden']));
-  t.deepEqual(own, ['CELLAR_RPC_URL', 'GARDEN_GRAPH_URL', 'KITCHEN_DATABASE_URL', 'KITCHEN_MIGRATIONS_DATABASE_URL']);
+/** The names of all variables that `connect` looks at, in order. */
+async function namesRead(connect: (env: Environment) => Part): Promise<string[]> {
   const read = new Set<string>();
-  const env = new Proxy<Record<string, string>>(meshKey, {
-    get: (target, name: string) => (read.add(name), target[name]),
-  });
-  readSettings(env, { ...unitProcessSettings, ...dataSettings });
-  t.deepEqual(shared.toSorted(), [...read, 'DATABASE_URL', 'MIGRATIONS_DATABASE_URL'].toSorted());
+  const given: Record<string, string> = {
+    MESH_KEY: randomBytes(32).toString('base64'),
+    DATABASE_URL: 'postgres://localhost/parley',
+  };
+  const env = new Proxy(given, { get: (target, name: string) => (read.add(name), target[name]) });
+  await connect(env).stop();
+  return [...read].toSorted();
+}
 
-  const [, without = []] = names(settingsOfProcess(unit, ['garden']));
-  t.deepEqual(
-    shared.filter((name) => !without.includes(name)),
-    [...listSettings(dataSettings), ...listSettings(databaseSettings('kitchen').shared)].map(({ name }) => name),
-  );
+function namesListed(unit: Parameters<typeof settingsOfProcess>[0]) {
+  const { own, shared } = settingsOfProcess(unit, ['garden']);
+  return { own: own.map(({ name }) => name), all: [...own, ...shared].map(({ name }) => name).toSorted() };
+}
+
+const kinds: [what: string, unit: Parameters<typeof settingsOfProcess>[0], connect: (env: Environment) => Part][] = [
+  ['a service with a schema', declareService({ ...kitchen, schema }), (env) => connectService(env, 'kitchen')],
+  ['a service without a schema', declareService(kitchen), (env) => connectService(env)],
+  ['a unit without data', declareUnit(kitchen), (env) => connectUnit(env)],
+];
+
+for (const [what, unit, connect] of kinds) {
+  test(`the list of a process has exactly the settings that it reads: ${what}`, async (t) => {
+    const read = await namesRead(connect);
+    t.deepEqual(namesListed(unit).all, [...addresses, ...read].toSorted());
+  });
+}
+
+test('its own are the addresses of other units and its database', (t) => {
+  t.deepEqual(namesListed(declareService({ ...kitchen, schema })).own, [
+    ...addresses,
+    'KITCHEN_DATABASE_URL',
+    'KITCHEN_MIGRATIONS_DATABASE_URL',
+  ]);
+  t.deepEqual(namesListed(declareUnit(kitchen)).own, addresses);
 });

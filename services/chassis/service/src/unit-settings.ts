@@ -1,7 +1,7 @@
 import { type ListedSetting, listSettings, type Settings, setting } from '@parley/kernel/settings';
 import { databaseSettings, dataSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
-import type { ServiceDeclaration } from './declaration.ts';
+import type { DeclaredUnit } from './declaration.ts';
 
 /**
  * Lists all settings that the unit reads in a process of its own, without starting or reading anything.
@@ -9,7 +9,13 @@ import type { ServiceDeclaration } from './declaration.ts';
  * @returns `own`: those that only it reads, addresses of other units included; `shared`: those of every process.
  */
 export function settingsOfProcess(
-  { name, settings, schema, calls = [] }: Pick<ServiceDeclaration, 'name' | 'settings' | 'schema' | 'calls'>,
+  {
+    name,
+    settings,
+    keepsData,
+    schema,
+    calls = [],
+  }: Pick<DeclaredUnit, 'name' | 'settings' | 'keepsData' | 'schema' | 'calls'>,
   subgraphs: readonly string[] = [],
 ): { own: ListedSetting[]; shared: ListedSetting[] } {
   const urls = databaseSettings(name);
@@ -19,7 +25,11 @@ export function settingsOfProcess(
       addresses: addressSettings(calls, subgraphs),
       ...(schema && { database: urls.own }),
     }),
-    shared: listSettings({ ...unitProcessSettings, ...(schema && { ...dataSettings, database: urls.shared }) }),
+    shared: listSettings({
+      ...unitProcessSettings,
+      ...(keepsData && dataSettings),
+      ...(schema && { database: urls.shared }),
+    }),
   };
 }
 
