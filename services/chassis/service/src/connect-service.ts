@@ -22,13 +22,13 @@ import type { ServiceDependencies } from './service-dependencies.ts';
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectService(env: Environment, schema?: string): ServiceDependencies & Part {
-  // Required in production, because events published to an in-memory bus would count as delivered and reach no other process.
   const { settings, unit } = readAll({
     unit: () => connectUnit(env),
     settings: () => readSettings(env, dataSettings),
     database: () => schema !== undefined && requireDatabaseUrls(env, schema),
   });
   const { s3, kafka } = settings;
+  // Only outside production, where brokers are required: events in memory would count as delivered and reach no other process.
   const eventBus =
     kafkaBusOf(kafka, createLogger('kafka')) ??
     inProcessEventBus({
