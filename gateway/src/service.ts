@@ -16,7 +16,7 @@ export function gatewayOf(readSdl: () => Promise<string>) {
       metrics,
       log,
     }),
-    parts: (deps, given) => [publicServer({ ...deps, given })],
+    servers: (deps, given) => [publicServer({ ...deps, given })],
   });
 }
 
