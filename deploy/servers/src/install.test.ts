@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { exec, UnavailableError } from './exec.ts';
-import { ensureInstalled, isInstalled } from './install.ts';
+import { ensureInstalled, isInstalled, scriptFolder } from './install.ts';
 import { fakeEngine } from './testing/fake-engine.ts';
 import { emptyFolder, never } from './testing/folder.ts';
 
@@ -62,6 +62,38 @@ test('an interrupted install is none, and the next one waits until all that it s
   process.kill(pid);
   await next;
   t.true(isInstalled(slow, tools));
+});
+
+test('an install of Kafka goes on without the archive of its classes where its broker neither starts nor ends', async (t) => {
+  const [programs, tools] = [emptyFolder(t), emptyFolder(t)];
+  const pids = join(programs, 'pids');
+  const program = (name: string, script: string) => {
+    writeFileSync(join(programs, name), `#!/bin/sh\n${script}`);
+    chmodSync(join(programs, name), 0o755);
+  };
+  program('mvn', '');
+  program('sleep', ''); // a minute passes at once
+  program(
+    'java',
+    `case "$*" in
+      *--version*) echo openjdk 17.0.1 ;;
+      *StorageTool*) mkdir template ;;
+      *) trap '' TERM; echo "$$" >>${pids}; exec /bin/sleep 300 ;;
+    esac`,
+  );
+  t.teardown(() => {
+    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch {} // ended, as it should
+    }
+  });
+  const env = { ...process.env, PATH: `${programs}:${process.env.PATH}`, SCRIPTS: join(scriptFolder, 'kafka') };
+  const target = join(tools, 'kafka-1');
+  await exec('sh', [join(scriptFolder, 'install.sh'), target], { env, signal: AbortSignal.timeout(30_000) });
+  t.deepEqual(readdirSync(target), ['template']);
+  t.regex(readFileSync(pids, 'utf8'), /^\d+\n$/);
+  await t.throwsAsync(async () => process.kill(Number(readFileSync(pids, 'utf8')), 0), { code: 'ESRCH' });
 });
 
 test('a command answers what it wrote; one that fails tells the end of its output', async (t) => {

@@ -15,6 +15,16 @@ mv template "$TARGET"
 # The classes as Java has loaded them: a broker that finds them starts with half of the CPU time. Java finds them by the paths of
 # the jars as it was given them, which is why all go by `installed`. On a machine where this does not work there are none.
 ln -sfn "$TARGET" installed
+has_ended() { ! kill -0 "$broker" 2>/dev/null; }
+has_started_or_ended() { has_ended || grep -q 'Kafka Server started' archive.log; }
+within_60_s() {
+  tries=120
+  until "$1"; do
+    [ "$tries" -gt 0 ] || return 1
+    tries=$((tries - 1))
+    sleep 0.5
+  done
+}
 for attempt in 1 2 3; do
   port=$(awk -v seed="$$$attempt" 'BEGIN { srand(seed); print 20000 + 2 * int(6000 * rand()) }')
   rm -rf data
@@ -27,8 +37,15 @@ for attempt in 1 2 3; do
   java $options -Dorg.slf4j.simpleLogger.defaultLogLevel=info -XX:ArchiveClassesAtExit="$TARGET/classes.jsa" \
     -cp "$(class_path installed)" kafka.Kafka archive.properties >archive.log 2>&1 &
   broker=$!
-  while kill -0 "$broker" 2>/dev/null && ! grep -q 'Kafka Server started' archive.log; do sleep 0.2; done
+  hangs=
+  within_60_s has_started_or_ended || hangs=yes
   kill "$broker" 2>/dev/null || true
+  if ! within_60_s has_ended; then
+    hangs=yes
+    kill -KILL "$broker" 2>/dev/null || true
+  fi
   wait "$broker" || true
-  [ ! -e "$TARGET/classes.jsa" ] || break
+  # Half an archive is none, and another port helps no broker that hangs.
+  [ -z "$hangs" ] || rm -f "$TARGET/classes.jsa"
+  [ -z "$hangs" ] && [ ! -e "$TARGET/classes.jsa" ] || break
 done
