@@ -18,7 +18,7 @@ export const identitySettings = {
     waiting: setting(
       'IDENTITY_HASH_QUEUE',
       positiveInt.default(100),
-      'How many more may wait. Beyond it whoever has most of them waiting is refused (`TOO_MANY_REQUESTS`), else sign-ins are `UNAVAILABLE`.',
+      'How many more may wait. Beyond it the caller with the most waiting is refused (`TOO_MANY_REQUESTS`), else sign-ins are `UNAVAILABLE`.',
     ),
     perUser: setting(
       'IDENTITY_HASHES_PER_USER',
@@ -42,12 +42,12 @@ export const identitySettings = {
     refreshTokenTtlS: setting(
       'IDENTITY_REFRESH_TOKEN_TTL_S',
       positiveInt.default(30 * 24 * 60 * 60),
-      'Seconds that a refresh token is good for; each exchange starts anew.',
+      'Seconds that a refresh token is valid; each exchange issues a new token.',
     ),
     registration: setting(
       'REGISTRATION',
       z.enum(['open', 'otp', 'invite'], 'is none of open, otp and invite').default('open'),
-      'Who may register: anybody, or whoever holds a code (`otp`) or an invitation (`invite`), which closes it while none are handed out.',
+      'Who may register: anybody, or only those with a code (`otp`) or an invitation (`invite`), which closes it while none are handed out.',
     ),
     regions: setting('REGIONS', list.default([]), 'Regions that a tenant may name, separated by commas.', {
       without: 'any code up to 32 characters',
