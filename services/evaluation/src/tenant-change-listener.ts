@@ -15,7 +15,7 @@ export function tenantChangeListener({ database, log }: Pick<Ports, 'database' |
     try {
       await database.transact(tenantId, (db) => jobs(db).runDelayedNow(judgeKind));
     } catch (error) {
-      log.warn({ err: error, tenantId }, 'hastening waiting judgements failed; they retry by themselves');
+      log.warn({ err: error, tenantId }, 'retry of waiting judgements failed; they retry after their delay');
     }
   }
 
