@@ -130,12 +130,12 @@ export function storageServer(options: StorageServerOptions): Part {
     async stop() {
       const closing = server;
       if (!closing) return;
-      const patience = setTimeout(() => closing.closeAllConnections(), stopTimeoutMs);
+      const stopTimer = setTimeout(() => closing.closeAllConnections(), stopTimeoutMs);
       await new Promise((resolve) => {
         closing.close(resolve);
         closing.closeIdleConnections();
       });
-      clearTimeout(patience);
+      clearTimeout(stopTimer);
     },
   };
 }

@@ -14,7 +14,7 @@ export interface SecretBox {
 
 /**
  * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets
- * are sealed with the first key. To rotate, put a new one first and keep the others until everything has been sealed anew. The
+ * are sealed with the first key. To rotate, put a new one first and keep the others until everything has been resealed. The
  * names are for people: a key is identified by a hash of itself.
  */
 export const secretKeys = ringEntries.transform((entries) => entries.map(({ key }) => key));

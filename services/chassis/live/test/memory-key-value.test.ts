@@ -54,12 +54,12 @@ test('expired keys are removed from memory without being read', async (t) => {
 test('a subscriber that throws is logged, and others get the message', async (t) => {
   const lines: string[] = [];
   const keyValue = memoryKeyValue({ log: pino({ level: 'error' }, { write: (line: string) => lines.push(line) }) });
-  const heard: string[] = [];
+  const received: string[] = [];
   await keyValue.subscribe('parley:news', () => {
     throw new Error('broken subscriber');
   });
-  await keyValue.subscribe('parley:news', (message) => heard.push(message));
+  await keyValue.subscribe('parley:news', (message) => received.push(message));
   await keyValue.publish('parley:news', 'hello');
-  await eventually('the other has received it', () => heard.length === 1);
+  await eventually('the other has received it', () => received.length === 1);
   t.true(lines.join().includes('broken subscriber'));
 });

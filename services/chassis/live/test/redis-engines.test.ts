@@ -30,8 +30,8 @@ redisTests('all engines on one Redis', () => {
     const [first = ''] = await one.log.append(stream, [bytes('first')], { after: '0' });
     const followed = follow(t, two.log, stream, '0');
     await eventually('the first is seen', () => followed.seen.length === 1);
-    const heard: string[] = [];
-    await two.keyValue.subscribe(channel, (message) => heard.push(message));
+    const received: string[] = [];
+    await two.keyValue.subscribe(channel, (message) => received.push(message));
     await one.keyValue.countAll([{ ...entry, amount: 5 }]);
 
     for (const { line } of [one, two]) await line.cut();
@@ -54,7 +54,7 @@ redisTests('all engines on one Redis', () => {
     t.deepEqual(ids(followed.seen), [first, second, third]);
     t.true(followed.interruptions() >= 1);
     await one.keyValue.publish(channel, 'again');
-    await eventually('it is received', () => heard.length === 1);
+    await eventually('it is received', () => received.length === 1);
   });
 
   test('silent connections are replaced, each by itself', async (t) => {

@@ -88,13 +88,13 @@ redisTests('the key-value engine on Redis', () => {
     await connection.start();
     const keyValue = redisKeyValue(connection);
     const channel = newKey();
-    const heard: string[] = [];
+    const received: string[] = [];
     await keyValue.subscribe(channel, () => {
       throw new Error('broken subscriber');
     });
-    await keyValue.subscribe(channel, (message) => heard.push(message));
+    await keyValue.subscribe(channel, (message) => received.push(message));
     await keyValue.publish(channel, 'hello');
-    await eventually('the other has received it', () => heard.length === 1);
+    await eventually('the other has received it', () => received.length === 1);
     t.true(lines.join().includes('broken subscriber'));
   });
 
@@ -102,11 +102,11 @@ redisTests('the key-value engine on Redis', () => {
     const keyValue = redisKeyValue(await replica(t));
     const channel = newKey();
     for (let n = 0; n < 50; n++) {
-      const heard: string[] = [];
-      const leave = await keyValue.subscribe(channel, (message) => heard.push(message));
+      const received: string[] = [];
+      const leave = await keyValue.subscribe(channel, (message) => received.push(message));
       await keyValue.publish(channel, `${n}`);
-      await eventually('it is received', () => heard.length > 0);
-      t.deepEqual(heard, [`${n}`]);
+      await eventually('it is received', () => received.length > 0);
+      t.deepEqual(received, [`${n}`]);
       void leave();
     }
   });

@@ -86,8 +86,8 @@ redisTests('in an outage of Redis', () => {
     const { line, keyValue } = await overLine(t);
     const other = redisKeyValue(await replica(t));
     const channels = Array.from({ length: 20 }, newKey);
-    const heard = new Set<string>();
-    for (const channel of channels) await keyValue.subscribe(channel, (message) => heard.add(message));
+    const received = new Set<string>();
+    for (const channel of channels) await keyValue.subscribe(channel, (message) => received.add(message));
     const left = newKey();
     const leave = await keyValue.subscribe(left, () => t.fail('left while Redis was away'));
     await line.cut();
@@ -101,8 +101,8 @@ redisTests('in an outage of Redis', () => {
     );
     await other.publish(left, 'nobody');
     for (const channel of channels) await other.publish(channel, channel);
-    await eventually('all is received', () => heard.size === channels.length);
-    t.deepEqual([...heard].sort(), channels.toSorted());
+    await eventually('all is received', () => received.size === channels.length);
+    t.deepEqual([...received].sort(), channels.toSorted());
   });
 
   test('a reader misses no entry in an outage, and gets an empty batch after it', async (t) => {
@@ -143,7 +143,7 @@ redisTests('in an outage of Redis', () => {
   });
 
   test('a reader gets an error in a long outage', async (t) => {
-    const { line, log } = await overLine(t, { timeoutMs: 500 }, { patienceMs: 300 });
+    const { line, log } = await overLine(t, { timeoutMs: 500 }, { outageTimeoutMs: 300 });
     const stream = newKey();
     const tails = await Promise.all([1, 2].map(() => log.tail(stream, { after: 'now' }, new AbortController().signal)));
     const ends = tails.map(async (tail) => {

@@ -12,8 +12,8 @@ export const tenantDeleted = { topic: 'tenant-deleted', type: 'tenant.deleted.v1
 /** What a service does when a tenant is deleted. Its credentials are refused before. */
 export interface TenantEnd<Deps, Config> {
   /**
-   * Ends what must not continue, in the transaction that marks the tenant as deleted (`tenantTombstones`), so that whoever starts
-   * something later sees the mark. Resolves with whether `finish` is needed.
+   * Ends what must not continue, in the transaction that marks the tenant as deleted (`tenantTombstones`), so that
+   * anything started later sees the mark. Resolves with whether `finish` is needed.
    */
   close(db: TenantDb): Promise<boolean>;
   /**

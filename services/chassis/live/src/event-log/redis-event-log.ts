@@ -13,7 +13,7 @@ export interface RedisEventLogOptions {
   /** About how many entries one stream keeps; its oldest are dropped beyond that. Default 100,000. */
   maxEntries?: number;
   /** How long tails wait for Redis before they fail as `unavailable`, in ms. Default 30,000. */
-  patienceMs?: number;
+  outageTimeoutMs?: number;
 }
 
 /** For how many streams a process remembers the last id that it has appended. */
@@ -25,7 +25,7 @@ const beginning: EventIdParts = { ms: 0, n: 0 };
  * `close` does not close the connection.
  */
 export function redisEventLog(connection: RedisConnection, options: RedisEventLogOptions = {}): EventLog {
-  const { ttlMs = 3_600_000, maxEntries = 100_000, patienceMs = 30_000 } = options;
+  const { ttlMs = 3_600_000, maxEntries = 100_000, outageTimeoutMs = 30_000 } = options;
   const followers = new Map<string, Promise<Follower>>();
   const lastIds = new Map<string, EventIdParts>();
   const closing = new AbortController();
@@ -50,7 +50,7 @@ export function redisEventLog(connection: RedisConnection, options: RedisEventLo
     const forget = () => {
       if (followers.get(stream) === made) followers.delete(stream);
     };
-    const made = followStream(connection, stream, { patienceMs, closed: closing.signal, ended: forget });
+    const made = followStream(connection, stream, { outageTimeoutMs, closed: closing.signal, ended: forget });
     followers.set(stream, made);
     made.catch(forget);
     return made;

@@ -6,7 +6,7 @@ import { type Entry, SlowReader } from './event-log.ts';
 import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize } from './redis-stream.ts';
 
 export interface FollowerOptions {
-  patienceMs: number;
+  outageTimeoutMs: number;
   closed: AbortSignal;
   /** Called when the follower has ended, e.g. because its last reader left. */
   ended(): void;
@@ -48,7 +48,7 @@ const retryMs = 200;
 export async function followStream(
   redis: RedisConnection,
   stream: string,
-  { patienceMs, closed, ended: onEnded }: FollowerOptions,
+  { outageTimeoutMs, closed, ended: onEnded }: FollowerOptions,
 ): Promise<Follower> {
   const readers = new Set<ReaderState>();
   const pages = new Map<string, Promise<LinkedEntry[]>>();
@@ -56,7 +56,7 @@ export async function followStream(
   let position: EventIdParts | undefined;
   let isReading = false;
   let isStale = false;
-  let patience: NodeJS.Timeout | undefined;
+  let outageTimer: NodeJS.Timeout | undefined;
 
   /** Readers at the same position, as after a reconnection, share the page and its bytes. */
   function page(after: EventIdParts): Promise<LinkedEntry[]> {
@@ -69,7 +69,7 @@ export async function followStream(
   }
 
   async function withRetries<T>(read: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + outageTimeoutMs;
     for (;;) {
       try {
         return await read();
@@ -121,7 +121,7 @@ export async function followStream(
   function end(): void {
     if (ended.signal.aborted) return;
     ended.abort();
-    clearTimeout(patience);
+    clearTimeout(outageTimer);
     closed.removeEventListener('abort', close);
     unsubscribe();
     onEnded();
@@ -140,11 +140,11 @@ export async function followStream(
   const unsubscribe = await redis.subscribe(channelOf(stream), {
     message: () => void readOn(),
     lost() {
-      patience ??= setTimeout(() => fail(unavailable('The event log is unavailable')), patienceMs);
+      outageTimer ??= setTimeout(() => fail(unavailable('The event log is unavailable')), outageTimeoutMs);
     },
     resumed() {
-      clearTimeout(patience);
-      patience = undefined;
+      clearTimeout(outageTimer);
+      outageTimer = undefined;
       // Appends during the outage may have failed although their events are in a database.
       deliver([interruption]);
       void readOn();

@@ -38,7 +38,7 @@ export function redisScript(text: string): RedisScript {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-const startPatienceMs = 10_000;
+const startTimeoutMs = 10_000;
 
 export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnectionOptions): RedisConnection {
   const createClient = redisClients(url, timeoutMs);
@@ -61,7 +61,7 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
       listening.start();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, startPatienceMs);
+        timer = setTimeout(resolve, startTimeoutMs);
       });
       await Promise.race([late, Promise.all([commands.whenUp(), listening.whenUp()])]);
       clearTimeout(timer);
