@@ -175,8 +175,8 @@ const refused: [what: string, file: string, text: string, violation: string][] =
   ...(
     [
       ['servers/src/redis.ts', 'servers-import-ours', 'deploy/local/src/mesh.ts'],
-      ['local/src/mesh.ts', 'room-imports-outer', 'deploy/mesh/src/replicas.ts'],
-      ['mesh/src/replicas.ts', 'room-imports-outer', 'deploy/stories/src/stories.ts'],
+      ['local/src/mesh.ts', 'deploy-imports-upper', 'deploy/mesh/src/replicas.ts'],
+      ['mesh/src/replicas.ts', 'deploy-imports-upper', 'deploy/stories/src/stories.ts'],
       ['mesh/src/replicas.ts', 'mesh-imports-unit', 'gateway/src/gateway.ts'],
       ['bench/src/bench.ts', 'scripts-imported', 'scripts/src/up.ts'],
     ] as const
