@@ -47,8 +47,8 @@ export async function deadLettersCommand(
 const outcome = { list: '', replay: ' sent again' };
 
 /** One line of JSON, payload apart: it may hold what a person wrote. */
-function describe({ position: place, facts, event, wasReplayed }: StoredDeadLetter): string {
+function describe({ position, facts, event, wasReplayed }: StoredDeadLetter): string {
   const { group, attempts, reason, time } = facts;
   const { id, type, key, tenantId } = event ?? {};
-  return JSON.stringify({ id, type, key, tenantId, group, attempts, reason, time, place, wasReplayed });
+  return JSON.stringify({ id, type, key, tenantId, group, attempts, reason, time, position, wasReplayed });
 }
