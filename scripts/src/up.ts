@@ -15,7 +15,7 @@ const usage = `Starts all of Parley on this machine, and stops it on Ctrl-C.
 
 With --mesh, servers that are missing are installed into .tools and started without Docker, as scripts/servers does it; one
 that the environment names (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. A process that ends by
-itself is started again.
+itself is restarted.
 `;
 
 const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boolean' }, logs: { type: 'boolean' } });

@@ -13,8 +13,8 @@ export function unitSettings(env: Environment): Readers {
 }
 
 /**
- * Reads the settings of all units, for whoever starts each as a process of its own: what is wrong is told once, and before any
- * starts.
+ * Reads the settings of all units, for commands that start each unit as a process of its own. Reports all problems at once, before any
+ * process starts.
  * @returns which models answer, and the variables that look like settings and are none, with the nearest setting.
  * @throws SettingsError naming all that is missing or wrong.
  */

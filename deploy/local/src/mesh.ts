@@ -25,7 +25,7 @@ import { readDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { serviceDatabase } from '@parley/service/connect-service';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import type { UnitConfig } from '@parley/unit/declaration';
-import { tellAddresses } from './addresses-file.ts';
+import { publishAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { groupsOf, loadUnits } from './load-units.ts';
 import { unitSettings } from './mesh-settings.ts';
@@ -142,7 +142,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         stop: async () => units?.stop(),
         ready: async () => units?.ready(),
       },
-      folder !== null && tellAddresses(folder, dependencies.addresses),
+      folder !== null && publishAddresses(folder, dependencies.addresses),
     ].filter((part) => typeof part === 'object'),
   );
   return {
@@ -180,7 +180,7 @@ function readDatabase(env: Environment): { isEmbedded: boolean } {
   return { isEmbedded };
 }
 
-/** Where nothing outlives the process, a dead letter is told and goes with the rest. */
+/** Without a data folder, a dead letter is logged and lost with the process. */
 function loggedDeadLetters(log: Logger): DeadLetters {
   return {
     async append({ topic, group, attempts, reason, event }) {

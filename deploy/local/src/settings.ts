@@ -25,7 +25,7 @@ export const oneProcessSettings = {
   ),
 };
 
-const subgraphs = units.filter(({ serves }) => serves.some((door) => door === 'graph')).map(({ name }) => name);
+const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph')).map(({ name }) => name);
 
 /** What a unit reads as a process of its own. Nothing is started or read for it. */
 export function settingsOfUnit(

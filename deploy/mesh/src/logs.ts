@@ -3,15 +3,15 @@ import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** One file for each replica and one for all together, for their owner alone; what is there already stays. */
+/** One file for each replica and one for all together, readable by their owner only; existing lines are kept. */
 export class Logs {
   readonly folder: string;
-  /** Where the lines of all are, each with the name of who wrote it before it. */
+  /** The lines of all replicas, each with the name of its replica in front. */
   readonly joinedFile: string;
   readonly #onLine: ((name: string, line: string) => void) | undefined;
   readonly #files = new Map<string, WriteStream>();
 
-  /** @param options.onLine hears every line as the joined view has it. */
+  /** @param options.onLine receives every line of the joined file. */
   constructor({ folder, onLine }: { folder: string; onLine?: ((name: string, line: string) => void) | undefined }) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.folder = folder;
@@ -19,15 +19,15 @@ export class Logs {
     this.#onLine = onLine;
   }
 
-  /** Takes down, from now on, what one replica writes. */
+  /** Records, from now on, what one replica writes. */
   follow(name: string, { stdout, stderr }: ChildProcess): void {
     for (const input of [stdout, stderr]) {
       if (input) createInterface({ input }).on('line', (line) => this.#take(name, line));
     }
   }
 
-  /** A line of the supervisor's own. */
-  tell(msg: string): void {
+  /** Writes a line of the supervisor itself. */
+  info(msg: string): void {
     this.#take('mesh', JSON.stringify({ level: 'info', time: new Date().toISOString(), unit: 'mesh', msg }));
   }
 
@@ -50,7 +50,7 @@ export class Logs {
   }
 }
 
-/** A line for a terminal: when, who, how bad and what, without the rest of the JSON. What is no log line is shown as it is. */
+/** A line for a terminal: time, process, level and message, without the rest of the JSON. Other lines are shown unchanged. */
 export function shortLine(name: string, line: string): string {
   const who = name.padEnd(12);
   try {

@@ -17,9 +17,9 @@ function schemaNamed(name: string, statement = 'CREATE TABLE pages (tenant_id in
 }
 
 function terminal() {
-  const told = { stdout: '', stderr: '' };
-  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
-  return { told, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
+  const output = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (output[name] += text) });
+  return { output, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
 }
 
 test('each schema is brought up to date, and a second call has nothing to do', async (t) => {
@@ -30,8 +30,8 @@ test('each schema is brought up to date, and a second call has nothing to do', a
   t.is(await migrateAll([one, two], env, first.streams), 0);
   t.is(await migrateAll([one, two], env, second.streams), 0);
 
-  t.regex(first.told.stdout, new RegExp(`^${one.name}  .*001-pages\n${two.name}  .*001-pages\n$`, 'u'));
-  t.regex(second.told.stdout, new RegExp(`^${one.name}  is up to date\n${two.name}  is up to date\n$`, 'u'));
+  t.regex(first.output.stdout, new RegExp(`^${one.name}  .*001-pages\n${two.name}  .*001-pages\n$`, 'u'));
+  t.regex(second.output.stdout, new RegExp(`^${one.name}  is up to date\n${two.name}  is up to date\n$`, 'u'));
 });
 
 test('the first schema that fails is named with its reason, and what came before stays done', async (t) => {
@@ -40,30 +40,30 @@ test('the first schema that fails is named with its reason, and what came before
   const [first, second] = [terminal(), terminal()];
 
   t.is(await migrateAll([good, bad, never], env, first.streams), 1);
-  t.regex(first.told.stderr, new RegExp(`^${bad.name}: .*syntax error`, 'u'));
-  t.notRegex(first.told.stdout, new RegExp(never.name, 'u'));
+  t.regex(first.output.stderr, new RegExp(`^${bad.name}: .*syntax error`, 'u'));
+  t.notRegex(first.output.stdout, new RegExp(never.name, 'u'));
   await migrateAll([good], env, second.streams);
-  t.regex(second.told.stdout, /is up to date/u);
+  t.regex(second.output.stdout, /is up to date/u);
 });
 
 test('all settings that are missing or wrong are named at once', async (t) => {
-  const { streams, told } = terminal();
+  const { streams, output } = terminal();
   const env = { SESSION_DATABASE_URL: 'mysql://here', AGENT_DATABASE_URL: 'postgres://localhost/agent' };
 
   t.is(await migrateAll(schemas, env, streams), 1);
-  t.regex(told.stderr, /DATABASE_URL or IDENTITY_DATABASE_URL: is missing/u);
-  t.regex(told.stderr, /DATABASE_URL or EVALUATION_DATABASE_URL: is missing/u);
-  t.regex(told.stderr, /SESSION_DATABASE_URL: is not a postgres:\/\/ URL/u);
-  t.notRegex(told.stderr, /AGENT/u);
+  t.regex(output.stderr, /DATABASE_URL or IDENTITY_DATABASE_URL: is missing/u);
+  t.regex(output.stderr, /DATABASE_URL or EVALUATION_DATABASE_URL: is missing/u);
+  t.regex(output.stderr, /SESSION_DATABASE_URL: is not a postgres:\/\/ URL/u);
+  t.notRegex(output.stderr, /AGENT/u);
 });
 
 test('a database that is away is said so, without its password', async (t) => {
-  const { streams, told } = terminal();
+  const { streams, output } = terminal();
   const env = { DATABASE_URL: 'postgres://me:secret@127.0.0.1:1/parley' };
 
   t.is(await migrateAll([schemaNamed('away')], env, streams), 1);
-  t.regex(told.stderr, /^away_\w+: The database is not available \(.*ECONNREFUSED/u);
-  t.notRegex(told.stderr, /secret/u);
+  t.regex(output.stderr, /^away_\w+: The database is not available \(.*ECONNREFUSED/u);
+  t.notRegex(output.stderr, /secret/u);
 });
 
 test('a service may have its own database, and its own login for migrations', async (t) => {

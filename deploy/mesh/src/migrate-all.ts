@@ -3,14 +3,14 @@ import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { migrateSchema } from '@parley/postgres/database/migrate';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** Where the outcome is told. */
+/** Where the outcome is written. */
 export interface Terminal {
   stdout: { write(text: string): unknown };
   stderr: { write(text: string): unknown };
 }
 
 /**
- * Migrates one schema after the other and tells of each what was applied. It stops at the first that fails: what came
+ * Migrates one schema after the other and prints for each what was applied. It stops at the first that fails: what came
  * before stays done, and the next call goes on from there.
  * @returns the exit code of the process.
  */
@@ -32,7 +32,7 @@ export async function migrateAll(schemas: SchemaDeclaration[], env: Environment,
   }
 }
 
-/** "The database is not available" alone would leave whoever has to mend it guessing; no message of these holds a URL. */
+/** Adds the causes, because "The database is not available" alone does not say why. None of these messages contains a URL. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');

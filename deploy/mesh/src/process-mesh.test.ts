@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Logs } from './logs.ts';
 import { type ProcessMesh, startProcessMesh } from './process-mesh.ts';
 
-/** A gateway as far as its supervisor can tell: it takes its ports, and says so as units do where one is taken. */
+/** Behaves to its supervisor like a gateway: listens on its ports, and reports a port that is taken as units do. */
 const program = `
   import { createServer } from 'node:http';
   for (const port of [process.env.GATEWAY_OPS_PORT, process.env.GATEWAY_PORT]) {

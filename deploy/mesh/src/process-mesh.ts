@@ -14,7 +14,7 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
   publicPort: number;
   /** Ends a start that is under way. */
   signal: AbortSignal;
-  /** Has the last word on what one replica is configured with, to put something between it and others. */
+  /** Changes the environment of one replica last, e.g. to put a proxy between it and others. */
   wire?(replica: Replica, env: Environment): Environment;
   /** What happens to the bytes between gateways and the subgraph of a unit. Default: nothing. */
   tap?(unit: string): Tap;
@@ -22,15 +22,15 @@ export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' |
   plan?(): Promise<Replica[][]>;
 }
 
-/** With the servers' own end, a stop stays below 25 s. */
-const stopPatienceMs = 20_000;
+/** Together with the stop of the servers, a stop takes less than 25 s. */
+const stopTimeoutMs = 20_000;
 /** Says a replica that finds its port taken: by a program that came between the choice of the port and its start. */
 const portTaken = /: Port \d+ on \S+ is taken by another program\.$/mu;
 
 /**
  * Starts all units and, once they are ready, opens the port in front of the gateways. Where another program takes a port
  * meanwhile, it chooses others, `replans` times at most.
- * @throws Error that names who failed.
+ * @throws Error that names the replica that failed.
  */
 export async function startProcessMesh(options: ProcessMeshOptions, replans = 2): Promise<ProcessMesh> {
   try {
@@ -75,13 +75,13 @@ async function startOnce(options: ProcessMeshOptions) {
     for (const each of processes) each.kill();
   };
 
-  /** In good order: whoever asks others goes first. Whoever is left after 20 s is killed. */
+  /** Stops the waves in reverse order: callers before the units they call. Kills what still runs after 20 s. */
   async function stop(): Promise<void> {
     const timer = setTimeout(() => {
       const left = processes.filter((each) => each.pid !== undefined).map(({ name }) => name);
       options.say(`${left.join(', ')} did not stop in time and is killed`);
       kill();
-    }, stopPatienceMs);
+    }, stopTimeoutMs);
     await front.close();
     for (const wave of running.toReversed()) await Promise.all(wave.map((each) => each.stop()));
     clearTimeout(timer);

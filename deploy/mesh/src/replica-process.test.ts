@@ -65,25 +65,25 @@ test('it is kept running, with longer and longer pauses where it cannot start, u
 
   process.kill(first, 'SIGKILL');
   await eventually('it is back', () => said.length === 2);
-  t.deepEqual(said, ['unit-1 has ended (SIGKILL) and is started again in 0.01 s', 'unit-1 is back']);
+  t.deepEqual(said, ['unit-1 has ended (SIGKILL) and is restarted in 0.01 s', 'unit-1 is back']);
   t.not(one.pid, first);
 
   breakIt();
   process.kill(one.pid ?? 0, 'SIGKILL');
   await eventually('the longest pause', () => said.filter((text) => text.endsWith('in 0.04 s')).length === 2);
-  t.is(said[2], 'unit-1 has ended (SIGKILL) and is started again in 0.02 s');
-  t.is(said[3], 'unit-1 has ended (exit code 3) and is started again in 0.04 s');
+  t.is(said[2], 'unit-1 has ended (SIGKILL) and is restarted in 0.02 s');
+  t.is(said[3], 'unit-1 has ended (exit code 3) and is restarted in 0.04 s');
   mendIt();
   await eventually('it is back', () => said.at(-1) === 'unit-1 is back');
 
-  const [last = 0, told] = [one.pid, said.length];
+  const [last = 0, before] = [one.pid, said.length];
   await one.stop();
   t.false(isAlive(last));
   t.is(one.pid, undefined);
-  t.is(said.length, told);
+  t.is(said.length, before);
 });
 
-test('one that cannot start at all is not tried again, and its last words are told', async (t) => {
+test('one that cannot start at all is not tried again, and its last lines are reported', async (t) => {
   const { one, breakIt, said } = await replica(t);
   breakIt();
 

@@ -14,7 +14,7 @@ export interface ReplicaProcessOptions {
   /** Answers 200 while it can do its work. */
   readyUrl: string;
   logs: Logs;
-  /** Told what a person should know: it ended, it is back. */
+  /** Receives messages for the operator: the process has ended, it is back. */
   say(text: string): void;
   /** Pause before the first restart, and the longest one; each is twice the last. Default 500 and 30,000. */
   backoffMs?: { first: number; longest: number };
@@ -22,7 +22,7 @@ export interface ReplicaProcessOptions {
 
 const readyTimeoutMs = 60_000;
 const askTimeoutMs = 5_000;
-/** Who has run for so long has recovered: its next crash is a new one. */
+/** After running this long, a process counts as recovered, and the next crash starts with the first pause again. */
 const settledAfterMs = 60_000;
 const shownLines = 12;
 
@@ -44,7 +44,7 @@ export class ReplicaProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves once it is ready. @throws Error with its last words where it ends before, or is not ready in time. */
+  /** Resolves once it is ready. @throws Error with the end of its standard error where it ends before, or is not ready in time. */
   async start(): Promise<void> {
     const { ready, ended } = this.#run();
     this.#gone = ended;
@@ -54,19 +54,19 @@ export class ReplicaProcess {
     this.#gone = this.#keep(ended);
   }
 
-  /** Asks it to end, and lets it rest from then on. Resolves when it is gone. */
+  /** Sends SIGTERM, and does not restart it any more. Resolves when the process has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#child?.kill('SIGTERM');
     await this.#gone;
   }
 
-  /** At once. */
+  /** Sends SIGKILL. */
   kill(): void {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Runs it once. `ended` says how it has, `ready` rejects with its last words where that comes first. */
+  /** Runs it once. `ended` resolves with the signal or exit code; `ready` rejects with the end of its standard error if that comes first. */
   #run() {
     const { main, env, logs, readyUrl } = this.#options;
     const child = spawn(process.execPath, ['--import', join(import.meta.dirname, 'end-with-parent.ts'), main], {
@@ -77,15 +77,15 @@ export class ReplicaProcess {
     });
     this.#child = child;
     logs.follow(this.name, child);
-    let words = '';
+    let lastLines = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      words = `${words}${text}`.split('\n').slice(-shownLines).join('\n');
+      lastLines = `${lastLines}${text}`.split('\n').slice(-shownLines).join('\n');
     });
     const over = new AbortController();
     const ended = once(child, 'close').then(([code, signal]: unknown[]) => {
       this.#child = undefined;
       const how = String(signal ?? `exit code ${String(code)}`);
-      over.abort(new Error(words.trim() || `it ended with ${how}`));
+      over.abort(new Error(lastLines.trim() || `it ended with ${how}`));
       return how;
     });
     const ask = async () => {
@@ -97,7 +97,7 @@ export class ReplicaProcess {
     return { ended, ready: untilItAnswers(ask, deadline) };
   }
 
-  /** Starts it again whenever it has ended, until it is to stop. */
+  /** Restarts it whenever it ends, until `stop` is called. */
   async #keep(first: Promise<string>): Promise<void> {
     const { say, backoffMs = { first: 500, longest: 30_000 } } = this.#options;
     const { signal } = this.#stopping;
@@ -108,7 +108,7 @@ export class ReplicaProcess {
       if (signal.aborted) return;
       const isNew = performance.now() - began > settledAfterMs;
       pauseMs = isNew ? backoffMs.first : Math.max(backoffMs.first, Math.min(2 * pauseMs, backoffMs.longest));
-      say(`${this.name} has ended (${how}) and is started again in ${pauseMs / 1000} s`);
+      say(`${this.name} has ended (${how}) and is restarted in ${pauseMs / 1000} s`);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const next = this.#run();

@@ -15,7 +15,7 @@ export interface Replica {
 
 type Endpoint = keyof Replica['ports'];
 
-/** All processes of the mesh with a free port for each of their doors, in waves: those of a later one ask those before it. */
+/** All processes of the mesh with a free port for each endpoint, in waves: a unit calls only units of earlier waves. */
 export async function planReplicas(): Promise<Replica[][]> {
   const ports = await freePorts(units.reduce((sum, { replicas, serves }) => sum + replicas * (1 + serves.length), 0));
   const next = () => ports.pop() ?? 0;
@@ -25,21 +25,21 @@ export async function planReplicas(): Promise<Replica[][]> {
         name: `${name}-${index + 1}`,
         unit: name,
         main: join(root, folder, 'src/main.ts'),
-        ports: { ops: next(), ...Object.fromEntries(serves.map((door) => [door, next()])) },
+        ports: { ops: next(), ...Object.fromEntries(serves.map((endpoint) => [endpoint, next()])) },
       })),
     ),
   );
 }
 
-/** `host:port` of one door of every replica of a unit. */
-export function addressesOf(replicas: Replica[], unit: string, door: Endpoint): string[] {
-  return replicas.flatMap(({ unit: its, ports: { [door]: port } }) =>
+/** `host:port` of one endpoint of every replica of a unit. */
+export function addressesOf(replicas: Replica[], unit: string, endpoint: Endpoint): string[] {
+  return replicas.flatMap(({ unit: its, ports: { [endpoint]: port } }) =>
     its === unit && port !== undefined ? [`127.0.0.1:${port}`] : [],
   );
 }
 
 /** The ports on which one replica listens. */
 export function portSettings({ unit, ports }: Replica): Record<string, string> {
-  const nameOf = (door: string) => `${unit}_${door === 'public' ? '' : `${door}_`}port`.toUpperCase();
-  return Object.fromEntries(Object.entries(ports).map(([door, port]) => [nameOf(door), String(port)]));
+  const nameOf = (endpoint: string) => `${unit}_${endpoint === 'public' ? '' : `${endpoint}_`}port`.toUpperCase();
+  return Object.fromEntries(Object.entries(ports).map(([endpoint, port]) => [nameOf(endpoint), String(port)]));
 }

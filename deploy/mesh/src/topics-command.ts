@@ -5,7 +5,7 @@ import { positiveInt } from '@parley/kernel/setting-types';
 import { neededBrokersSetting } from '@parley/kernel/shared-settings';
 import type { Terminal } from './migrate-all.ts';
 
-/** Makes the topics and tells of each what became of it. @returns the exit code of the process. */
+/** Creates the topics and prints the outcome of each. @returns the exit code of the process. */
 export async function topicsCommand(
   topics: TopicDeclaration[],
   replication: string | undefined,

@@ -8,16 +8,16 @@ import { openChecker } from './invariants.ts';
 import type { UnitAddresses } from './mesh.ts';
 
 export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire' | 'tap' | 'plan' | 'backoffMs'>> {
-  /** Its engines, its keys, and whatever else it is to be configured with. */
+  /** Its environment, with engines and keys. */
   settings: Environment;
   logFolder: string;
-  /** Cuts a start short. */
+  /** Cancels the start. */
   signal: AbortSignal;
 }
 
 /**
- * Starts every unit as processes of their own on engines that are empty yet. They end with this process, however that ends.
- * @throws Error that names who failed where they do not come up; then nothing of them is left.
+ * Starts every unit as processes of its own on empty engines. They end with this process, however that ends.
+ * @throws Error that names the process whose start failed; then all are stopped.
  */
 export async function startProcesses({ settings, logFolder, signal, ...more }: ProcessesOptions) {
   await using closers = new AsyncDisposableStack();
@@ -33,14 +33,17 @@ export async function startProcesses({ settings, logFolder, signal, ...more }: P
   const said: string[] = [];
   const say = (text: string) => {
     said.push(text);
-    logs.tell(text);
+    logs.info(text);
   };
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings };
   const mesh = await startProcessMesh({ ...more, env, publicPort: 0, logs, say, signal });
   closers.defer(mesh.stop);
   const addressesOf = (ports: object) =>
-    Object.entries(ports).map(([door, port]) => [door, `${door === 'rpc' ? '' : 'http://'}127.0.0.1:${port}`]);
+    Object.entries(ports).map(([endpoint, port]) => [
+      endpoint,
+      `${endpoint === 'rpc' ? '' : 'http://'}127.0.0.1:${port}`,
+    ]);
   const named = mesh.replicas.map(({ name, ports }) => [name, Object.fromEntries(addressesOf(ports))]);
   const units: UnitAddresses = Object.fromEntries(named);
   const started = closers.move();
@@ -49,9 +52,9 @@ export async function startProcesses({ settings, logFolder, signal, ...more }: P
     units,
     checker,
     logs,
-    /** What its supervisor says: who has ended, who is back. */
+    /** Messages of its supervisor: which process has ended, which is back. */
     said: said as readonly string[],
-    /** Resolves when all of it is gone. @returns which processes ended by themselves, or did not stop in time. */
+    /** Stops all processes. @returns the messages about processes that ended by themselves or did not stop in time. */
     async stop(): Promise<string[]> {
       await started.disposeAsync();
       return said.filter((line) => / has ended | did not stop /u.test(line));

@@ -4,7 +4,7 @@ import { lockFolder } from '@parley/embedded/embedded-lock';
 import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/addresses';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
-import { tellAddresses } from '@parley/local/addresses-file';
+import { publishAddresses } from '@parley/local/addresses-file';
 import { withKeys } from '@parley/local/keys';
 import { readMeshSettings } from '@parley/local/mesh-settings';
 import { schemas } from '@parley/local/schemas';
@@ -45,7 +45,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   const logs = new Logs({ folder: join(folder, 'logs'), onLine: showLogs ? onLine : undefined });
   stack.defer(() => logs.close());
   const say = (text: string) => {
-    logs.tell(text);
+    logs.info(text);
     if (!showLogs) process.stdout.write(`parley: ${text}\n`);
   };
 
@@ -64,13 +64,13 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   const fail = (problem: string) => {
     throw new Error(problem.trim());
   };
-  const report = { stdout: { write: (text: string) => logs.tell(text.trim()) }, stderr: { write: fail } };
+  const report = { stdout: { write: (text: string) => logs.info(text.trim()) }, stderr: { write: fail } };
   await Promise.all([migrateAll(schemas, settings, report), topicsCommand(topics, undefined, settings, report)]);
 
   const mesh = await startProcessMesh({ env: settings, publicPort, logs, say, signal });
   kill = mesh.kill;
   stack.defer(mesh.stop);
-  const published = tellAddresses(dataFolder, addressesOf(mesh));
+  const published = publishAddresses(dataFolder, addressesOf(mesh));
   await published.start();
   stack.defer(() => published.stop());
 
@@ -96,9 +96,9 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
 function addressesOf({ replicas, publicPort }: ProcessMesh): Addresses {
   const addresses = createAddresses({});
   for (const { name, unit, ports } of replicas) {
-    for (const [door, number] of Object.entries(ports) as [Endpoint, number][]) {
-      const address = `${door === 'rpc' ? '' : 'http://'}127.0.0.1:${number}`;
-      addresses.announce(name.endsWith('-1') ? unit : name, door, address);
+    for (const [endpoint, number] of Object.entries(ports) as [Endpoint, number][]) {
+      const address = `${endpoint === 'rpc' ? '' : 'http://'}127.0.0.1:${number}`;
+      addresses.announce(name.endsWith('-1') ? unit : name, endpoint, address);
     }
   }
   addresses.announce('mesh', 'public', `http://127.0.0.1:${publicPort}`);
