@@ -31,7 +31,7 @@ export const tokenFields = 'accessToken expiresIn refreshToken refreshExpiresIn'
 /** A client of the public API, as anybody could write one: `fetch` and graphql-ws. */
 export class Client {
   readonly url: string;
-  /** The address that it comes from, as the proxy in front of the gateway tells it. */
+  /** The address that it comes from, as the proxy in front of the gateway reports it. */
   readonly ip = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
   tokens: Tokens | undefined;
   /** Shown beside the tokens, or instead of them. */

@@ -8,40 +8,40 @@ import * as eventInvariants from './invariants/event-invariants.ts';
 import type { Facts, Invariant } from './invariants/facts.ts';
 import { readRows, readTasks } from './invariants/read-rows.ts';
 import { readLag, readTopics } from './invariants/read-topics.ts';
+import * as responseInvariants from './invariants/response-invariants.ts';
 import * as rowInvariants from './invariants/row-invariants.ts';
-import * as toldInvariants from './invariants/told-invariants.ts';
 import type { Ledger } from './ledger.ts';
 import { messageOf } from './scripted-model.ts';
 
 /**
- * What must hold of a mesh that rests: every function that these files export. Whoever keeps something new adds a fact
+ * What must hold of an idle mesh: every function that these files export. New state gets a fact
  * (`invariants/facts.ts`) and an invariant.
  */
-const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, toldInvariants].flatMap((file) =>
+const invariants: readonly Invariant[] = [rowInvariants, eventInvariants, responseInvariants].flatMap((file) =>
   Object.values<Invariant>(file),
 );
 
-/** What is known of a mesh beside its rows. */
+/** Observations of a mesh beside its rows. */
 interface Witnesses {
-  /** What its clients were told. */
+  /** The responses that its clients got. */
   ledger?: Ledger;
-  /** The only model that it asks. */
+  /** The only model that it calls. */
   model?: Pick<ModelServer, 'requests'>;
-  /** How often one who was asked may have died and been asked again within one attempt. Default 0. */
+  /** How many calls of the model may be repeated within one attempt, because the caller was killed. Default 0. */
   repeats?: number;
-  /** Ids of the events that belong among the dead letters; of messages that are no events, their `<partition>:<offset>`. */
+  /** Ids of the events expected among the dead letters; for messages that are no events, `<partition>:<offset>`. */
   poison?: readonly string[];
 }
 
-/** How long all that is under way may take, and how long to wait before looking again. */
-const restsWithinMs = 60_000;
+/** How long to wait until the mesh is idle, and the pause between checks. */
+const idleTimeoutMs = 60_000;
 const pauseMs = 200;
 
-/** Looks at a mesh on PostgreSQL and, where `KAFKA_BROKERS` says so, at its topics, as often as one likes. It may run meanwhile. */
+/** Checks the database of a mesh and, with `KAFKA_BROKERS`, its topics. The mesh may run meanwhile. */
 export function openChecker(env: Environment) {
   const databases = new Map(schemas.map((schema) => [schema.name, serviceDatabase(env, schema, 1)]));
   const database = (name: string) => databases.get(name) as Database;
-  /** What is still to be done: empty once the mesh rests. */
+  /** The work still to be done: empty once the mesh is idle. */
   async function left(): Promise<string[]> {
     const tasks = await readTasks(database);
     const groups = env.KAFKA_BROKERS ? await readLag(env) : [];
@@ -50,13 +50,13 @@ export function openChecker(env: Environment) {
   return {
     database,
     left,
-    /** Resolves once nothing is left to do, or after a minute. */
+    /** Resolves once the mesh is idle, or after a minute. */
     async rest(): Promise<void> {
-      for (const end = performance.now() + restsWithinMs; performance.now() < end; await delay(pauseMs)) {
+      for (const end = performance.now() + idleTimeoutMs; performance.now() < end; await delay(pauseMs)) {
         if ((await left()).length === 0) return;
       }
     },
-    /** What is wrong with a mesh that rests, one sentence each. */
+    /** The violated invariants of an idle mesh, one sentence each. */
     async broken({ ledger, model, repeats = 0, poison = [] }: Witnesses = {}): Promise<string[]> {
       const rows = await readRows(database);
       const topics = env.KAFKA_BROKERS ? await readTopics(env, poison) : undefined;
@@ -66,7 +66,7 @@ export function openChecker(env: Environment) {
         judgements: bodies.filter((body) => body.response_format).map(({ messages }) => JSON.stringify(messages)),
         repeats,
       };
-      return problemsOf({ ...rows, topics, told: ledger, asked });
+      return problemsOf({ ...rows, topics, responses: ledger, asked });
     },
     async close(): Promise<void> {
       await Promise.all([...databases.values()].map((each) => each.close()));
@@ -74,7 +74,7 @@ export function openChecker(env: Environment) {
   };
 }
 
-/** Every sentence of every invariant, none twice. */
+/** The distinct problems that the invariants find. */
 export function problemsOf(facts: Facts): string[] {
   return [...new Set(invariants.flatMap((holds) => holds(facts)))];
 }

@@ -1,46 +1,46 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One try at sending a message, as its sender knows of it. No two have the same text. */
+/** One attempt to send a message, as its client sees it. Each has a text of its own. */
 export interface SentMessage {
   sessionId: number;
   text: string;
-  /** `unknown`: the line broke, or the answer was an error that leaves open whether it was taken. */
+  /** `unknown`: the connection was lost, or the error leaves open whether the message was stored. */
   outcome: 'acknowledged' | 'refused' | 'unknown';
-  /** The code of the error that came instead of an acknowledgement, or `no answer`. */
+  /** The error code instead of an acknowledgement, or `no answer`. */
   code: string | undefined;
 }
 
-/** Whoever sends documents: a client. */
+/** A client that sends GraphQL documents. */
 export interface Sender {
   send(query: string, variables: object): Promise<{ errors?: { extensions: { code: string } }[] }>;
 }
 
-/** What clients were told has happened: the data must agree with it in the end, whatever broke meanwhile. */
+/** The responses that clients got. The data must match them in the end, whatever failed meanwhile. */
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** What leaves open whether a request was done. Any other refusal comes before anything is. */
-const unknowns = new Set(['no answer', 'UNAVAILABLE', 'INTERNAL']);
-const worthAnotherTry = new Set(['CONFLICT', 'TOO_MANY_REQUESTS', 'UNAVAILABLE', 'INTERNAL']);
-const patienceMs = 60_000;
+/** Errors that leave open whether a request took effect. Any other error means that it did not. */
+const ambiguousCodes = new Set(['no answer', 'UNAVAILABLE', 'INTERNAL']);
+const retriedCodes = new Set(['CONFLICT', 'TOO_MANY_REQUESTS', 'UNAVAILABLE', 'INTERNAL']);
+const retryTimeoutMs = 60_000;
 const pauseMs = 100;
 
 export function createLedger() {
   const messages: SentMessage[] = [];
   const ended = new Set<number>();
 
-  /** Repeats a request until it succeeds; `heard` is told of every try. @returns how many it took. */
+  /** Repeats a request until it succeeds; calls `onAttempt` after each attempt. @returns the number of attempts. */
   async function insist(
     what: string,
     once: (nth: number) => ReturnType<Sender['send']>,
-    heard?: (nth: number, code: string | undefined) => void,
+    onAttempt?: (nth: number, code: string | undefined) => void,
   ): Promise<number> {
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + retryTimeoutMs;
     for (let nth = 1; ; nth += 1) {
       const answer = await once(nth).catch((error: unknown) => error as Error);
       const code = answer instanceof Error ? 'no answer' : answer.errors?.[0]?.extensions.code;
-      heard?.(nth, code);
+      onAttempt?.(nth, code);
       if (code === undefined) return nth;
-      if (code !== 'no answer' && !worthAnotherTry.has(code)) throw new Error(`${what} was refused: ${code}`);
+      if (code !== 'no answer' && !retriedCodes.has(code)) throw new Error(`${what} was refused: ${code}`);
       if (performance.now() > deadline) throw new Error(`${what} was not taken: ${code}, ${nth} times`);
       await delay(pauseMs);
     }
@@ -54,8 +54,8 @@ export function createLedger() {
       return [...ended];
     },
     /**
-     * Sends a message until it is acknowledged, and answers the text that was. A try whose fate is unknown is never repeated as
-     * it was: the next one has a number after its text. @throws Error when it is refused for good, or not taken within 60 s.
+     * Sends a message until it is acknowledged, and returns its final text. Each retry has a number
+     * after its text, so that no text is sent twice. @throws Error when it is refused for good, or not taken within 60 s.
      */
     async send(client: Sender, sessionId: number, text: string): Promise<string> {
       const document = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
@@ -63,13 +63,13 @@ export function createLedger() {
         `"${text}" in session ${sessionId}`,
         (n) => client.send(document, { input: { sessionId, text: numbered(text, n) } }),
         (n, code) => {
-          const outcome = code === undefined ? 'acknowledged' : unknowns.has(code) ? 'unknown' : 'refused';
+          const outcome = code === undefined ? 'acknowledged' : ambiguousCodes.has(code) ? 'unknown' : 'refused';
           messages.push({ sessionId, text: numbered(text, n), outcome, code });
         },
       );
       return numbered(text, nth);
     },
-    /** Ends a session; that may be asked for as often as one likes. */
+    /** Ends a session. Idempotent, so that it is simply retried. */
     async end(client: Sender, sessionId: number): Promise<void> {
       const end = 'mutation ($sessionId: ID!) { endSession(sessionId: $sessionId) { id } }';
       await insist(`the end of session ${sessionId}`, () => client.send(end, { sessionId }));

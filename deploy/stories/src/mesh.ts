@@ -9,11 +9,11 @@ import { startScriptedModel } from './scripted-model.ts';
 /** Where the processes of a mesh listen, by their names: `host:port`, or a base URL. */
 export type UnitAddresses = Record<string, Partial<Record<Endpoint, string>>>;
 
-/** A mesh that runs, as a file that TEST_MESHES names tells of it. */
+/** A running mesh, as described by a file that TEST_MESHES names. */
 export interface RunningMesh {
-  /** How titles of tests call it. */
+  /** Its name in titles of tests. */
   name: string;
-  /** What it was configured with: its keys and its database are among it. */
+  /** Its environment, with its keys and database. */
   settings: Environment;
   units: UnitAddresses;
   /** The files of its log, as a pattern. */
@@ -22,28 +22,28 @@ export interface RunningMesh {
   spans: string;
 }
 
-/** A mesh as a story has it. */
+/** The mesh, as stories use it. */
 export type TestMesh = Awaited<ReturnType<typeof openMesh>>;
 
-/** Opens the way to a mesh that runs, with a scripted model for whoever comes by it. */
-export async function openMesh({ units, ...told }: RunningMesh) {
+/** Connects to a running mesh, with a scripted model for the agents of the caller. */
+export async function openMesh({ units, ...running }: RunningMesh) {
   const model = await startScriptedModel();
   const databases = new Map<string, Database>();
-  const { DATABASE_URL: url = '' } = told.settings;
+  const { DATABASE_URL: url = '' } = running.settings;
   return {
-    ...told,
+    ...running,
     ...reachable(gatewaysIn(units), model.port),
-    /** What answers for the agents that its people make with `createAgent`. This file's alone. */
+    /** Answers for the agents that this file's clients create with `createAgent`. */
     model,
-    /** Of every replica of a unit. */
-    addresses: (unit: string, door: Endpoint) => addressesIn(units, unit, door),
-    /** The rows of one service, for what no operation shows or puts there. */
+    /** The addresses of one endpoint of every replica of a unit. */
+    addresses: (unit: string, endpoint: Endpoint) => addressesIn(units, unit, endpoint),
+    /** The database of one service, for rows that no operation reads or writes. */
     database(schema: SchemaDeclaration): Database {
       const database = databases.get(schema.name) ?? openDatabase({ url, schema, poolSize: 2 });
       databases.set(schema.name, database);
       return database;
     },
-    /** Leaves it: it runs on. */
+    /** Closes the connections to it. The mesh keeps running. */
     async leave(): Promise<void> {
       await Promise.all([...databases.values()].map((database) => database.close()));
       await model.server.stop();
@@ -51,10 +51,10 @@ export async function openMesh({ units, ...told }: RunningMesh) {
   };
 }
 
-function addressesIn(units: UnitAddresses, unit: string, door: Endpoint): string[] {
-  // `session` and `session-2` are two of a kind.
+function addressesIn(units: UnitAddresses, unit: string, endpoint: Endpoint): string[] {
+  // `session` and `session-2` are replicas of one unit.
   const ofUnit = Object.entries(units).filter(([name]) => name.replace(/-\d+$/u, '') === unit);
-  return ofUnit.flatMap(([, doors]) => doors[door] ?? []);
+  return ofUnit.flatMap(([, endpoints]) => endpoints[endpoint] ?? []);
 }
 
 /** The public GraphQL address of every gateway. */
@@ -62,18 +62,18 @@ export function gatewaysIn(units: UnitAddresses): string[] {
   return addressesIn(units, 'gateway', 'public').map((address) => `${address}/graphql`);
 }
 
-/** The ways to come to a mesh, by the public GraphQL addresses of its gateways, for HTTP and WebSocket. */
+/** Creates clients of a mesh, from the public GraphQL addresses of its gateways. */
 export function reachable(gateways: string[], modelPort?: number) {
   const [url = ''] = gateways;
   let visitors = 0;
-  /** Somebody new, not signed in, with an address of their own. People take the gateways in turn, and each stays with theirs. */
+  /** A new client, not signed in, with an IP address of its own. Clients are assigned to the gateways in turn. */
   const visitor = (): Client => Object.assign(new Client(gateways[visitors++ % gateways.length] ?? url), { modelPort });
   return {
-    /** That of the first gateway. */
+    /** The GraphQL address of the first gateway. */
     url,
     gateways,
     visitor,
-    /** Somebody with a fresh account and tenant. */
+    /** A client with a new account and tenant. */
     async person(): Promise<Client> {
       const client = visitor();
       await client.register();
@@ -82,7 +82,7 @@ export function reachable(gateways: string[], modelPort?: number) {
   };
 }
 
-/** Free ports, keys, and clients that come through a proxy so that each has an address of its own. */
+/** Settings for tests: free ports, new keys, and loopback as a trusted proxy, so that each client can have an IP address of its own. */
 export function testEnvironment(env: Environment = {}): Environment {
   const key = () => randomBytes(32).toString('base64');
   return {

@@ -11,19 +11,19 @@ import type { MeshAddresses } from './one-process.ts';
 
 /**
  * Runs the mesh on the data folder of its first argument as `scripts/up` does, with as many gateways as the second one says,
- * tells its addresses to the process that started it, and stops at SIGTERM or SIGINT.
+ * sends its addresses to the parent process, and stops at SIGTERM or SIGINT.
  */
 const [, , dataFolder, gateways] = process.argv;
 if (!dataFolder) throw new Error('Give a data folder');
 
-/** Past this something that was not closed has kept the process alive. */
+/** After this time something that was not closed keeps the process alive. */
 const endsWithinMs = 10_000;
 const exitNow = process.exit.bind(process);
 
-const orphaned = () => exitNow(1); // whoever started it is gone, and with it its purpose
+const orphaned = () => exitNow(1); // its parent has ended
 process.once('disconnect', orphaned);
 
-// `run` ends the process when all has stopped. Here it has to end by itself then, so that what was left open shows.
+// `run` ends the process when all has stopped. Here it has to end by itself, so that resources left open are noticed.
 Object.defineProperty(process, 'exit', {
   value: (code: number) => {
     process.exitCode = code;
@@ -31,7 +31,7 @@ Object.defineProperty(process, 'exit', {
     if (process.connected) process.disconnect();
     setTimeout(() => {
       process.stderr.write(
-        `The mesh has stopped and yet does not end: ${process.getActiveResourcesInfo().join(', ')}\n`,
+        `The mesh has stopped, but its process does not end: ${process.getActiveResourcesInfo().join(', ')}\n`,
       );
       exitNow(1);
     }, endsWithinMs).unref();
@@ -52,7 +52,8 @@ await run([telemetry(process.env), mesh, ...(gateways === '2' ? [secondGateway()
 /** On the same engines and services; it announces itself as `gateway-2`. */
 function secondGateway(): Part {
   const { addresses } = mesh.dependencies;
-  const announce = (_unit: string, door: Endpoint, address: string) => addresses.announce('gateway-2', door, address);
+  const announce = (_unit: string, endpoint: Endpoint, address: string) =>
+    addresses.announce('gateway-2', endpoint, address);
   const dependencies = { ...mesh.dependencies, addresses: { ...addresses, announce } };
   return gateway.unit(gateway.readConfig(process.env), dependencies);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/config';
 import { gatewaysIn, reachable, testEnvironment, type UnitAddresses } from './mesh.ts';
 
-/** What a mesh tells once it is up. */
+/** What a mesh reports once it is up. */
 export interface MeshAddresses {
   units: UnitAddresses;
   /** Of the embedded database. */
@@ -17,26 +17,26 @@ export interface OneProcessOptions {
   env: Environment;
   /** Starts a second gateway beside the first. */
   secondGateway?: boolean;
-  /** Cuts a start short. */
+  /** Cancels the start. */
   signal?: AbortSignal;
 }
 
 export type MeshProcess = Awaited<ReturnType<typeof startOneProcess>>;
 
 /**
- * Starts a mesh in a process of its own, on a data folder that outlives it, and resolves when it is up. It ends with this process.
- * @throws Error with what it said where it ends instead.
+ * Starts a mesh in a child process on a data folder, and resolves when it is up. It ends with this process.
+ * @throws Error with its standard error if it ends before.
  */
 export async function startOneProcess({ dataFolder, env: given, secondGateway, signal }: OneProcessOptions) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  // What a killed one leaves is removed with its data.
+  // Files that a killed process leaves are removed with its data.
   const temporary = join(dataFolder, 'tmp');
   mkdirSync(temporary, { recursive: true, mode: 0o700 });
   const env = { PATH, NODE_COMPILE_CACHE, TMPDIR: temporary, LOG_LEVEL: 'fatal', ...testEnvironment(given) };
   const program = join(import.meta.dirname, 'one-process-child.ts');
   const child = spawn(process.execPath, ['--liftoff-only', program, dataFolder, secondGateway ? '2' : '1'], {
     env,
-    detached: true, // Ctrl-C is for whoever started this to act on
+    detached: true, // the parent handles Ctrl-C
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let errors = '';
@@ -44,7 +44,7 @@ export async function startOneProcess({ dataFolder, env: given, secondGateway, s
     errors += text;
   });
   const ended = once(child, 'close').then(([code, by]: (number | string | null)[]) => code ?? by);
-  /** Ends it as a power switch does: nothing of it runs any more when this resolves. */
+  /** Kills the process. Resolves when it has ended. */
   async function kill(): Promise<void> {
     child.kill('SIGKILL');
     await ended;
@@ -52,8 +52,8 @@ export async function startOneProcess({ dataFolder, env: given, secondGateway, s
   const failed = ended.then((how) => {
     throw new Error(`The mesh ended with ${how} before it was up:\n${errors}`);
   });
-  const told = once(child, 'message', signal && { signal });
-  const [addresses] = (await Promise.race([told, failed]).catch(async (error: unknown) => {
+  const reported = once(child, 'message', signal && { signal });
+  const [addresses] = (await Promise.race([reported, failed]).catch(async (error: unknown) => {
     await kill();
     throw error;
   })) as [MeshAddresses];
@@ -63,7 +63,7 @@ export async function startOneProcess({ dataFolder, env: given, secondGateway, s
     kill,
     /** What it wrote on standard error so far. */
     stderr: () => errors,
-    /** Asks it to stop, as an orchestrator or Ctrl-C does. Answers its exit code, or the signal, once it has ended by itself. */
+    /** Sends the signal. Resolves with the exit code, or the signal that ended it, when the process has ended. */
     stop(how: 'SIGTERM' | 'SIGINT' = 'SIGTERM') {
       child.kill(how);
       return ended;

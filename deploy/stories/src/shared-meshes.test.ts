@@ -29,7 +29,7 @@ function ownTemporaryFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** Every process whose environment speaks of this folder: what was started in it, whoever its parent is by now. */
+/** Every process with this folder in its environment: those started in it, also if their parent has ended. */
 function processesOf(folder: string): { pid: number; command: string }[] {
   const read = (file: string) => {
     try {
@@ -62,25 +62,22 @@ test.serial('processes that cannot come up say why, and leave nothing', async (t
   t.deepEqual(processesOf(folder), []);
 });
 
-test.serial(
-  'a mesh that ends by itself, and data that are not as they must be, are told when the meshes stop',
-  async (t) => {
-    const folder = ownTemporaryFolder(t);
-    const meshes = await startSharedMeshes({ signal: never, say, processes: false });
-    const told: RunningMesh = JSON.parse(readFileSync(meshes.env.TEST_MESHES ?? '', 'utf8'));
-    t.like(told, { name: 'one process', settings: { LOG_LEVEL: 'trace' } });
-    const [mesh] = processesOf(folder).filter(({ command }) => command.includes('one-process-child.ts'));
-    process.kill(mesh?.pid ?? 0, 'SIGKILL');
-    await eventually('it is gone', () => processesOf(folder).length === 0);
+test.serial('the stop of the meshes reports a mesh that ended by itself, and violated invariants', async (t) => {
+  const folder = ownTemporaryFolder(t);
+  const meshes = await startSharedMeshes({ signal: never, say, processes: false });
+  const running: RunningMesh = JSON.parse(readFileSync(meshes.env.TEST_MESHES ?? '', 'utf8'));
+  t.like(running, { name: 'one process', settings: { LOG_LEVEL: 'trace' } });
+  const [mesh] = processesOf(folder).filter(({ command }) => command.includes('one-process-child.ts'));
+  process.kill(mesh?.pid ?? 0, 'SIGKILL');
+  await eventually('it is gone', () => processesOf(folder).length === 0);
 
-    const problems = await meshes.stop();
-    t.regex(problems.join('\n'), /^the mesh of one process: its data cannot be read/mu);
-    t.regex(problems.join('\n'), /^the mesh of one process: it ended with /mu);
-    t.deepEqual(readdirSync(folder), []);
-  },
-);
+  const problems = await meshes.stop();
+  t.regex(problems.join('\n'), /^the mesh of one process: its data cannot be read/mu);
+  t.regex(problems.join('\n'), /^the mesh of one process: it ended with /mu);
+  t.deepEqual(readdirSync(folder), []);
+});
 
-test.serial('of many processes each that ended by itself is told at the stop', async (t) => {
+test.serial('the stop of many processes reports each that ended by itself', async (t) => {
   const folder = emptyFolder(t);
   const main = join(folder, 'main.mjs');
   writeFileSync(

@@ -10,48 +10,48 @@ import { startOneProcess } from './one-process.ts';
 import { startProcesses } from './processes.ts';
 
 export interface SharedMeshesOptions {
-  /** Cuts a start short. */
+  /** Cancels the start. */
   signal: AbortSignal;
-  /** Hears what is started. */
+  /** Receives progress messages. */
   say(line: string): void;
-  /** Whether one of eight processes is started beside that of one, on servers of its own. */
+  /** Whether a mesh of eight processes on servers of its own is started, too. */
   processes: boolean;
-  /** Whether they have no model but the built-in one. Default false. */
+  /** Whether the built-in model is the only one. Default false. */
   offline?: boolean;
 }
 
-/** Meshes for all test files that come while they run. This process passes their requests on to the files' models. */
+/** Meshes shared by test files. This process forwards requests for models to the model servers of the files. */
 export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 
-/** How one of them is started. */
+/** What one mesh is started with. */
 interface Place {
   folder: string;
-  /** What it is configured with, engines apart. */
+  /** Its environment without the engines. */
   settings: Environment;
   signal: AbortSignal;
-  /** What ends after it, or because it does not come up. */
+  /** Closed after the mesh, or if its start fails. */
   closers: AsyncDisposableStack;
 }
 
-const shownComplaints = 40;
+const shownWarnings = 40;
 
-/** Starts them side by side. They end with this process. @throws Error where one does not come up; then nothing of them is left. */
+/** Starts the meshes at the same time. They end with this process. @throws Error if one does not start; then all are stopped. */
 export async function startSharedMeshes({ signal, say, processes, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
   const failed = new AbortController();
   const place = { folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
   const beginnings = [
-    // The stories that listen to what a mesh tells of itself are told on the processes where these run.
-    startMesh('one process', { ...place, telling: !processes }, inOneProcess),
-    ...(processes ? [startMesh('eight processes', { ...place, telling: true }, inEight)] : []),
+    // Stories about logs and spans run on the mesh of processes where there is one.
+    startMesh('one process', { ...place, verbose: !processes }, inOneProcess),
+    ...(processes ? [startMesh('eight processes', { ...place, verbose: true }, inEight)] : []),
   ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
   const meshes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
 
   /**
-   * Waits until nothing is under way any more, looks at what must hold of their data then, and stops them.
-   * @returns what is wrong, one sentence each.
+   * Waits until the meshes are idle, checks the invariants of their data, and stops them.
+   * @returns the problems found, one sentence each.
    */
   async function stop(): Promise<string[]> {
     const problems = await Promise.all(meshes.map((mesh) => mesh.stop()));
@@ -64,9 +64,9 @@ export async function startSharedMeshes({ signal, say, processes, offline = fals
     throw failed.signal.reason;
   }
   return {
-    /** What the tests are started with. */
+    /** The environment for the tests. */
     env: { TEST_MESHES: meshes.map(({ file }) => file).join() },
-    /** What a person may want to know of them. */
+    /** Messages for the terminal. */
     notes: meshes.flatMap(({ notes }) => notes),
     stop,
   };
@@ -78,9 +78,9 @@ async function startMesh(
     folder: parent,
     signal,
     offline,
-    telling,
+    verbose,
     say,
-  }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'> & { telling: boolean },
+  }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'> & { verbose: boolean },
   start: typeof inOneProcess | typeof inEight,
 ) {
   const from = performance.now();
@@ -90,9 +90,9 @@ async function startMesh(
   const spans = join(folder, 'spans.jsonl');
   const forwarder = await startForwarder(spans);
   closers.defer(() => forwarder.stop());
-  // Such a mesh tells all that it can of itself.
-  const told = telling && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
-  const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...told });
+  // Logs every level and exports spans.
+  const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
+  const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...observed });
   const { engines, units, logs, notes, stop } = await start({ folder, settings: given, signal, closers });
   const settings = { ...given, ...engines };
   const file = join(folder, 'mesh.json');
@@ -103,11 +103,11 @@ async function startMesh(
     file,
     notes,
     async stop() {
-      // Who is in a hurry has cut off what would come to rest.
-      const broken = signal.aborted ? [] : await brokenAtRest(settings);
+      // An aborted run has not finished its work, so that invariants need not hold.
+      const broken = signal.aborted ? [] : await brokenWhenIdle(settings);
       const problems = [...broken, ...(await stop().catch((error: unknown) => [String(error)]))];
       await rest.disposeAsync();
-      if (problems.length > 0) problems.push(`it logged:\n${complaintsIn(logs)}`);
+      if (problems.length > 0) problems.push(`it logged:\n${warningsIn(logs)}`);
       return problems.map((problem) => `the mesh of ${name}: ${problem}`);
     },
   };
@@ -117,7 +117,7 @@ async function inOneProcess({ folder, settings, signal }: Place) {
   const logs = join(folder, 'mesh.log');
   const env = { ...settings, LOG_FILE: logs };
   const mesh = await startOneProcess({ dataFolder: join(folder, 'data'), env, secondGateway: true, signal });
-  /** Answers what it did that no mesh should. */
+  /** Resolves with the problems found. */
   const stop = async () => {
     const how = await mesh.stop();
     return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
@@ -134,7 +134,7 @@ async function inEight({ folder, settings, signal, closers }: Place) {
   return { units: mesh.units, engines, logs: join(logFolder, '*-[0-9].log'), notes, stop: mesh.stop };
 }
 
-async function brokenAtRest(settings: Environment): Promise<string[]> {
+async function brokenWhenIdle(settings: Environment): Promise<string[]> {
   const checker = openChecker(settings);
   try {
     await checker.rest();
@@ -146,9 +146,9 @@ async function brokenAtRest(settings: Environment): Promise<string[]> {
   }
 }
 
-/** The last that its processes complained of. */
-function complaintsIn(logs: string): string {
+/** The last warnings and errors in its logs. */
+function warningsIn(logs: string): string {
   const lines = globSync(logs).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
-  const complaints = lines.filter((line) => /"level":"(warn|error|fatal)"/u.test(line));
-  return complaints.slice(-shownComplaints).join('\n');
+  const warnings = lines.filter((line) => /"level":"(warn|error|fatal)"/u.test(line));
+  return warnings.slice(-shownWarnings).join('\n');
 }

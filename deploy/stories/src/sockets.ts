@@ -69,7 +69,7 @@ export class Subscription<Data> {
       },
     });
     const failed = (errors: unknown) => {
-      if (!Array.isArray(errors)) return; // the socket's, which `closed` tells of
+      if (!Array.isArray(errors)) return; // an error of the socket, which `closed` handles
       this.errors = errors as GraphError[];
       resolve(codeOf(this.errors));
     };

@@ -6,7 +6,7 @@ import type { SharedMeshes } from './shared-meshes.ts';
 
 export interface StoriesOptions {
   /**
-   * On which mesh each story is told, once. `one process`, the default: what it shows is the same on any mesh. `processes`: it
+   * The mesh that each story runs on, once. `one process`, the default: what it shows is the same on any mesh. `processes`: it
    * depends on several processes or on real engines, as order, takeover, live events, limits that replicas share and
    * revocations do; where that mesh does not run, on the one that does. `offline`: one process of the file's own, which has no
    * model but the built-in one.
@@ -15,16 +15,16 @@ export interface StoriesOptions {
 }
 
 type Story = (t: ExecutionContext, mesh: TestMesh) => unknown;
-type Tell = (title: string, story: Story) => void;
+type RegisterStory = (title: string, story: Story) => void;
 
 /**
  * Registers each story of a file as one test on one of the meshes that TEST_MESHES names; without it on one of the file's own.
- * `each` tells a story on every mesh that runs: only for what shows that a mesh works as a whole.
+ * `each` runs a story on every mesh: only for stories that show that a mesh works as a whole.
  */
 export function stories(
   test: TestFn,
   { on = 'one process' }: StoriesOptions = {},
-): Tell & Record<'serial' | 'each', Tell> {
+): RegisterStory & Record<'serial' | 'each', RegisterStory> {
   const files = on === 'offline' ? [] : (process.env['TEST_MESHES'] ?? '').split(',').filter(Boolean);
   const running = files.map((file) => {
     const mesh: RunningMesh = JSON.parse(readFileSync(file, 'utf8'));
@@ -33,19 +33,19 @@ export function stories(
   const meshes = running.length > 0 ? running : [ownMesh(test, on === 'offline')];
   // The one process comes first.
   const chosen = on === 'processes' ? meshes.slice(-1) : meshes.slice(0, 1);
-  const tellBy =
-    (register: TestFn | TestFn['serial'], told = chosen) =>
+  const registerWith =
+    (register: TestFn | TestFn['serial'], targets = chosen) =>
     (title: string, story: Story) => {
-      for (const { name, mesh } of told)
+      for (const { name, mesh } of targets)
         register(`${name}: ${title}`, async (t) => void (await story(t, await mesh())));
     };
-  return Object.assign(tellBy(test), { serial: tellBy(test.serial), each: tellBy(test, meshes) });
+  return Object.assign(registerWith(test), { serial: registerWith(test.serial), each: registerWith(test, meshes) });
 }
 
-/** Opened by whichever story asks first, left after the last. @param close answers what was wrong with it. */
+/** Opened by the first story, left after the last. @param close resolves with the problems found. */
 function opened(test: TestFn, open: () => Promise<RunningMesh>, close?: () => Promise<string[] | undefined>) {
   let mesh: Promise<TestMesh> | undefined;
-  test.after.always('the mesh is left as it has to be', async (t) => {
+  test.after.always('the mesh has no problems at the end', async (t) => {
     await (await mesh)?.leave();
     t.deepEqual((await close?.()) ?? [], []);
   });
@@ -59,7 +59,7 @@ function opened(test: TestFn, open: () => Promise<RunningMesh>, close?: () => Pr
 function ownMesh(test: TestFn, offline: boolean) {
   let started: Promise<SharedMeshes> | undefined;
   async function open(): Promise<RunningMesh> {
-    // Loaded only here: who comes to a mesh that runs needs none of it.
+    // Loaded only here: a file that uses a shared mesh does not need it.
     const { startSharedMeshes } = await import('./shared-meshes.ts');
     started = startSharedMeshes({ signal: never, say: () => undefined, processes: false, offline });
     return JSON.parse(readFileSync((await started).env.TEST_MESHES, 'utf8'));

@@ -50,7 +50,7 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     (whole) => whole.in('session', ({ knex }) => knex('sessions').update({ status: 'ACTIVE' })),
     [
       'session # is ACTIVE and has 1 evaluations',
-      'session # is ACTIVE, and 1 events tell of its end',
+      'session # is ACTIVE, and 1 events say that it ended',
       'the end of session # was acknowledged, and it is ACTIVE',
     ],
   ],
@@ -106,7 +106,7 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     [
       'message 1 of session # has 0 replies, 0 failures, turns QUEUED',
       'session # is ACTIVE and has 1 evaluations',
-      'session # is ACTIVE, and 1 events tell of its end',
+      'session # is ACTIVE, and 1 events say that it ended',
       'the end of session # was acknowledged, and it is ACTIVE',
       'turn 1 of session # is QUEUED, and no job is there',
     ],
@@ -146,7 +146,7 @@ for (const [what, breakIt, expected] of wrongRows) {
   });
 }
 
-/** What topics, clients and models tell beside the rows, put wrong. */
+/** Wrong facts of topics, clients and models beside the rows. */
 const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) => void, string][] = [
   [
     'events still to be taken',
@@ -164,12 +164,12 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
       topics?.events.push({ ...endOf(tenantId, sessionId), id: 'another' });
       inbox.push({ consumer: 'evaluation', eventId: 'another' });
     },
-    'session # is ENDED, and 2 events tell of its end',
+    'session # is ENDED, and 2 events say that it ended',
   ],
   [
-    'an end of which no event tells',
+    'an end without an event',
     ({ topics }) => void topics?.events.splice(0),
-    'session # is ENDED, and no event tells of it',
+    'session # is ENDED, and no event says so',
   ],
   [
     'a dead letter',
@@ -194,7 +194,7 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
   [
     'a refused message that is there',
     (facts, sessionId) =>
-      told(facts, { sessionId, text: `USER 1 of ${sessionId}.`, outcome: 'refused', code: 'CONFLICT' }),
+      addResponse(facts, { sessionId, text: `USER 1 of ${sessionId}.`, outcome: 'refused', code: 'CONFLICT' }),
     '"USER 1 of #." in session # was refused and is there 1 times',
   ],
   [
@@ -219,12 +219,12 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
   ],
 ];
 
-function told(facts: Facts, message: Ledger['messages'][number]): void {
-  facts.told = { endedSessions: [], messages: [...(facts.told?.messages ?? []), message] };
+function addResponse(facts: Facts, message: Ledger['messages'][number]): void {
+  facts.responses = { endedSessions: [], messages: [...(facts.responses?.messages ?? []), message] };
 }
 
 for (const [what, breakIt, expected] of wrongWords) {
-  test(`what others tell is held against the rows: ${what}`, async (t) => {
+  test(`facts of topics, clients and models are checked against the rows: ${what}`, async (t) => {
     const { facts, sessionId, tenantId } = await conversation();
     const given = await facts();
     breakIt(given, sessionId, tenantId);
@@ -240,19 +240,19 @@ test('work of a suspended tenant may wait, and nobody need judge the sessions of
   const { database, tenantId, sessionId } = whole;
   await database('evaluation').transact(tenantId, ({ knex }) => knex('evaluations').delete());
   await insertJob(database, tenantId, sessionId, { state: 'queued', run_at: new Date(Date.now() + 60_000) });
-  const told = async () => ({ ...(await whole.facts()), topics: undefined, asked: undefined });
-  t.is(problemsOf(await told()).length, 2);
+  const rowFacts = async () => ({ ...(await whole.facts()), topics: undefined, asked: undefined });
+  t.is(problemsOf(await rowFacts()).length, 2);
   const change = (row: object) =>
     database('identity').transactShared(({ knex }) => knex('tenants').where({ id: tenantId }).update(row));
 
   await change({ suspended_by_operator: true });
-  t.deepEqual(problemsOf(await told()), []);
+  t.deepEqual(problemsOf(await rowFacts()), []);
   await change({ suspended_by_operator: false, deleted_at: new Date() });
   await database('evaluation').transactShared(({ knex }) => knex('jobs').where({ tenant_id: tenantId }).delete());
-  t.deepEqual(problemsOf(await told()), []);
+  t.deepEqual(problemsOf(await rowFacts()), []);
 });
 
-test('a ledger tells apart what was taken, what was refused and what nobody knows', async (t) => {
+test('a ledger separates acknowledged, refused and unknown messages', async (t) => {
   const answers = ['UNAVAILABLE', undefined, 'TOO_MANY_REQUESTS', undefined];
   const ledger = createLedger();
   const client = {
@@ -289,7 +289,7 @@ function sharedSchemas(test: TestFn): () => Promise<Databases> {
   };
 }
 
-/** A conversation as it should be, in the rows of all services, with what others tell of it. */
+/** Facts without a violation: one conversation in the rows of all services, its events, responses and requests. */
 interface WholeConversation {
   database: Databases;
   tenantId: number;
@@ -350,7 +350,7 @@ async function wholeConversation(database: Databases): Promise<WholeConversation
         letters: [],
         poison: [],
       },
-      told: {
+      responses: {
         messages: [{ sessionId, text: `USER 0 of ${sessionId}.`, outcome: 'acknowledged', code: undefined }],
         endedSessions: [sessionId],
       },

@@ -10,10 +10,10 @@ const story = stories(test, { on: 'processes' });
 /** Does so many things, ten at a time. */
 async function tenAtOnce(count: number, work: (n: number) => Promise<void>): Promise<void> {
   const numbers = Array.from({ length: count }, (_, n) => n).values();
-  const lane = async () => {
+  const worker = async () => {
     for (const n of numbers) await work(n);
   };
-  await Promise.all(Array.from({ length: 10 }, lane));
+  await Promise.all(Array.from({ length: 10 }, worker));
 }
 
 story('turns of a tenant begin beside sixty tenants with a turn behind a running one', async (t, mesh) => {

@@ -1,9 +1,9 @@
 import type { Invariant, Rows, TopicFacts } from './facts.ts';
 
-/** Stands for as long as a session does: the look at whether it is idle. */
+/** This job exists as long as its session: it ends the session once that is idle. */
 const expiry = 'session.expiry';
 
-/** Every outbox is empty, and no job is left but those of suspended tenants. */
+/** Every outbox is empty, and the only jobs left are those of suspended tenants. */
 export function nothingIsLeftToDo({ outbox, jobs, tenants }: Pick<Rows, 'outbox' | 'jobs' | 'tenants'>): string[] {
   const waits = new Set<number | null>(tenants.filter(({ suspended }) => suspended).map(({ id }) => id));
   return [
@@ -14,14 +14,14 @@ export function nothingIsLeftToDo({ outbox, jobs, tenants }: Pick<Rows, 'outbox'
   ];
 }
 
-/** Every consumer has taken all of its topic. */
+/** No consumer group has a lag. */
 export function nothingIsUnread({ topics }: { topics?: Pick<TopicFacts, 'groups'> | undefined }): string[] {
   const behind = topics?.groups.filter(({ lag }) => lag !== 0) ?? [];
   return behind.map(({ group, topic, lag }) => `${group} has still ${lag} events of ${topic} to take`);
 }
 
-/** The types that somebody does something at. Others are passed over, whoever publishes them. */
-const heard = new Set(['session.ended.v1', 'tenant.deleted.v1']);
+/** The event types that consumers handle. Others are ignored. */
+const handled = new Set(['session.ended.v1', 'tenant.deleted.v1']);
 
 /** Each published event has taken effect in each group that reads its topic, which an inbox keeps to once, or is a dead letter. */
 export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
@@ -31,27 +31,28 @@ export const everyEventTookEffect: Invariant = ({ topics, inbox }) => {
   const done = new Set([...taken, ...letters.map(({ group, eventId }) => `${group} ${eventId}`)]);
   return groups.flatMap(({ group, topic }) => {
     const missing = events.filter(
-      ({ topic: of, type, id }) => of === topic && heard.has(type) && !done.has(`${group} ${id}`),
+      ({ topic: of, type, id }) => of === topic && handled.has(type) && !done.has(`${group} ${id}`),
     );
     return missing.map(({ id }) => `${group} has not taken event ${id} of ${topic}`);
   });
 };
 
-/** Each end is told as one event, however often that is published, and an end of a session that goes on is not. */
-export const everyEndIsToldOnce: Invariant = ({ topics, sessions }) => {
+/** Each ended session has one event of its end, which may be published several times; an active session has none. */
+export const everyEndHasOneEvent: Invariant = ({ topics, sessions }) => {
   if (!topics) return [];
-  const poison = new Set(topics.poison); // says nothing, whatever it looks like
+  const poison = new Set(topics.poison); // poison has no meaning, whatever its type
   const ends = topics.events.filter(({ id, type }) => type === 'session.ended.v1' && !poison.has(id));
   const endsOf = Map.groupBy(ends, ({ key }) => key);
   return sessions.flatMap(({ id, status, judged }) => {
     const count = new Set(endsOf.get(String(id))?.map((event) => event.id)).size;
     const isOver = status === 'ENDED' || status === 'EXPIRED';
-    if (count > 1 || (count > 0 && !isOver)) return [`session ${id} is ${status}, and ${count} events tell of its end`];
-    return count === 0 && isOver && judged ? [`session ${id} is ${status}, and no event tells of it`] : [];
+    if (count > 1 || (count > 0 && !isOver))
+      return [`session ${id} is ${status}, and ${count} events say that it ended`];
+    return count === 0 && isOver && judged ? [`session ${id} is ${status}, and no event says so`] : [];
   });
 };
 
-/** The dead-letter topics hold exactly the poison. */
+/** The dead-letter topics contain exactly the poison. */
 export const deadLettersArePoison: Invariant = ({ topics }) => {
   if (!topics) return [];
   const { letters, poison } = topics;

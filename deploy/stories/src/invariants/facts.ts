@@ -50,22 +50,22 @@ export interface TopicFacts {
   poison: readonly string[];
 }
 
-/** What is there to be judged once a mesh rests. The parts that are optional are there when whoever looks has them. */
+/** The facts about an idle mesh that invariants check. Optional ones are set where the checker knows them. */
 export interface Facts extends Rows {
   topics?: TopicFacts | undefined;
-  /** What its clients were told. */
-  told?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
+  /** The responses that its clients got. */
+  responses?: Pick<Ledger, 'messages' | 'endedSessions'> | undefined;
   asked?:
     | {
         /** The last message of each request for a reply. */
         replies: string[];
         /** The whole of each request for a judgement, as JSON. */
         judgements: string[];
-        /** How often anybody may have asked once more than its own count says, because the one who answered died. */
+        /** How many requests may exceed the count of attempts, because a process was killed while one was running. */
         repeats: number;
       }
     | undefined;
 }
 
-/** What must hold of the facts: one sentence for each place where it does not. */
+/** Returns one sentence for each violation. */
 export type Invariant = (facts: Facts) => string[];

@@ -40,7 +40,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
   /** `text` is the message whose reply is held back, `reply` what that says once it is whole. */
   const turns: { client: Client; sessionId: number; text: string; reply: string }[] = [];
   const waiting = Array.from({ length: count }, (_, n) => n).values();
-  const lane = async () => {
+  const worker = async () => {
     for (const n of waiting) {
       const talker = people[n % people.length];
       if (!talker) throw new Error('fewer people than tenants');
@@ -50,7 +50,7 @@ export async function holdTurns({ person, ledger, model }: FaultMesh, count: num
       turns.push({ client, sessionId, text, reply: `${firstWords}the reply to: ${text}` });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: atOnce }, worker));
   await eventually('the model is asked for every reply', () => gates.length >= count);
 
   return {

@@ -35,7 +35,7 @@ const naughtyStrings: Record<string, Record<string, string>> = {
   unicode: {
     'right-to-left text': 'שלום עולם, مرحبا بالعالم',
     'a family of emoji': '👩‍👩‍👧‍👦 👨🏿‍🚀 🏳️‍🌈 🇺🇳',
-    'outside the basic plane': '𝒫𝒶𝓇𝓁𝑒𝓎 𠜎𠜱',
+    'outside the Basic Multilingual Plane': '𝒫𝒶𝓇𝓁𝑒𝓎 𠜎𠜱',
     'composed and decomposed': 'Å = A\u030a = \u212b, ﬃ, ſ',
     'stacked accents': `Z${'\u0300\u0336'.repeat(60)}algo`,
     'case that changes length': 'ẞ İ ŉ Σ ς ß',
@@ -83,7 +83,7 @@ const naughtyStrings: Record<string, Record<string, string>> = {
   long: {
     'four thousand characters': 'long '.repeat(800),
     'ten thousand and one characters': 'x'.repeat(10_001),
-    'long and outside the basic plane': '😀'.repeat(9_999),
+    'long and outside the Basic Multilingual Plane': '😀'.repeat(9_999),
     'a quarter of a megabyte': 'y'.repeat(250_000),
   },
 };
@@ -115,7 +115,7 @@ story(
   async (t, mesh) => {
     t.timeout(300_000); // thousands of requests: a busy machine may be busy for long
     const { person, visitor } = mesh;
-    const lanes = await Promise.all(Array.from({ length: atOnce }, async () => laneOf(await person())));
+    const workers = await Promise.all(Array.from({ length: atOnce }, async () => newWorker(await person())));
     const operations = servedOperations().filter(({ kind }) => kind !== 'subscription');
     const reads = readers(operations);
     const walked = operations.flatMap((operation) =>
@@ -147,14 +147,14 @@ story(
     async function send(operation: Operation, place: Place, texts: [string, string][]): Promise<void> {
       const waiting = texts.values();
       await Promise.all(
-        lanes.map(async (lane) => {
-          for (const text of waiting) await check(lane, operation, place, text);
+        workers.map(async (worker) => {
+          for (const text of waiting) await check(worker, operation, place, text);
         }),
       );
     }
 
     async function check(
-      lane: Lane,
+      worker: Worker,
       operation: Operation,
       place: Place,
       [name, text]: [string, string],
@@ -162,7 +162,7 @@ story(
       const at = `${operation.name} ${place.path}`;
       const about = `${at}: ${name}`;
       const value = valueWith(text, place);
-      const { client, given, variables } = await prepared(lane, operation, place, value);
+      const { client, given, variables } = await prepared(worker, operation, place, value);
       const answer = await client.send(operation.document, variables);
       const { code, statusCode, fields } = answer.errors?.[0]?.extensions ?? {};
       if (code !== undefined) {
@@ -185,13 +185,13 @@ story(
       const isPassword = /\.(newP|p)assword$/.test(place.path);
       const email = client.account?.email ?? String(given['input.email']);
       if (isPassword) await t.notThrowsAsync(visitor().login({ email, password: text }), about);
-      await assertKept({ ...lane, client }, operation, place, value, answer, about);
+      await assertKept({ ...worker, client }, operation, place, value, answer, about);
     }
 
     /** Somebody who may call the operation, and variables that are good but for the walked place. */
-    async function prepared(lane: Lane, { name, by, variables }: Operation, { path }: Place, value: unknown) {
+    async function prepared(worker: Worker, { name, by, variables }: Operation, { path }: Place, value: unknown) {
       // names createTenant: nobody may make many tenants, so that each time somebody new does.
-      const client = by.length === 0 ? visitor() : name === 'createTenant' ? await person() : lane.client;
+      const client = by.length === 0 ? visitor() : name === 'createTenant' ? await person() : worker.client;
       const given: Record<string, unknown> = { ...goodValues(), [path]: value };
       const steps = path.split('.');
       // Where one of two is to be given, the other one would be refused.
@@ -203,13 +203,13 @@ story(
         given,
         variables: variables((at, type) => {
           if (at in given && (at === path || !isLeafType(type) || isRequired(name, at))) return given[at];
-          if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(lane, name, at);
+          if (['ID', 'Int', 'Float'].includes(type.name)) return idAt(worker, name, at);
           return path.startsWith(`${at}.`) && at.split('.').length < steps.length ? true : undefined;
         }),
       };
     }
 
-    function idAt({ agentId, sessionId }: Lane, operation: string, path: string): number | string | undefined {
+    function idAt({ agentId, sessionId }: Worker, operation: string, path: string): number | string | undefined {
       if (path === 'id') return operation === 'session' ? String(sessionId) : String(agentId);
       if (path === 'input.agentId') return agentId;
       return path.endsWith('sessionId') ? sessionId : undefined;
@@ -217,7 +217,7 @@ story(
 
     /** That the answer, and whoever reads it afterwards, finds the very same text. */
     async function assertKept(
-      { client, sessionId }: Lane,
+      { client, sessionId }: Worker,
       { name, field }: Operation,
       { path }: Place,
       value: unknown,
@@ -335,14 +335,14 @@ function isReadBack({ operation, place }: Walked): boolean {
   return isObjectType(answer) && (place.path.split('.').at(-1) ?? '') in answer.getFields();
 }
 
-/** Somebody with an agent and a session, so that nobody changes what another one has just stored. */
-interface Lane {
+/** A client with an agent and a session of its own, so that no worker changes what another one has just stored. */
+interface Worker {
   client: Client;
   agentId: number;
   sessionId: number;
 }
 
-async function laneOf(client: Client): Promise<Lane> {
+async function newWorker(client: Client): Promise<Worker> {
   const agentId = await createAgent(client);
   return { client, agentId, sessionId: (await startSession(client, agentId)).id };
 }

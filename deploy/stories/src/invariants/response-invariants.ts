@@ -1,23 +1,23 @@
 import type { Invariant } from './facts.ts';
 
-/** What was acknowledged is there once; what was refused is not; what nobody knows is there once at most. */
-export const whatWasToldIsTrue: Invariant = ({ told, messages, sessions }) => {
-  if (!told) return [];
+/** An acknowledged message is stored once, a refused one never, one of unknown outcome at most once. */
+export const responsesMatchRows: Invariant = ({ responses, messages, sessions }) => {
+  if (!responses) return [];
   const said = Map.groupBy(messages, ({ role, sessionId, text }) => `${role} ${sessionId} ${text}`);
   const statuses = new Map(sessions.map(({ id, status }) => [id, status]));
   return [
-    ...told.messages.flatMap(({ sessionId, text, outcome }) => {
+    ...responses.messages.flatMap(({ sessionId, text, outcome }) => {
       const count = said.get(`USER ${sessionId} ${text}`)?.length ?? 0;
       const isTrue = { acknowledged: count === 1, refused: count === 0, unknown: count <= 1 }[outcome];
       return isTrue ? [] : [`"${text}" in session ${sessionId} was ${outcome} and is there ${count} times`];
     }),
-    ...told.endedSessions
+    ...responses.endedSessions
       .filter((id) => statuses.get(id) !== 'ENDED')
       .map((id) => `the end of session ${id} was acknowledged, and it is ${statuses.get(id) ?? 'not there'}`),
   ];
 };
 
-/** Every reply was asked for, and nothing was asked for more often than it was tried. */
+/** Every reply has a request to a model, and no reply has more requests than attempts. */
 export const modelsAreAskedOnce: Invariant = ({ asked, turns }) => {
   if (!asked) return [];
   const asks = Map.groupBy(asked.replies, (text) => text);
@@ -33,11 +33,11 @@ export const modelsAreAskedOnce: Invariant = ({ asked, turns }) => {
   });
 };
 
-/** Every judgement by a model was asked for, and none again without a reason. */
+/** Every judgement by a model has a request, and none a second one without a reason. */
 export const judgesAreAskedOnce: Invariant = ({ asked, messages, evaluations }) => {
   if (!asked) return [];
   const said = Map.groupBy(messages, ({ role, sessionId }) => `${role} ${sessionId}`);
-  // A conversation is known by what was said in it; where two are alike, neither can be told by that.
+  // A request is matched by the messages of its conversation, which is ambiguous where two are equal.
   const judged = evaluations.flatMap(({ sessionId, judgedBy }) => {
     const lines = said.get(`USER ${sessionId}`)?.map(({ text }) => JSON.stringify(text).slice(1, -1));
     return lines ? [{ sessionId, judgedBy, lines }] : [];

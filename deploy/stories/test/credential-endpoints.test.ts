@@ -38,10 +38,10 @@ async function credentials(meshKey: Uint8Array, unit: string) {
 
 story('no subgraph answers a call without a mesh credential of its own', async (t, mesh) => {
   const { addresses, meshKey } = withCredentials(mesh);
-  const doors = units
+  const endpoints = units
     .filter(({ serves }) => serves.includes('graph'))
     .flatMap(({ name: unit }) => addresses(unit, 'graph').map((address) => ({ unit, address })));
-  for (const { unit, address } of doors) {
+  for (const { unit, address } of endpoints) {
     const ask = async (credential: string | undefined, query: string) => {
       const { status } = await fetch(address, {
         method: 'POST',
