@@ -10,10 +10,10 @@ import { atOnce } from './figures.ts';
 
 const agent = new Agent({ keepAlive: true });
 
-/** Closes the connections that are kept. */
+/** Closes the pooled connections. */
 export const closeConnections = () => agent.destroy();
 
-/** Posts JSON over a kept connection and answers as soon as the headers are there: as little of the client as can be. */
+/** Posts JSON over a pooled connection and resolves when the headers are there, with little work in the client. */
 async function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<IncomingMessage> {
   const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json', ...headers } });
   sent.end(JSON.stringify(body));
@@ -23,28 +23,28 @@ async function post(url: string, body: unknown, headers: Record<string, string> 
 
 const credentialsOf = (token: string) => ({ 'x-app-platform': 'customer', authorization: `Bearer ${token}` });
 
-/** Sends one operation; answers the body and how long it took. */
+/** Sends one operation; returns the body and the duration. */
 export async function ask(url: string, token: string, query: string, variables: object) {
   const before = performance.now();
   const answer = await textOf(await post(url, { query, variables }, credentialsOf(token)));
   return { answer, tookMs: performance.now() - before };
 }
 
-/** How long this process waits for the model server's first chunk when it asks by itself: what any client would wait. */
+/** The time to the model server's first chunk when this process calls it directly, as a baseline. */
 export async function modelFirstChunkMs(modelUrl: string, content: string): Promise<number> {
   const before = performance.now();
   const body = { model: 'bench', stream: true, messages: [{ role: 'user', content }] };
   const response = await post(`${modelUrl}/chat/completions`, body);
   let firstMs = 0;
   let head = '';
-  // All is read, so that the connection can be used again.
+  // Reads the whole body, so that the connection can be reused.
   for await (const piece of response.setEncoding('utf8')) {
     if (firstMs === 0 && /"content":"[^"]/u.test((head += piece))) firstMs = performance.now() - before;
   }
   return firstMs || Number.NaN;
 }
 
-/** A socket that is acknowledged, with its subscription on the way where there is one. */
+/** An acknowledged socket, with its subscription sent where there is one. */
 async function openSocket(url: string, token: string, hear: (message: Buffer) => void, subscription?: object) {
   const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
@@ -61,7 +61,7 @@ async function closeAll(sockets: WebSocket[]): Promise<void> {
   await Promise.all(closed);
 }
 
-/** What readers ask for. */
+/** The subscription of readers. */
 const chunkSubscription = `subscription ($sessionId: ID!) {
   sessionEvents(sessionId: $sessionId) {
     __typename eventId sessionId occurredAt
@@ -71,7 +71,7 @@ const chunkSubscription = `subscription ($sessionId: ID!) {
 
 export type Readers = Awaited<ReturnType<typeof openReaders>>;
 
-/** Many open sockets, which count what they get and read nothing of it. Without a session they subscribe to nothing. */
+/** Many open sockets, which count events without parsing them. Without a session they do not subscribe. */
 export async function openReaders(url: string, token: string, count: number, sessionId?: number) {
   let received = 0;
   const variables = { sessionId: String(sessionId) };
@@ -84,13 +84,13 @@ export async function openReaders(url: string, token: string, count: number, ses
   }
   return {
     size: count,
-    /** How many events have come over all of them together. */
+    /** The number of events received on all of them. */
     count: () => received,
     [Symbol.asyncDispose]: () => closeAll(open),
   };
 }
 
-/** Somebody with a session and an open socket. */
+/** A client with a session and an open socket. */
 export async function openTalker(person: Client, agentId: number) {
   const { id: sessionId } = await startSession(person, agentId);
   const { url } = person;
@@ -109,7 +109,7 @@ export async function openTalker(person: Client, agentId: number) {
   const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
   return {
     sessionId,
-    /** Sends a message and waits for the end of its turn; answers when its first chunk came, in ms since before the send. */
+    /** Sends a message and waits for the end of its turn; returns the time from the send to the first chunk, in ms. */
     async firstChunkMs(content: string): Promise<number> {
       turn = { id: randomUUID(), firstAt: 0, end: Promise.withResolvers() };
       const variables = { input: { sessionId, text: content, clientTurnId: turn.id } };

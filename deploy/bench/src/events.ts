@@ -12,22 +12,22 @@ import { type BenchOptions, startChild } from './processes.ts';
 export const topic = { name: 'bench-happened', partitions: 12, retentionMs: 3_600_000 };
 export const eventType = 'bench.happened.v1';
 
-/** A database with only the internal tables, and as many connections as a unit has. */
+/** A database with only the internal tables, and a pool as large as a unit's. */
 export function internalTablesOnly(url: string, name: string) {
   return openDatabase({ url, schema: { name, tables: {}, migrations: [] }, poolSize: 4 });
 }
 
-/** Milliseconds of a clock that all processes of one machine share and that never jumps. */
+/** Milliseconds of a monotonic clock that all processes of one machine share. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Events of one transaction in a flood, so that what is measured is not how fast a database commits. */
+/** Events of one transaction in the throughput test, so that it does not measure the commits of the database. */
 const perTransaction = 100;
 
 /**
- * How soon after its commit an event has taken effect in another process, and how many a second come there: by outbox, relay,
- * Kafka and consumer, without and with the commit of an inbox mark for each. The relay is in this process.
+ * Latency from the commit of an event to its effect in another process, and events per second, through outbox, relay, Kafka and
+ * consumer, without and with the commit of an inbox mark for each. The relay is in this process.
  */
 export async function eventFigures(url: string, brokerList: string, options: BenchOptions): Promise<Figure[]> {
   const [single, flood] = options.short ? [3, 200] : [100, 6_000];
@@ -48,7 +48,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
   });
   let next = 0;
 
-  /** Answers when it was committed. */
+  /** Returns the time of the commit. */
   async function commit(count: number, hasEffect: boolean): Promise<number> {
     const events = Array.from({ length: count }, () => {
       const data = Buffer.from(JSON.stringify({ number: next++, hasEffect }));
@@ -58,7 +58,7 @@ export async function eventFigures(url: string, brokerList: string, options: Ben
     return sharedNowMs();
   }
 
-  /** Resolves when all that were committed are done with, with the time of the last one. */
+  /** Resolves when all committed events are handled, with the time of the last one. */
   async function allTaken(): Promise<number> {
     while (taken.size < next) await once(consumer.child, 'message');
     return lastAt;

@@ -1,8 +1,8 @@
-/** Units, and with how many decimals they are shown. `×`: how many times another figure of the same run. */
+/** Units and their number of decimals. `×`: a ratio to another figure of the same run. */
 const decimals = { ms: 1, s: 1, MB: 0, KB: 0, '×': 2, '/s': 0 };
 type Unit = keyof typeof decimals;
 
-/** `goal`: where a figure should stay below; `atLeast`: above. None where it is only told. */
+/** `goal`: the upper bound of a figure; `atLeast`: the lower one. None where it is only reported. */
 type Bound = { goal?: number; atLeast?: number };
 
 /** One measured figure beside its goal. */
@@ -28,14 +28,14 @@ export function medianOf<Round>(rounds: readonly Round[], pick: (round: Round) =
   return median(rounds.map(pick));
 }
 
-/** Does something so many times, each when the one before it is through. */
+/** Runs `measure` so many times, one after the other. */
 export async function oneByOne<T>(count: number, measure: (index: number) => Promise<T>): Promise<T[]> {
   const values: T[] = [];
   for (let index = 0; index < count; index += 1) values.push(await measure(index));
   return values;
 }
 
-/** How long something takes, in ms. */
+/** The duration of `work`, in ms. */
 export async function tookMs(work: () => Promise<unknown>): Promise<number> {
   const before = performance.now();
   await work();

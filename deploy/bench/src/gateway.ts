@@ -11,7 +11,7 @@ import { type BenchOptions, type Child, collectedKb, limits, perCpuSecond, settl
 
 const sessionId = 1;
 
-/** The gateway alone, in front of services that answer at once, beside what it is made of. Each in a process of its own. */
+/** The gateway alone, in front of stub services, compared with its libraries. Each in a process of its own. */
 export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using standIns = await startChild<{ env: Record<string, string>; token: string }>('stand-ins.ts');
@@ -25,7 +25,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   say('throttle');
   const throttle = await throttleFigures(options);
   say('idle sockets');
-  const fresh = await startChild('our-gateway.ts', env); // one that nothing else has grown before
+  const fresh = await startChild('our-gateway.ts', env); // its memory has not grown through other benchmarks
   const idle = await idleFigures([fresh.hello, token, sessionId], [fresh.pid], options, [50, 1_000]);
   await fresh.stop();
   say(`chunks to many readers, ${rounds} rounds`);
@@ -44,7 +44,7 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
 
 let chunks = 0;
 
-/** The next chunks of a reply, as readers get them. */
+/** The next chunks of a reply. */
 export function chunkEvents(count: number) {
   return Array.from({ length: count }, () => ({
     __typename: 'AiResponseChunkEvent',
@@ -58,7 +58,7 @@ export function chunkEvents(count: number) {
   }));
 }
 
-/** How many events a server delivers for a second of its CPU, when `source` sends so many to each reader, wave after wave. */
+/** The number of events that a server delivers per CPU second, when `source` sends events to each reader in batches. */
 export function delivered(server: Child, readers: Readers, source: Child<unknown>, events: number, waves: number) {
   return perCpuSecond(server.pid, readers.size * events * waves, () =>
     oneByOne(waves, async () => {
@@ -69,7 +69,7 @@ export function delivered(server: Child, readers: Readers, source: Child<unknown
   );
 }
 
-/** @param rates things delivered per second of CPU. */
+/** @param rates deliveries per CPU second. */
 export function deliveryFigures(rates: { ours: number; bare: number }[], who: string, what: string): Figure[] {
   const cost = 1_000_000 / medianOf(rates, (rate) => rate.ours);
   const ratio = medianOf(rates, (rate) => rate.ours / rate.bare);
@@ -79,7 +79,7 @@ export function deliveryFigures(rates: { ours: number; bare: number }[], who: st
   ];
 }
 
-/** What an open socket takes of a gateway's memory, and what one more with a subscription takes of it, and of the others. */
+/** Memory of a gateway for an open socket, and for one with a subscription. */
 export async function idleFigures(
   [url, token, id]: [url: string, token: string, sessionId: number],
   pids: [gateway: number, ...sessions: number[]],
@@ -89,7 +89,7 @@ export async function idleFigures(
   const count = options.short ? few : many;
   await using sockets = new AsyncDisposableStack();
   const open = async (readers: number, of?: number) => sockets.use(await openReaders(url, token, readers, of));
-  // What the first bring in for good is no socket's own.
+  // The first sockets also load code, which is not memory of a socket.
   await open(25);
   await open(5, id);
   const empty = await collectedKb(pids, options);
@@ -110,10 +110,10 @@ export async function idleFigures(
 
 const side = 16;
 
-/** The query of two subgraphs through our gateway, beside the same through a bare one, in turn. */
+/** A query of two subgraphs through our gateway and through a bare one, in turn. */
 async function federatedFigures(ours: Child, bare: Child, token: string, options: BenchOptions): Promise<Figure[]> {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
-  /** Under another alias it is an operation of its own. */
+  /** Another alias makes it another operation, which is planned again. */
   const send = async ({ hello: url }: Child, alias = 'session') => {
     const field = alias === 'session' ? alias : `${alias}: session`;
     const query = `query ($id: ID!) { ${field}(id: $id) { agent { name } } }`;
@@ -152,7 +152,7 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
     figure(`rate, ${side} at once, ${over}`, ratio('rps'), '×', { atLeast: 1.5 }),
     figure('CPU of a request', of('cpuMs'), 'ms'),
     figure(`CPU of a request, ${over}`, ratio('cpuMs'), '×'),
-    // What the machine itself adds to a p99, to judge the next ones by.
+    // The p99 of the machine itself, as a baseline for the next ones.
     figure('query of two subgraphs, p99, over its p50', of('p99') / of('p50'), '×'),
     figure('never-seen operation, p50, over the warm p50', freshAt(0.5) / of('p50'), '×'),
     figure('never-seen operation, p99, over the warm p50', freshAt(0.99) / of('p50'), '×', { goal: 3 }),
@@ -160,7 +160,7 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
   ];
 }
 
-/** What the throttle of a request takes: counted in this process, or in Redis where `redisUrl` names one. */
+/** The duration of the rate limit check of a request: counted in this process, or in Redis with `redisUrl`. */
 export async function throttleFigures({ short }: BenchOptions, redisUrl?: string): Promise<Figure[]> {
   const log = createLogger('bench', { LOG_LEVEL: 'fatal' });
   const rules = readFieldRules(await readSupergraph());
@@ -170,11 +170,11 @@ export async function throttleFigures({ short }: BenchOptions, redisUrl?: string
   const throttle = createThrottle({ rules, keyValue, onDegraded: () => undefined, log });
   const [warmUp, count] = short ? [1, 20] : [500, 5_000];
   const times = await oneByOne(warmUp + count, async (n) => {
-    // So many clients that none comes to the end of its window.
+    // So many clients that none reaches its limit.
     const client = `10.${(n >> 10) & 255}.${(n >> 2) & 255}.1`;
     const before = performance.now();
-    const told = await throttle([{ type: 'Mutation', name: 'login' }], client);
-    if (told?.refused) throw new Error('A request was refused');
+    const outcome = await throttle([{ type: 'Mutation', name: 'login' }], client);
+    if (outcome?.refused) throw new Error('A request was refused');
     return performance.now() - before;
   });
   await keyValue.close();

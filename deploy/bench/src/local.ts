@@ -6,7 +6,7 @@ import { type BenchOptions, limits, openPlace, residentKb, settled } from './pro
 
 const content = 'How long does it take until you begin to answer?';
 
-/** All of Parley in one process: how it starts, what it takes, and how soon it answers. */
+/** All of Parley in one process: its start, memory and latency. */
 export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, say } = options;
   await using place = await openPlace(options);
@@ -15,7 +15,7 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   const firstStopMs = await tookMs(first.stop);
   await using mesh = await place.start(limits);
   const memoryMb = () => residentKb(mesh.pid) / 1024;
-  await settled(options); // what a start leaves to be done and collected
+  await settled(options); // background work and garbage of the start
   await settled(options);
   const idleMb = memoryMb();
   say(`first chunks, ${rounds} rounds`);
@@ -33,8 +33,8 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
 }
 
 /**
- * How much later than the model's own the first chunk of a reply comes: one conversation at a time, and fifty.
- * @param urls endpoints of one mesh; conversations go round them.
+ * The delay that Parley adds to the first chunk of the model: one conversation at a time, and fifty.
+ * @param urls endpoints of one mesh; conversations use them in turn.
  */
 export async function firstChunkFigures(
   { rounds, short }: BenchOptions,
@@ -52,7 +52,7 @@ export async function firstChunkFigures(
   const direct = () => modelFirstChunkMs(modelUrl, content);
   const whole = async (index: number) => talkers[index % people]?.firstChunkMs(content) ?? Number.NaN;
 
-  /** Takes both paths in turn, once more to warm them up. Of each round the quantiles are subtracted. */
+  /** Measures both paths in turn, after a warm-up. The quantiles of each round are subtracted. */
   async function added(measure: (path: typeof whole) => Promise<number[]>) {
     const round = async () => ({ own: await measure(direct), whole: await measure(whole) });
     await round();

@@ -6,25 +6,25 @@ import { createPasswords } from '../../../services/identity/src/passwords.ts';
 import { type Figure, figure, median, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, openPlace } from './processes.ts';
 
-/** So many that none of them gets enough wrong passwords to be locked out. */
+/** So many accounts that none gets enough wrong passwords to be locked out. */
 const peopleCount = ({ short }: BenchOptions) => (short ? 3 : 20);
-/** A second. The others are few enough to leave the machine idle without logins. */
+/** Per second. The rate of other requests leaves the machine idle without logins. */
 const rates = { logins: 20, queries: 25, messages: 10 };
 const query = '{ myTenant { id } getAuthProfile { id } }';
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
 
-/** A login from an address that nobody had before. @throws Error where it is answered otherwise than it should be. */
+/** A login from a new IP address. @throws Error for an unexpected response. */
 async function logIn({ url, account }: Client, wrong?: { email?: string; password?: string }): Promise<void> {
   const { email, password } = { ...account, ...wrong };
   const { errors, text } = await new Client(url).send(login, { input: { email, password } });
   if (errors?.[0]?.extensions.code !== (wrong && 'UNAUTHENTICATED')) throw new Error(`It was answered ${text}`);
 }
 
-/** Logins of a mesh in one process: by themselves, and what they do to others. */
+/** Logins of a mesh in one process: their duration, and their effect on other requests. */
 export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, short, say } = options;
   await using place = await openPlace(options);
-  // The bench is a proxy that says where its clients come from, so that no throttle and no lock has a say.
+  // The bench is a trusted proxy that gives each client an IP address, so that no rate limit or lockout applies.
   await using mesh = await place.start({ TRUSTED_PROXIES: '127.0.0.1/32' });
   const people = await oneByOne(peopleCount(options), async () => {
     const person = new Client(mesh.urls[0] ?? '');
@@ -37,7 +37,7 @@ export async function loginsFigures(options: BenchOptions): Promise<Figure[]> {
   return [...alone, ...(await besideLogins(people, options))];
 }
 
-/** With the right password, with a wrong one, of an account that is not there, and a comparison of a password alone; in turn. */
+/** With the right password, a wrong one, an unknown account, and a comparison of a password alone; in turn. */
 async function loginTimes(people: Client[], warmUp: number, calls: number): Promise<Figure[]> {
   const passwords = createPasswords({ atOnce: 1, waiting: 1, perUser: 1, perAddress: 1 });
   const asker = { address: 'here' };
@@ -61,14 +61,14 @@ async function loginTimes(people: Client[], warmUp: number, calls: number): Prom
   ];
 }
 
-/** What other people wait for while there are no logins and while there are 20 a second, in turn. */
+/** The latency of other requests without logins and with 20 logins a second, in turn. */
 async function besideLogins(people: Client[], { rounds, short, say }: BenchOptions): Promise<Figure[]> {
   const ada = people[0] as Client;
   const agentId = await createAgent(ada);
   const sessionIds = await oneByOne(10, async () => (await startSession(ada, agentId)).id);
   const failures: unknown[] = [];
 
-  /** Calls each when it is due, however long those before it take: people do not wait for each other. A failure is endless. */
+  /** Calls `work` at a fixed rate, without waiting for earlier calls. A failure counts as an infinite duration. */
   async function go(rate: number, work: (index: number) => Promise<unknown>): Promise<number[]> {
     const begunAt = performance.now();
     const calls: Promise<number>[] = [];
@@ -93,13 +93,14 @@ async function besideLogins(people: Client[], { rounds, short, say }: BenchOptio
 
   await stretch(rates.logins); // warm-up
   const measured = await oneByOne(rounds, async (round) => {
-    await ada.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' }); // a token lasts for minutes
-    // What grows from one stretch to the next must not count for one side alone.
+    // Logs in for each round, because a token is valid for some minutes only.
+    await ada.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
+    // Alternates the order, so that growth over time affects both sides.
     const busyFirst = round % 2 === 1 ? await stretch(rates.logins) : undefined;
     const idle = await stretch(0);
     return { idle, busy: busyFirst ?? (await stretch(rates.logins)) };
   });
-  if (failures.length > 0) say(`${failures.length} calls failed, and count as endless; first: ${String(failures[0])}`);
+  if (failures.length > 0) say(`${failures.length} calls failed and count as infinite; first: ${String(failures[0])}`);
 
   const figures = (what: 'queries' | 'messages', name: string): Figure[] => {
     const idleAt = (q: number) => medianOf(measured, ({ idle }) => quantile(idle[what], q));

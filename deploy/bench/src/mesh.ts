@@ -9,8 +9,8 @@ import { firstChunkFigures } from './local.ts';
 import { type BenchOptions, childrenOf, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 
 /**
- * Every unit a process of its own, on real servers that are the bench's and gone afterwards. Answers why, where this machine
- * cannot have one of them.
+ * Every unit as a process of its own, on real servers that are started for the bench. Returns the reason where this machine
+ * cannot run one of them.
  */
 export async function meshFigures(options: BenchOptions): Promise<Figure[] | string> {
   const { rounds, say } = options;
@@ -41,7 +41,7 @@ async function processFigures(options: BenchOptions, engines: Record<string, str
   const person = new Client(otherUrl);
   await person.register();
   const token = person.tokens?.accessToken ?? '';
-  // At another gateway than the one that is measured, which delivers.
+  // Sends through the other gateway: the one that is measured only delivers.
   await using talker = await openTalker(person, await createAgent(person));
   const { sessionId } = talker;
   await talker.firstChunkMs('Hello.');
@@ -54,23 +54,23 @@ async function processFigures(options: BenchOptions, engines: Record<string, str
 
   say(`events to many readers, ${rounds} rounds`);
   const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
-  // At the pace of a model: what comes together becomes one event.
+  // At the pace of a model, because chunks that arrive together become one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
   place.model.answerWith({ text, deltaDelayMs: 5 });
   await using bare = await startChild('bare-sockets.ts');
   await using own = await openReaders(url, token, readers, sessionId);
   await using other = await openReaders(bare.hello, token, readers, 1);
   await settled(options);
-  /** Whole turns. */
+  /** Events of whole turns. */
   async function ofOurs(): Promise<number> {
     const before = own.count();
     const perSecond = await perCpuSecond(gateway, 1, async () => {
       await oneByOne(waves, () => talker.firstChunkMs('Tell me more.'));
-      await settled(options); // for the last frames
+      await settled(options); // waits for the last frames
     });
     return perSecond * (own.count() - before);
   }
-  /** One event after the other, as the chunks of a reply come. */
+  /** One event per chunk of a reply. */
   const ofBare = () => delivered(bare, other, bare, 1, waves * words);
   const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
   await round(); // warm-up

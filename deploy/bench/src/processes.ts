@@ -12,29 +12,29 @@ import { startModelServer } from '@parley/testing/model-server';
 import { closeConnections } from './client.ts';
 
 export interface BenchOptions {
-  /** How often what is compared is measured in turn. */
+  /** The number of rounds; each measures all variants in turn. */
   rounds: number;
-  /** Counts so small that the figures mean nothing; all of it runs. */
+  /** Runs everything with small counts, for tests. The figures mean nothing then. */
   short: boolean;
   profileFolder?: string | undefined;
-  /** Told what is measured next. */
+  /** Receives the name of the next measurement. */
   say: (text: string) => void;
 }
 
-/** Waits until what was opened or closed is done with. */
+/** Waits until opened and closed connections have settled. */
 export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 
-/** Has a process collect its garbage at a signal, so that `collectedKb` does not count it. */
+/** Makes a process collect its garbage at SIGUSR2, so that `collectedKb` does not count it. */
 const collecting = ['--expose-gc', "--import=data:text/javascript,process.on('SIGUSR2',()=>gc())"];
 
-/** Settings with which one client may stand for many people, who would each come from an address of their own. */
+/** Limits for a client that stands for many, because all its connections come from one IP address. */
 export const limits = {
   GATEWAY_CONNECTIONS_PER_CLIENT: '20000',
   GATEWAY_SOCKETS_PER_CLIENT: '20000',
   GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
 };
 
-/** A process that is measured. It ends with this one, or when it is disposed of. */
+/** A measured process. It ends with this one, or when it is disposed of. */
 export type Child<Hello = string> = Awaited<ReturnType<typeof startChild<Hello>>>;
 
 /** Starts a script in `beside/`, which calls `serve`, or one that shows the banner of `scripts/up`. `flags` are Node's. */
@@ -68,23 +68,23 @@ export async function startChild<Hello = string>(
   return {
     child,
     pid: child.pid ?? 0,
-    /** What it said once it was up. */
+    /** Its first message. */
     hello,
-    /** From its start until then. */
+    /** The time from its start to that message. */
     startMs,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
-/** In the child: says that it is up, and ends when it is told to. */
+/** For the child: reports that it is up, and ends at SIGTERM. */
 export function serve(hello: unknown, stop = async () => {}): void {
   process.once('SIGTERM', () => void stop().finally(() => process.exit(0)));
-  process.once('disconnect', () => process.exit(1)); // whoever started it is gone
+  process.once('disconnect', () => process.exit(1)); // its parent has ended
   process.send?.(hello);
 }
 
-/** How many things a process does for a second of the CPU of all its threads. */
+/** The number of `things` that a process does per CPU second of all its threads. */
 export async function perCpuSecond(pid: number, things: number, work: () => Promise<unknown>): Promise<number> {
   const cpuNs = () => {
     const threads = globSync(`/proc/${pid}/task/*/schedstat`).map((file) => readFileSync(file, 'utf8'));
@@ -99,7 +99,7 @@ export function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/u.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** What is resident of each of these after a collection. */
+/** The resident memory of each process after a collection, in KB. */
 export async function collectedKb(pids: number[], options: BenchOptions): Promise<number[]> {
   await settled(options);
   for (const pid of pids) process.kill(pid, 'SIGUSR2');
@@ -107,14 +107,14 @@ export async function collectedKb(pids: number[], options: BenchOptions): Promis
   return pids.map(residentKb);
 }
 
-/** The processes that this one has started, whose command line and environment have these texts. */
+/** The children of a process whose command line and environment contain these texts. */
 export function childrenOf(parent: number, command: string, setting = ''): number[] {
   const pids = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').map(Number);
   const has = (pid: number, file: string, text: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(text);
   return pids.filter((pid) => has(pid, 'cmdline', command) && has(pid, 'environ', setting));
 }
 
-/** A data folder and a model of the bench's own, and meshes that use both. Gone when it is disposed of. */
+/** A data folder and a model server, and meshes that use both. Removed when it is disposed of. */
 export async function openPlace({ profileFolder }: BenchOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

@@ -6,7 +6,7 @@ import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
 import { serve } from '../processes.ts';
 
-// graphql-ws as it comes, on a schema of its own: no credentials, no limits, no wire behind it.
+// graphql-ws with its defaults on a schema of its own: no credentials, no limits, no subgraphs.
 const schema = buildSchema(`
   type Query { nothing: Int }
   type Subscription { sessionEvents(sessionId: ID!): SessionEvent! }

@@ -5,13 +5,13 @@ import { once } from '@parley/postgres/outbox/inbox';
 import { eventType, internalTablesOnly, sharedNowMs, topic } from '../events.ts';
 import { serve } from '../processes.ts';
 
-// A consumer as services are: an event's effect commits together with its inbox mark, in a transaction of its own.
+// A consumer like those of services: the effect of an event and its inbox mark commit in one transaction.
 const { DATABASE_URL = '', KAFKA_BROKERS = '' } = process.env;
 const database = internalTablesOnly(DATABASE_URL, 'bench_consumer');
 await database.migrate();
 const bus = kafkaEventBus({ brokers: KAFKA_BROKERS.split(',') });
 const numbers: number[] = [];
-const tell = () => process.send?.({ numbers: numbers.splice(0), atMs: sharedNowMs() });
+const report = () => process.send?.({ numbers: numbers.splice(0), atMs: sharedNowMs() });
 
 const consumer = eventConsumer<Record<typeof eventType, { number: number; hasEffect: boolean }>>({
   bus,
@@ -24,7 +24,7 @@ const consumer = eventConsumer<Record<typeof eventType, { number: number; hasEff
       async handle({ id, tenantId, data: { number, hasEffect } }) {
         if (hasEffect) await database.transact(tenantId, (db) => once(db, 'bench', id, async () => undefined));
         numbers.push(number);
-        if (numbers.length === 1) setImmediate(tell); // those of one turn of the loop go together
+        if (numbers.length === 1) setImmediate(report); // one message for all events of an iteration of the event loop
       },
     },
   },

@@ -8,7 +8,7 @@ import { finishedEvent } from '../../../../gateway/test/support/session-script.t
 import type { chunkEvents } from '../gateway.ts';
 import { serve } from '../processes.ts';
 
-// Stand-ins of all services, which answer at once and cost next to nothing, so that what is measured is the gateway before them.
+// Stubs of all services, which answer at once and use little CPU, so that only the gateway is measured.
 const subgraphs = createServer(async (request, response) => {
   const { query } = JSON.parse(await text(request)) as { query: string };
   const field = /(\w+):\s*session\(/u.exec(query)?.[1] ?? 'session';
