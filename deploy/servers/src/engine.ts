@@ -1,14 +1,14 @@
 export type EngineName = 'postgres' | 'redis' | 'kafka' | 's3';
 
-/** What belongs to one server on this machine. */
+/** Folders, ports and passwords of one server on this machine. */
 export interface Place {
   /** Its folder: data, configuration, log, and the record of its process. */
   home: string;
-  /** Where its program was installed. */
+  /** The folder of its installed program. */
   installed: string;
-  /** The ports that are kept for it; clients use `main`. */
+  /** Its reserved ports; clients use `main`. */
   ports: { main: number; second: number };
-  /** Of the application's login, and of the one that may do everything; hexadecimal, made once. */
+  /** Of the application's login, and of the administrator; hexadecimal, generated once. */
   password: string;
   superuserPassword: string;
 }
@@ -18,16 +18,16 @@ export interface Engine {
   name: EngineName;
   title: string;
   version: string;
-  /** The folder of its scripts `install.sh` and `start.sh`, which those in `engines` run. Default: there, by its name. */
+  /** The folder of its scripts `install.sh` and `start.sh`. Default: the folder of its name in `engines`. */
   scripts?: string;
-  /** The folder of its program. Its last part is raised when `install.sh` puts something else there. */
+  /** The folder of its program. The number at its end is incremented when `install.sh` changes what it installs. */
   folder: string;
-  /** Ends it in good order. PostgreSQL by SIGINT, its "fast shutdown", waits for no client. */
+  /** The signal for a regular stop. SIGINT is PostgreSQL's "fast shutdown", which does not wait for clients. */
   stopSignal: NodeJS.Signals;
-  /** The setting that says where a server is; when it is set already, none of ours is started. */
+  /** The setting with the address of a server; when the environment has it, none is started. */
   setting: string;
-  /** All settings that clients read, for a server of ours. */
+  /** The settings for clients of a server that this package has started. */
   settings(place: Place): Record<string, string>;
-  /** Asks once, as a client would. @throws Error where it does not answer within seconds. */
+  /** Sends one request, like a client. @throws Error if there is no answer within seconds. */
   ask(place: Place): Promise<unknown>;
 }

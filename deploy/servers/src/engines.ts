@@ -8,7 +8,7 @@ import { scriptFolder } from './install.ts';
 const timeoutMs = 2_000;
 const addressOf = ({ ports }: Place) => `127.0.0.1:${ports.main}`;
 
-/** What `engine.json` says: its settings hold `{port}` and `{password}`, the first is the one that says where a server is. */
+/** The content of `engine.json`. Its settings contain `{port}` and `{password}`; the first one is the address of the server. */
 type Declared = Pick<Engine, 'title' | 'version' | 'folder' | 'stopSignal'> & { settings: Record<string, string> };
 
 function engine(name: EngineName, ask: Engine['ask']): Engine {
@@ -25,7 +25,7 @@ function engine(name: EngineName, ask: Engine['ask']): Engine {
   };
 }
 
-/** The application's login owns the database and may make roles; it is no superuser, so row-level security holds for it. */
+/** The application's login owns the database and may create roles. It is no superuser, so that row-level security applies to it. */
 const postgres = engine('postgres', async (place) => {
   const connectionString = postgres.settings(place).DATABASE_URL;
   const client = new Client({ connectionString, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs });
@@ -38,12 +38,12 @@ const postgres = engine('postgres', async (place) => {
   }
 });
 
-/** The login that may do everything on that PostgreSQL, for tests that look behind the application's back. */
+/** The superuser of that PostgreSQL, for tests that need more rights than the application has. */
 export function superuserUrl(place: Place): string {
   return `postgres://postgres:${place.superuserPassword}@${addressOf(place)}/parley`;
 }
 
-/** Its one login reaches the keys and channels of the application alone. */
+/** Its only login can access only the keys and channels of the application. */
 const redis = engine('redis', async ({ installed, ports, password }) => {
   const args = ['redis-cli', '-h', '127.0.0.1', '-p', String(ports.main), '--user', 'parley', 'ping'];
   const env = { PATH: process.env.PATH, REDISCLI_AUTH: password };
@@ -51,7 +51,7 @@ const redis = engine('redis', async ({ installed, ports, password }) => {
   if (answer.trim() !== 'PONG') throw new Error(`it answers ${answer}`);
 });
 
-/** One node that is broker and controller at once. */
+/** One node that is both broker and controller. */
 const kafka = engine('kafka', async (place) => {
   const { kafkaClient } = await import('@parley/events/kafka-client');
   const admin = kafkaClient({ brokers: [addressOf(place)] }, { retries: 0 }).admin();
@@ -64,7 +64,7 @@ const kafka = engine('kafka', async (place) => {
   }
 });
 
-/** It keeps objects as files. */
+/** Stores objects as files. */
 const s3 = engine('s3', async (place) => {
   const { ok, status } = await fetch(`http://${addressOf(place)}/health`, { signal: AbortSignal.timeout(timeoutMs) });
   if (!ok) throw new Error(`it answers ${status}`);

@@ -1,16 +1,16 @@
 import { type ExecFileException, type ExecFileOptions, execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** This machine cannot have that server, or cannot run it. */
+/** This machine cannot install or run that server. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError';
 }
 
-/** How a script says that. */
+/** The exit code of a script for that. */
 const unavailableCode = 69;
 
 /**
- * Runs a command to its end and answers what it wrote to stdout. Should this program be killed, the command is too.
+ * Runs a command and returns its stdout. If this process is killed, so is the command.
  * @throws Error with the last lines of its output where it fails; the signal's reason where that was aborted.
  */
 export async function exec(
@@ -28,7 +28,7 @@ export async function exec(
   }
 }
 
-/** What a command that ended with this code or signal has failed with, by the end of its output. */
+/** The error of a command that ended with this code or signal, with the end of its output. */
 export function failure(command: string, code: unknown, output: string): Error {
   const lines = output.trimEnd().split('\n');
   if (code === unavailableCode) return new UnavailableError(lines.at(-1));

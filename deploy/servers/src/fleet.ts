@@ -7,19 +7,19 @@ import { ensureInstalled, isInstalled } from './install.ts';
 import { ensurePlace, findPlace } from './place.ts';
 import { findProcess, startServer, stopServer, untilItAnswers } from './server.ts';
 
-/** A server that is only busy, or mends its data after a crash, is not to be taken for one that hangs. */
-const patienceMs = 15_000;
+/** Long enough that a busy server, or one that recovers after a crash, is not stopped as hanging. */
+const answerTimeoutMs = 15_000;
 
-/** One of these for each engine that was asked for. */
+/** One for each requested engine. */
 export type Server = {
   engine: Engine;
-  /** For a person: where it is, or why it is not there. */
+  /** For the terminal: where it is, or why it is not available. */
   note: string;
 } & (
   | { state: 'up'; place: Place; pid: number }
   /**
-   * The environment names another server, so that ours is not wanted; it was not started or does not answer; it cannot be had
-   * on this machine; it did not start.
+   * The environment names another server, so that none is started; it was not started or does not answer; it cannot be installed
+   * on this machine; its start failed.
    */
   | { state: 'configured' | 'down' | 'unavailable' | 'failed' }
 );
@@ -30,16 +30,16 @@ export interface FleetOptions {
   only: EngineName[];
   signal: AbortSignal;
   say(line: string): void;
-  /** Those that are started end when the thread that started them does; otherwise they go on until they are stopped. */
+  /** Whether started servers end with the thread that started them. Otherwise they run until they are stopped. */
   endWithParent?: boolean;
-  /** Default: this system's. */
+  /** Default: that of this system. */
   platform?: NodeJS.Platform;
 }
 
 /**
- * Brings the servers up that are not, all beside each other: installs what is missing, starts, waits until each answers.
- * What runs already is left as it is. One that fails or cannot be had does not keep the others down.
- * @throws the signal's reason where that was aborted; then no server is left that was only starting.
+ * Installs, starts and waits for all servers that are not up, at the same time. Running servers are left as they are. A
+ * failed or unavailable one does not prevent the others.
+ * @throws the signal's reason if that was aborted; then no server is left starting.
  */
 export async function up(options: FleetOptions): Promise<Server[]> {
   const servers = await Promise.all(chosen(options).map((engine) => upOne(engine, options)));
@@ -58,9 +58,9 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
   try {
     if ((options.platform ?? process.platform) !== 'linux') throw new UnavailableError('this system is not Linux');
     const place = await ensurePlace(engine, folders);
-    const server = await look(engine, options, patienceMs);
+    const server = await look(engine, options, answerTimeoutMs);
     if (server.state === 'up') return server;
-    if (await stopServer(place.home, engine.stopSignal)) say('ran without answering, and was stopped');
+    if (await stopServer(place.home, engine.stopSignal)) say('did not answer, and was stopped');
     await ensureInstalled(engine, { tools: folders.tools, signal, say });
     const start = performance.now();
     const pid = await startServer(engine, place, { signal, endWithParent });
@@ -76,9 +76,9 @@ async function upOne(engine: Engine, options: FleetOptions): Promise<Server> {
 }
 
 /**
- * Stops the servers of this data folder, whatever the environment says.
- * @param clear deletes their data, too. Installs, addresses and passwords stay.
- * @returns those that ran.
+ * Stops the servers of this data folder, also if the environment names others.
+ * @param clear deletes their data, too. Installations, addresses and passwords stay.
+ * @returns those that were running.
  */
 export async function down(options: FleetOptions, { clear = false } = {}): Promise<Engine[]> {
   const stopped = await Promise.all(
@@ -94,7 +94,7 @@ export async function down(options: FleetOptions, { clear = false } = {}): Promi
   return stopped.flat();
 }
 
-/** How the servers are right now. */
+/** The current state of the servers. */
 export async function status(options: FleetOptions): Promise<Server[]> {
   return Promise.all(chosen(options).map(async (engine) => configured(engine, options) ?? look(engine, options)));
 }
@@ -117,12 +117,12 @@ function running(engine: Engine, place: Place, pid: number): Server {
   return { engine, state: 'up', place, pid, note };
 }
 
-/** Whether clients find one, ours or another. */
+/** Whether there is a server for clients, started by this package or named by the environment. */
 export function isServed({ state }: Server): boolean {
   return state === 'up' || state === 'configured';
 }
 
-/** What clients are configured with: of ours those that are up, of others what the environment says. */
+/** The settings for clients: of our running servers, and of those that the environment names. */
 export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.assign({}, ...servers.map((server) => settings(server, env)));
 }
@@ -135,7 +135,7 @@ function settings(server: Server, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => isIts(name)));
 }
 
-/** The server that the environment names. Our own, as after `eval "$(scripts/servers env)"`, is no other. */
+/** The server that the environment names. One of ours, as after `eval "$(scripts/servers env)"`, does not count. */
 function configured(engine: Engine, { env, folders }: FleetOptions): Server | undefined {
   const value = env[engine.setting];
   const place = findPlace(engine, folders);

@@ -16,7 +16,7 @@ export function foldersOf(env: Environment): Folders {
   return { tools: join(root, '.tools/servers'), data: resolve(root, data) };
 }
 
-/** Makes a folder for its owner alone. */
+/** Creates a folder that only its owner can access. */
 export function makeDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }

@@ -18,9 +18,9 @@ export function isInstalled({ folder }: Engine, tools: string): boolean {
 }
 
 /**
- * Installs a program where it is missing. The lock is held by the script and all that it starts, so that no second install
- * runs beside what is left of an interrupted one.
- * @throws UnavailableError saying what this machine lacks.
+ * Installs a program if it is missing. The script and its children hold the lock, so that no second installation runs at the
+ * same time as processes left by an interrupted one.
+ * @throws UnavailableError that names what this machine lacks.
  */
 export async function ensureInstalled(engine: Engine, { tools, signal, say }: InstallOptions): Promise<void> {
   if (isInstalled(engine, tools)) return;

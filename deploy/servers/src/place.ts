@@ -8,12 +8,12 @@ import { findProcess } from './server.ts';
 
 const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json`);
 
-/** What is kept of a place. */
+/** The stored part of a place. */
 type Kept = Pick<Place, 'ports' | 'password' | 'superuserPassword'>;
 
 /**
- * Where a server of this data folder is, or undefined where it never was.
- * @throws Error where the folder holds another program's file of that name: what lies beside it is not ours to run in or delete.
+ * The place of a server in this data folder, or undefined if there was none yet.
+ * @throws Error if the file of that name belongs to another program: its folder must not be used or deleted.
  */
 export function findPlace(engine: Engine, folders: Folders): Place | undefined {
   const file = fileOf(engine, folders);
@@ -42,12 +42,12 @@ function isPassword(password: unknown): boolean {
 }
 
 /**
- * Where a server of this data folder is to run: ports and passwords are those of the last time, as long as nobody else has
- * taken the ports. They are kept in a file that only its owner may read. Of two calls at once the first one's are kept.
+ * The place for a server of this data folder. Ports and passwords are those of the last run, unless another program has taken
+ * the ports. They are stored in a file that only its owner can read. Of two concurrent calls, the first one's are stored.
  */
 export async function ensurePlace(engine: Engine, folders: Folders): Promise<Place> {
   const before = findPlace(engine, folders);
-  // In this order: what listens there and is ours has been recorded before.
+  // In this order, because a server of ours that listens there was recorded before.
   const free = await Promise.all(Object.values(before?.ports ?? {}).map(isFree));
   if (before && (free.every(Boolean) || findProcess(before.home) !== undefined)) return before;
   const [main = 0, second = 0] = await freePorts(2);

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-// Below the ports that Linux, macOS and Windows give to outgoing connections: a server that is down for a moment would lose
-// its port to one of them.
+// Below the ports that Linux, macOS and Windows use for outgoing connections, because one of those could take the port of a
+// server that restarts.
 const lowest = 15_000;
 const highest = 32_000;
 
-/** So many free ports of this machine's loopback address, all different. */
+/** Returns `count` distinct free ports of the loopback address. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
@@ -17,7 +17,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** Whether nobody listens there. Others may ask at the same time. */
+/** Whether no program listens on the port. Safe to call concurrently. */
 export async function isFree(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1' });
   const isTaken = once(socket, 'connect').then(

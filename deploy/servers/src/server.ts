@@ -10,19 +10,19 @@ import type { FleetOptions } from './fleet.ts';
 import { makeDataFolder } from './folders.ts';
 import { scriptFolder, scriptsOf } from './install.ts';
 
-/** Generous, since an install of another engine may keep all processors busy at the same time. */
+/** Long, because an installation of another engine may use all processors at the same time. */
 const startTimeoutMs = 60_000;
 const askAgainMs = 100;
-/** How long a server may take to end before it is killed. */
+/** The time after which a stopping server is killed. */
 const graceSeconds = 20;
 
 type StartOptions = Required<Pick<FleetOptions, 'signal' | 'endWithParent'>>;
 
 /**
- * Starts an installed server and waits until it answers. It and its children hold a lock of the kernel's on their folder as
- * long as they live, so that a second one never runs on the same data: it waits. Their output goes to `log` in that folder.
- * @returns its pid, or that of the one that another call has started at the same time.
- * @throws Error with the end of its log where it ends; a start that fails or is cut off leaves no process.
+ * Starts an installed server and waits until it answers. It and its children hold a kernel lock on their folder as long as
+ * they run, so that a second server waits instead of using the same data. Their output goes to `log` in that folder.
+ * @returns its pid, or that of the server that a concurrent call has started.
+ * @throws Error with the end of its log if it ends; no process is left after a failed or aborted start.
  */
 export async function startServer(engine: Engine, place: Place, options: StartOptions): Promise<number> {
   const { signal, endWithParent } = options;
@@ -34,7 +34,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
   const [first = '', ...rest] = [...(tie && ['setpriv', ...tie.split(' ')]), ...locked];
   const child = spawn(first, rest, {
     cwd: home,
-    // Nothing else of this program's environment reaches the server.
+    // The server gets nothing else of this process's environment.
     env: {
       PATH: process.env.PATH,
       JAVA_HOME: process.env.JAVA_HOME,
@@ -55,12 +55,12 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
   const over = new AbortController();
   const exited = once(child, 'exit')
     .then(([code, by]: unknown[]) => over.abort(failure('it', by ?? code, readFileSync(join(home, 'log'), 'utf8'))))
-    .catch((error: unknown) => over.abort(error)); // there was nothing to run
+    .catch((error: unknown) => over.abort(error)); // the program could not be started
   try {
     const deadline = AbortSignal.any([signal, over.signal, AbortSignal.timeout(startTimeoutMs)]);
     await untilItAnswers(() => engine.ask(place), deadline);
     const pid = findProcess(home) ?? 0;
-    if (pid !== child.pid) child.kill('SIGKILL'); // it waits for the lock
+    if (pid !== child.pid) child.kill('SIGKILL'); // it is still waiting for the lock
     return pid;
   } catch (error) {
     if (findProcess(home) === child.pid) await stopServer(home, engine.stopSignal);
@@ -72,7 +72,7 @@ export async function startServer(engine: Engine, place: Place, options: StartOp
   }
 }
 
-/** Asks until there is an answer, once at least. @throws the reason of `deadline` once that is aborted. */
+/** Repeats `ask` until it succeeds, at least once. @throws the reason of `deadline` once that is aborted. */
 export async function untilItAnswers(ask: () => Promise<unknown>, deadline: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -86,7 +86,7 @@ export async function untilItAnswers(ask: () => Promise<unknown>, deadline: Abor
   }
 }
 
-/** The pid of the server that runs in this folder, if one does. A later process of the same pid is none, nor that of a folder copied here. */
+/** The pid of the server that runs in this folder, if any. A later process with the same pid does not count, nor does the server of a folder copied from elsewhere. */
 export function findProcess(home: string): number | undefined {
   try {
     const [pid = '', boot, ticks, inode] = readFileSync(join(home, 'process'), 'utf8').trim().split(' ');
@@ -98,9 +98,9 @@ export function findProcess(home: string): number | undefined {
 }
 
 /**
- * Ends the server that runs in this folder, and waits until it and its children are gone: until they hold the lock no more.
- * After 20 s it is killed.
- * @returns whether there was one.
+ * Stops the server of this folder, and waits until it and its children have ended, i.e. until the lock is released. After
+ * 20 s it is killed.
+ * @returns whether one was running.
  */
 export async function stopServer(home: string, signal: NodeJS.Signals): Promise<boolean> {
   const pid = findProcess(home);
@@ -119,6 +119,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has just ended. Where it has not, its lock tells.
+    // It has just ended. If not, it still holds the lock.
   }
 }

@@ -10,7 +10,7 @@ import { findProcess, startServer, stopServer } from './server.ts';
 export interface StartServersOptions {
   /** Default: all four. */
   only?: EngineName[];
-  /** Hears of installs and starts. Default: nobody. */
+  /** Receives messages about installations and starts. Default: none. */
   say?(line: string): void;
   signal?: AbortSignal;
 }
@@ -18,8 +18,8 @@ export interface StartServersOptions {
 export type RunningServers = Awaited<ReturnType<typeof startServers>>;
 
 /**
- * Starts real servers in a folder of their own, for tests and benches; both are gone after `stop`. The servers also end by
- * themselves when the thread that started them does. What this machine cannot have stands in `missing`.
+ * Starts real servers in a folder of their own, for tests and benches; `stop` removes both. The servers also end with the
+ * thread that started them. Engines that this machine cannot run are in `missing`.
  */
 export async function startServers(options: StartServersOptions = {}) {
   const { only = engines.map(({ name }) => name), say = () => undefined } = options;
@@ -45,17 +45,17 @@ export async function startServers(options: StartServersOptions = {}) {
   const database = running.get('postgres');
 
   return {
-    /** What clients are configured with: `DATABASE_URL` and so on. */
+    /** The settings for clients: `DATABASE_URL` and so on. */
     env: settingsOf(servers, {}),
-    /** A login of that PostgreSQL that may do everything; undefined where none runs. */
+    /** The URL of the superuser of that PostgreSQL; undefined if none runs. */
     superuserUrl: database && superuserUrl(database.place),
-    /** Engines that were asked for and are not there, with the reason. */
+    /** Requested engines that are not available, with the reason. */
     missing: servers
       .filter((each) => !isServed(each))
       .map(({ engine, note }) => ({ engine: engine.name, reason: note })),
     /**
-     * One server in the hands of a test. Its address and passwords stay the same throughout.
-     * @throws Error where no server of that kind was started.
+     * Controls one server in a test. Its address and passwords do not change.
+     * @throws Error if no server of that kind was started.
      */
     server(name: EngineName) {
       const found = running.get(name);
@@ -66,13 +66,13 @@ export async function startServers(options: StartServersOptions = {}) {
       return {
         place,
         pid,
-        /** Resolves when it answers. */
+        /** Starts it. Resolves when it answers. */
         start: async () => void (pid() ?? (await startServer(engine, place, starting))),
-        /** In good order. Resolves when its process is gone. */
+        /** Stops it regularly. Resolves when its process has ended. */
         stop: async () => void (await stopServer(place.home, engine.stopSignal)),
-        /** By SIGKILL. Resolves when its process is gone. */
+        /** Sends SIGKILL. Resolves when its process has ended. */
         kill: async () => void (await stopServer(place.home, 'SIGKILL')),
-        /** Deletes all that it kept; it must be down. */
+        /** Deletes its data. It must be down. */
         clear: () => rmSync(place.home, { recursive: true, force: true }),
       };
     },

@@ -10,5 +10,5 @@ export function emptyFolder(t: Pick<ExecutionContext, 'teardown'>): string {
   return folder;
 }
 
-/** A signal that nobody raises. */
+/** A signal that is never aborted. */
 export const never = new AbortController().signal;

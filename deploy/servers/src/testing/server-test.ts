@@ -5,8 +5,8 @@ import { foldersOf } from '../folders.ts';
 import { isInstalled } from '../install.ts';
 
 /**
- * A test of servers that are installed. Where one is not, the test is left out and its title says why; under `CI` it fails,
- * since there all of them belong to the machine.
+ * A test that needs these servers. If one is not installed, the test is skipped and its title says why. Under `CI` it fails
+ * instead, because all must be installed there.
  */
 export function serverTest(needed: EngineName[], title: string, run: (t: ExecutionContext) => Promise<void>): void {
   const { tools } = foldersOf(process.env);
