@@ -2,7 +2,7 @@ import { text } from '@parley/kernel/setting-types';
 import { setting } from '@parley/kernel/settings';
 import { serversFolderSetting } from '@parley/kernel/shared-settings';
 
-/** What `scripts/talk` reads. */
+/** The settings of `scripts/talk`. */
 export const talkSettings = {
   url: setting('PARLEY_URL', text.default('http://localhost:4000/graphql'), 'The GraphQL endpoint of `talk`.'),
   email: setting('PARLEY_EMAIL', text.default(''), 'The account that `talk` signs in with.', {
@@ -24,7 +24,7 @@ export const faultLogsSetting = setting(
   { without: 'they are removed' },
 );
 
-/** What commands read and no unit does. */
+/** The settings that only commands read. */
 export const commandSettings = {
   talk: talkSettings,
   serversFolder: serversFolderSetting,

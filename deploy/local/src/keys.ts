@@ -4,16 +4,16 @@ import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/config';
 
-/** In the data folder: the keys that its mesh has made for itself. */
+/** A file in the data folder: the keys that its mesh has generated. */
 export const keysFile = 'keys.json';
 
-/** The keys that a mesh cannot do without, by the names of the settings that give them. */
+/** The settings with the keys that every mesh needs. */
 const keyNames = ['MESH_KEY', 'OPERATOR_KEY', 'SECRETS_KEYS', 'AVATAR_TOKEN_KEYS'] as const;
 type Keys = Record<(typeof keyNames)[number], string>;
 
 /**
- * Completes an environment with the keys that it does not give. They are made once and kept in the data folder's `keys.json`,
- * mode 0600: whoever has that file can act as any tenant.
+ * Adds missing keys to an environment. They are generated once and stored in the data folder's `keys.json`, mode 0600, because
+ * anyone who can read that file can act as any tenant.
  */
 export async function withKeys(env: Environment, dataFolder: string): Promise<Environment> {
   if (keyNames.every((name) => env[name])) return env;
@@ -25,7 +25,7 @@ async function keptKeys(dataFolder: string): Promise<Keys> {
   const file = join(dataFolder, keysFile);
   if (!existsSync(file)) {
     await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-    // Written beside and linked, so that the file is whole or absent, and of two first starts one wins.
+    // Written to a temporary file and linked, so that the file is complete or absent, and one of two concurrent starts wins.
     const draft = `${file}.${process.pid}`;
     await writeFile(draft, `${JSON.stringify(newKeys(), null, 2)}\n`, { mode: 0o600, flush: true });
     await link(draft, file).catch((error: unknown) => {
@@ -36,7 +36,7 @@ async function keptKeys(dataFolder: string): Promise<Keys> {
   const keys = parse(await readFile(file, 'utf8'));
   if (keys) return keys;
   throw new Error(
-    `${file} is damaged. It holds the keys of this folder's data: restore it, or start with another folder.`,
+    `${file} is damaged. It contains the keys of this folder's data: restore it, or start with another folder.`,
   );
 }
 
@@ -49,7 +49,7 @@ function parse(text: string): Keys | undefined {
   }
 }
 
-/** Rings are `id:key` pairs separated by commas, the first in use; a lone key needs no id elsewhere. */
+/** Rings are `id:key` pairs separated by commas, the first in use; a single key without an id is accepted elsewhere, too. */
 function newKeys(): Keys {
   const key = () => randomBytes(32).toString('base64');
   return { MESH_KEY: key(), OPERATOR_KEY: key(), SECRETS_KEYS: `k1:${key()}`, AVATAR_TOKEN_KEYS: `k1:${key()}` };

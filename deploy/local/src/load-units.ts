@@ -1,6 +1,6 @@
 import { type LoadedUnit, units } from './units.ts';
 
-/** Loads the code of all units, in their start order. @throws Error where they do not fit together. */
+/** Loads the code of all units, in their start order. @throws Error if a unit needs something that no other one provides. */
 export async function loadUnits(): Promise<LoadedUnit[]> {
   const loaded: LoadedUnit[] = await Promise.all(units.map(({ load }) => load()));
   const problems = misfits(loaded);

@@ -5,7 +5,7 @@ import { unitNames, units } from './units.ts';
 
 export type { ModelDescription } from '@parley/agent/models';
 
-/** What reads the settings of each unit, for `readAll`. */
+/** The functions that read the settings of each unit, for `readAll`. */
 type Readers = { [Unit in (typeof units)[number] as Unit['name']]: () => ReturnType<Unit['readConfig']> };
 
 export function unitSettings(env: Environment): Readers {
@@ -15,7 +15,7 @@ export function unitSettings(env: Environment): Readers {
 /**
  * Reads the settings of all units, for commands that start each unit as a process of its own. Reports all problems at once, before any
  * process starts.
- * @returns which models answer, and the variables that look like settings and are none, with the nearest setting.
+ * @returns the configured models, and variables with names similar to settings, with the most similar setting.
  * @throws SettingsError naming all that is missing or wrong.
  */
 export function readMeshSettings(env: Environment): {

@@ -38,12 +38,12 @@ import { unitNames } from './units.ts';
 export interface LocalMeshOptions {
   /** The data folder; `null` keeps everything in memory. */
   dataFolder: string | null;
-  /** Where an empty cluster is kept, so that a first start need not make one. For tests. */
+  /** A snapshot of an empty database cluster, which makes the first start faster. For tests. */
   databaseSnapshot?: string;
 }
 
 /**
- * The whole mesh in one process: every unit with its own servers and wire, on engines of this process. It reads all settings,
+ * The whole mesh in one process: every unit with its own ports and real calls between them, on engines of this process. It reads all settings,
  * and reports the problems of all units at once. @throws SettingsError
  */
 export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
@@ -130,7 +130,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
       },
       {
         name: 'units',
-        // Made only now: their databases need the embedded one's address.
+        // Created only now, because their databases need the address of the embedded one.
         async start() {
           const configOf: Record<string, unknown> = configs;
           units = unit(
@@ -147,19 +147,19 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   );
   return {
     ...mesh,
-    /** Where the units listen. */
+    /** The dependencies of the units, with their addresses. */
     dependencies,
-    /** Resolves with the reason when the embedded database ends by itself: the mesh cannot go on. */
+    /** Resolves with the reason when the embedded database ends by itself. The mesh cannot run without it. */
     failed,
-    /** Where the embedded database is reached, while it runs. */
+    /** The URL of the embedded database, while it runs. */
     databaseUrl: () => embedded?.url,
-    /** Where clients reach it. Known once it has started. */
+    /** Its URL for clients. Known once it has started. */
     publicUrl: () => dependencies.addresses.of('gateway', 'public'),
-    /** Variables that look like settings and are none, with the nearest setting. */
+    /** Variables with names similar to settings, with the most similar setting. */
     unknownSettings: () => unknownSettings(env, unitNames),
-    /** Which models answer. */
+    /** The configured models. */
     models: () => createModels(configs.agent.models, log).describe(),
-    /** Which engine serves which port, for the start-up banner. */
+    /** The engine of each port, for the start-up banner. */
     engines: () => ({
       database: configs.database.isEmbedded
         ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
@@ -171,7 +171,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
   };
 }
 
-/** Whether any service keeps its schema in the embedded database. */
+/** Whether the embedded database is used, i.e. no `DATABASE_URL` is set for some service. */
 function readDatabase(env: Environment): { isEmbedded: boolean } {
   const readers = schemas.map(({ name }) => [name, () => readDatabaseUrls(env, name)] as const);
   const isEmbedded = Object.values(readAll(Object.fromEntries(readers))).some(({ url }) => url === undefined);

@@ -1,5 +1,5 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { units } from './units.ts';
 
-/** What every service keeps in a database, in the order in which units start. */
+/** The database schemas of all services, in the order in which units start. */
 export const schemas: SchemaDeclaration[] = units.flatMap(({ schema }) => schema ?? []);

@@ -14,7 +14,7 @@ import { type ListedUnit, units } from './units.ts';
 /** Where clients reach the mesh. */
 export const publicPortSetting = gatewaySettings.port;
 
-/** What all units in one process read beside the settings of each. */
+/** The settings of a mesh in one process, in addition to those of its units. */
 export const oneProcessSettings = {
   ...processSettings,
   secretsKeys: secretsKeysSetting,
@@ -34,7 +34,7 @@ export function settingsOfUnit(
   return settingsOfProcess(unit, unit.serves.includes('public') ? subgraphs : []);
 }
 
-/** What no unit has for itself: read by every process, by all units in one process, or by commands. */
+/** Shared settings: read by every process, by all units in one process, or by commands. */
 export function sharedSettings(): ListedSetting[] {
   const { nodeEnv, ...others } = oneProcessSettings;
   const shared = listSettings({
@@ -49,7 +49,8 @@ export function sharedSettings(): ListedSetting[] {
 }
 
 /**
- * All settings, by the unit that reads them: `shared` are those that several read or none alone, `commands` those of scripts. Nothing is started or read for it.
+ * All settings, by the unit that reads them: `shared` are those of no single unit, `commands` those of
+ * scripts. Starts and reads nothing.
  */
 export function allSettings(): Record<string, ListedSetting[]> {
   const ofUnits = units.map((unit) => [unit.name, settingsOfUnit(unit).own]);

@@ -3,13 +3,13 @@ import { urlSigner } from '@parley/embedded/signed-urls';
 import { type StorageServerOptions, storageServer } from '@parley/embedded/storage-server';
 
 export interface LocalStorageOptions extends Pick<StorageServerOptions, 'port' | 'corsOrigins' | 'log'> {
-  /** Made when the first file comes. `null`: a temporary one. */
+  /** Created with the first file. `null`: a temporary folder. */
   folder: string | null;
-  /** The ring that URLs are signed under. */
+  /** The key ring for signed URLs. */
   keys: Uint8Array[];
 }
 
-/** An object store of files on this machine, and the server of the URLs that it signs. */
+/** An object store in a local folder, and the server of its signed URLs. */
 export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   let url: string | undefined;
   const signer = urlSigner(keys);
@@ -20,7 +20,7 @@ export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
   return {
     store,
     server: storageServer({ ...rest, store, signer, onListening }),
-    /** Once the server has started. */
+    /** Complete once the server has started. */
     describe: () => `files in ${folder ?? 'a temporary folder'}, signed URLs on ${url}`,
   };
 }

@@ -1,5 +1,5 @@
 import type { TopicDeclaration } from '@parley/events/topics';
 import { units } from './units.ts';
 
-/** What all services publish. */
+/** The topics of all services. */
 export const topics: TopicDeclaration[] = units.flatMap(({ publishes }) => publishes ?? []);

@@ -9,7 +9,7 @@ import { sessionDeclaration } from '@parley/session/declaration';
 import type { UnitConfig } from '@parley/unit/declaration';
 import type { DefinedUnit } from '@parley/unit/define-unit';
 
-/** A unit with its code. Only services have more than the rest. */
+/** A unit with its code. Only services have the optional fields. */
 export type LoadedUnit<Name extends string = string, Config extends UnitConfig = UnitConfig> = DefinedUnit<
   Name,
   Config,
@@ -25,15 +25,15 @@ export type ListedUnit<Name extends string = string, Config extends UnitConfig =
 > & {
   /** Its workspace. */
   folder: string;
-  /** How many processes of it there are where each unit is a process. */
+  /** The number of its processes in a mesh of processes. */
   replicas: number;
   /** Loads its code. */
   load(): Promise<LoadedUnit<Name, Config>>;
 };
 
 /**
- * All units, in the order in which they start in one process: consumers before producers, and the gateway last, so that whoever
- * reaches it finds everything there. As processes they stop in waves, the last first: whoever asks others goes before them.
+ * All units, in the order in which they start in one process: consumers before producers, and the gateway last, so that it
+ * accepts requests only when all services are up. As processes they stop in waves, the last first: callers before the units they call.
  */
 export const waves = [
   [

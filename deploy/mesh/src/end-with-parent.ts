@@ -1,6 +1,6 @@
 /**
- * Loaded into every unit of `scripts/up --mesh` before its own code: ends it in good order when the process that started it is
- * gone, however that ended. It acts on import because that is what `node --import` can do.
+ * Loaded into every unit of `scripts/up --mesh` before its own code: stops it regularly when its parent process has ended, in
+ * whatever way. It acts on import, for `node --import`.
  */
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-process.channel?.unref(); // who has nothing more to do ends
+process.channel?.unref(); // the channel alone does not keep the process running

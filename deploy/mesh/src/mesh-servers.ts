@@ -1,13 +1,12 @@
 import type { EngineName } from '@parley/servers/engine';
 import { down, type FleetOptions, isServed, settingsOf, status, up } from '@parley/servers/fleet';
 
-/** Without S3 nobody can keep a file, and all else works. */
+/** S3 is not among them: without it only files cannot be stored. */
 const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
 /**
- * Starts the servers that the mesh stands on and that are not up or configured already. Those that it starts end with this
- * process, however that ends: none is left by a kill.
- * @throws Error that says which of the needed ones this machine cannot have, and why; then none is left that was started.
+ * Starts the servers of the mesh that are neither up nor configured. They end with this process, also if it is killed.
+ * @throws Error that names the required servers that this machine cannot run, and why; then all that it started are stopped.
  */
 export async function startMeshServers(options: FleetOptions) {
   const running = (await status(options)).flatMap(({ engine, state }) => (state === 'up' ? [engine.name] : []));
@@ -21,11 +20,11 @@ export async function startMeshServers(options: FleetOptions) {
       const reasons = absent.map(({ engine, note }) => `\n  ${engine.title}: ${note}`);
       throw new Error(`The mesh needs these servers:${reasons.join('')}`);
     }
-    /** Which server does what, for the banner. */
+    /** The servers and their states, for the banner. */
     const shown = servers.map((server): [string, string] => {
       const { engine, note } = server;
-      const lasts = running.includes(engine.name) ? '; was up before and stays' : '';
-      return [engine.title, isServed(server) ? `${note}${lasts}` : `left out, ${note}`];
+      const remark = running.includes(engine.name) ? '; was up before and keeps running' : '';
+      return [engine.title, isServed(server) ? `${note}${remark}` : `left out, ${note}`];
     });
     return { env: settingsOf(servers, options.env), shown, stop };
   } catch (error) {

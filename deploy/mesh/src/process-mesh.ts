@@ -4,32 +4,32 @@ import { ReplicaProcess, type ReplicaProcessOptions } from './replica-process.ts
 import { addressesOf, planReplicas, portSettings, type Replica } from './replicas.ts';
 import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
-/** Every unit as processes of their own, kept running. */
+/** Every unit as one or more processes, which are restarted when they end. */
 export type ProcessMesh = Awaited<ReturnType<typeof startOnce>>;
 
 export interface ProcessMeshOptions extends Pick<ReplicaProcessOptions, 'logs' | 'say' | 'backoffMs'> {
-  /** What every process gets: engines, keys, settings. */
+  /** The environment of every process: engines, keys, settings. */
   env: Environment;
   /** The port in front of the gateways; 0 takes any free one. */
   publicPort: number;
-  /** Ends a start that is under way. */
+  /** Cancels the start. */
   signal: AbortSignal;
   /** Changes the environment of one replica last, e.g. to put a proxy between it and others. */
   wire?(replica: Replica, env: Environment): Environment;
   /** What happens to the bytes between gateways and the subgraph of a unit. Default: nothing. */
   tap?(unit: string): Tap;
-  /** Which processes there are, each time with other ports. Default: those of `replicas.ts`. */
+  /** Plans the processes, with other ports at each call. Default: `replicas.ts`. */
   plan?(): Promise<Replica[][]>;
 }
 
 /** Together with the stop of the servers, a stop takes less than 25 s. */
 const stopTimeoutMs = 20_000;
-/** Says a replica that finds its port taken: by a program that came between the choice of the port and its start. */
+/** Written by a replica whose port was taken by another program between the choice of the port and its start. */
 const portTaken = /: Port \d+ on \S+ is taken by another program\.$/mu;
 
 /**
- * Starts all units and, once they are ready, opens the port in front of the gateways. Where another program takes a port
- * meanwhile, it chooses others, `replans` times at most.
+ * Starts all units and, once they are ready, opens the port of the gateways' proxy. If another program takes a port
+ * meanwhile, it starts again with other ports, at most `replans` times.
  * @throws Error that names the replica that failed.
  */
 export async function startProcessMesh(options: ProcessMeshOptions, replans = 2): Promise<ProcessMesh> {
@@ -38,7 +38,7 @@ export async function startProcessMesh(options: ProcessMeshOptions, replans = 2)
   } catch (error) {
     const mayRetry = error instanceof Error && portTaken.test(error.message) && !options.signal.aborted;
     if (!mayRetry || replans === 0) throw error;
-    options.say(`${error.message} All start again on other ports.`);
+    options.say(`${error.message} Starting again on other ports.`);
     return startProcessMesh(options, replans - 1);
   }
 }
@@ -70,7 +70,7 @@ async function startOnce(options: ProcessMeshOptions) {
     }),
   );
   const processes = running.flat();
-  /** At once. */
+  /** Sends SIGKILL to all processes. */
   const kill = () => {
     for (const each of processes) each.kill();
   };
@@ -91,7 +91,7 @@ async function startOnce(options: ProcessMeshOptions) {
   try {
     const cut = once(signal, 'abort').then(() => signal.throwIfAborted());
     cut.catch(() => undefined);
-    // Nobody asks before a gateway does, so that the services may come up all at the same time.
+    // There are no calls before the gateways are ready, so that all services can start at the same time.
     for (const wave of [running.slice(0, -1).flat(), running.at(-1) ?? []]) {
       signal.throwIfAborted();
       await Promise.race([Promise.all(wave.map((each) => each.start())), cut]);

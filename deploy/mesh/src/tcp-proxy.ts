@@ -2,38 +2,38 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Duplex, pipeline } from 'node:stream';
 
-/** Answers the pieces that pass instead of `bytes`, each when it is to. Where it throws, the connection is cut. */
+/** Returns the bytes to forward instead of `bytes`, piece by piece. If it throws, the connection is destroyed. */
 export type Change = (bytes: Buffer) => Iterable<Buffer> | AsyncIterable<Buffer>;
 
-/** What happens to the bytes of one connection, on their way to the server and back. */
+/** Changes the bytes of one connection: of requests (`asked`) and responses (`answered`). */
 export interface Tap {
   asked?: Change;
   answered?: Change;
 }
 
 /**
- * One address in front of several servers, `host:port` each. A connection goes to the one that has the fewest of them, and to
- * another one where that does not take it: what a Service does in a cluster. Tests have it do what else networks do.
+ * A load balancer for several servers, `host:port` each, like a Kubernetes Service. A connection goes to the server with the
+ * fewest connections, or to another one if that refuses it. With a tap, tests simulate network faults.
  */
 export class TcpProxy {
-  /** Until it is open, 0 stands for any free one. */
+  /** 0 until `open` has chosen a free one, where none was given. */
   port: number;
   readonly #targets: string[];
   readonly #tap: () => Tap;
-  /** All that are open, each with the server that it leads to. */
+  /** The open sockets, each with its server. */
   readonly #sockets = new Map<Socket, string>();
   readonly #server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
     void this.#pass(this.#hold(client, 'this one'));
   });
 
-  /** @param options.tap is asked once for each connection. */
+  /** @param options.tap is called once for each connection. */
   constructor(targets: string[], { port = 0, tap = () => ({}) }: { port?: number; tap?: () => Tap } = {}) {
     this.port = port;
     this.#targets = targets;
     this.#tap = tap;
   }
 
-  /** Takes connections, also again after `close`. @throws Error with code EADDRINUSE where the port is taken. */
+  /** Accepts connections, also again after `close`. @throws Error with code EADDRINUSE if the port is taken. */
   async open(): Promise<this> {
     this.#server.listen(this.port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -41,7 +41,7 @@ export class TcpProxy {
     return this;
   }
 
-  /** Takes no more connections and cuts those that are open. */
+  /** Refuses new connections and destroys open ones. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const socket of this.#sockets.keys()) socket.destroy();
