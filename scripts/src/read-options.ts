@@ -1,9 +1,9 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 
 /**
- * What was typed after a command. With `--help` it says how the command is used and ends, with exit code 0; with what the
- * command does not know it says so as well, and ends with 2: nothing has been done then.
- * @param most how many words it takes beside its options.
+ * Parses the arguments of a command. With `--help` it prints the usage and exits with code 0; with unknown arguments it prints the
+ * problem and the usage, and exits with code 2 before anything is done.
+ * @param most the maximum number of positional arguments.
  */
 export function readOptions<Options extends ParseArgsOptionsConfig>(usage: string, options: Options, most = 0) {
   try {
@@ -12,7 +12,7 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(usage: strin
       allowPositionals: true,
     });
     const { help }: { help?: unknown } = values;
-    if (positionals.length > most) throw new Error(`What is ${positionals[most]}?`);
+    if (positionals.length > most) throw new Error(`Unexpected argument: ${positionals[most]}`);
     if (!help) return { ...values, positionals };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);

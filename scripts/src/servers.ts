@@ -11,12 +11,12 @@ const usage = `Real servers for this checkout, without Docker: PostgreSQL with p
   scripts/servers down     stops them; their data stay
   scripts/servers reset    stops them and deletes their data
   scripts/servers status   shows them; exit code 1 when one is not up
-  scripts/servers env      what to configure: eval "$(scripts/servers env)"
+  scripts/servers env      the settings for clients: eval "$(scripts/servers env)"
 
-  --only NAMES   of these alone: ${names.join(',')}
+  --only NAMES   only these: ${names.join(',')}
 
-A server that the environment names already (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. What
-this machine cannot have is left out with the reason. More stands in deploy/servers/README.md.
+A server that the environment names already (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. Servers
+that this machine cannot run are left out with the reason. See also deploy/servers/README.md.
 `;
 
 const { only, positionals } = readOptions(usage, { only: { type: 'string' } }, 1);
@@ -24,7 +24,7 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stop.abort(new Error(`${signal}: nothing is left half done`)));
 }
-// `env` is read by a shell, so what is told on the way goes to the person.
+// A shell reads the stdout of `env`, so messages go to stderr.
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 const print = (text: string) => void process.stdout.write(text);
 
@@ -36,7 +36,7 @@ process.exitCode = await main(only?.split(',') ?? names).catch((error: unknown) 
 async function main(wanted: string[]): Promise<number> {
   const unknown = wanted.find((each) => !names.some((name) => name === each));
   if (unknown !== undefined) {
-    say(`${unknown}: unknown; there are ${names.join(', ')}`);
+    say(`${unknown}: unknown; known are ${names.join(', ')}`);
     return 2;
   }
   const chosen = names.filter((name) => wanted.includes(name));
@@ -47,7 +47,7 @@ async function main(wanted: string[]): Promise<number> {
       return reportUp(await up(options));
     case 'down':
     case 'reset':
-      if ((await down(options, { clear: positionals[0] === 'reset' })).length === 0) say('none of them ran');
+      if ((await down(options, { clear: positionals[0] === 'reset' })).length === 0) say('none of them was running');
       return 0;
     case 'status':
       return reportStatus(await status(options));

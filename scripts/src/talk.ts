@@ -26,7 +26,7 @@ const options = readOptions(usage, {
   agent: { type: 'string' },
 });
 
-// Whoever read along has gone, as `head` does.
+// The reader of stdout has ended, e.g. `head`.
 stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
 try {
   const { interrupt, ended } = talk(publicApi(options.url), options, process, () => process.exit(130));

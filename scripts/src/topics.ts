@@ -2,15 +2,15 @@ import { topics } from '@parley/local/topics';
 import { topicsCommand } from '@parley/mesh/topics-command';
 import { readOptions } from './read-options.ts';
 
-const usage = `Makes the Kafka topics of all events, each with its dead-letter topic, and says what it did.
+const usage = `Creates the Kafka topics of all events, each with its dead-letter topic, and prints what it did.
 
   scripts/topics [--replication N]
 
   --replication N   copies of each partition; default 3, or as many as there are brokers
   KAFKA_BROKERS     host:port of one broker or more, separated by commas
 
-Partitions and retention stand in the services' src/declaration.ts. Topics that are there get the declared retention; their
-partitions and copies stay as they are, and what differs is told. Calling it again changes nothing.
+Partitions and retention are declared in the services' src/declaration.ts. Existing topics get the declared retention; their
+partitions and replicas are not changed, and differences are reported. Idempotent.
 `;
 
 const { replication } = readOptions(usage, { replication: { type: 'string' } });

@@ -6,23 +6,23 @@ import { root } from './root.ts';
 
 const usage = `Starts all of Parley on this machine, and stops it on Ctrl-C.
 
-  scripts/up                  everything in one process, on engines of that process: Node is all it needs
+  scripts/up                  everything in one process, with embedded engines: needs only Node
   scripts/up --mesh [--logs]  every unit as a process of its own, two of gateway, agent and session, on a real PostgreSQL,
-                              Redis, Kafka and S3; with --logs the terminal shows what all of them log
+                              Redis, Kafka and S3; with --logs the terminal shows the logs of all
 
-  GATEWAY_PORT       where the GraphQL endpoint listens, default 4000
+  GATEWAY_PORT       the port of the GraphQL endpoint, default 4000
   PARLEY_DATA_DIR    the data folder, default .parley
 
-With --mesh, servers that are missing are installed into .tools and started without Docker, as scripts/servers does it; one
-that the environment names (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used as it is. A process that ends by
-itself is restarted.
+With --mesh, missing servers are installed into .tools and started without Docker, like with scripts/servers; one that the
+environment names (DATABASE_URL, REDIS_URL, KAFKA_BROKERS, S3_ENDPOINT) is used instead. A process that ends by itself is
+restarted.
 `;
 
 const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boolean' }, logs: { type: 'boolean' } });
 const dataFolder = resolve(root, readSettings(process.env, { folder: dataFolderSetting }).folder);
 
 try {
-  // Loaded only here: the process that looks after the others needs none of their code.
+  // Imported only here, because the supervisor of a mesh of processes does not need the code of the units.
   if (mesh) await (await import('./up/up-mesh.ts')).upMesh(process.env, dataFolder, showLogs);
   else await (await import('./up/up-one-process.ts')).upOneProcess(process.env, dataFolder);
 } catch (error) {

@@ -30,7 +30,7 @@ test('what cannot be understood is refused with exit code 2', async (t) => {
   const { run } = command(t);
   t.like(await run(['up', '--only', 'mysql']), {
     code: 2,
-    stderr: 'mysql: unknown; there are postgres, redis, kafka, s3\n',
+    stderr: 'mysql: unknown; known are postgres, redis, kafka, s3\n',
   });
   t.like(await run(['up', '--fast']), { code: 2 });
 });

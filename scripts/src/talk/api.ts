@@ -2,14 +2,14 @@
 export const tokenFields = 'accessToken refreshToken';
 export type Tokens = Record<'accessToken' | 'refreshToken', string>;
 
-/** Whatever the API answers in place of data, or a socket ends with. */
+/** An error of the API, or the reason why a socket was closed. */
 export interface Failure {
   message?: string;
   extensions?: { code?: unknown } | undefined;
   code?: unknown;
 }
 
-/** Its `code` is the contract's, e.g. `BAD_REQUEST`, or the one that a socket was closed with. */
+/** Its `code` is that of the contract, e.g. `BAD_REQUEST`, or the close code of a socket. */
 export class ApiError extends Error {
   readonly code: unknown;
 
@@ -25,7 +25,7 @@ const refresh = `mutation ($refreshToken: String!) {
 
 export type Api = ReturnType<typeof publicApi>;
 
-/** The public API as one signed-in person uses it. `headers` are sent with each of its requests. */
+/** The public API with the tokens of one user. `headers` are sent with each request. */
 export function publicApi(url: string, headers: Record<string, string> = {}) {
   let tokens: Tokens | undefined;
   let refreshing: Promise<void> | undefined;
@@ -40,7 +40,7 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
       headers: { ...headers, ...credentials(), 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables }),
     }).catch(() => {
-      throw new ApiError({ message: `Nothing answers at ${url}. Is it up? Start it with scripts/up.` });
+      throw new ApiError({ message: `No server answers at ${url}. Start it with scripts/up.` });
     });
     const answer = (await response.json().catch(() => ({}))) as { data?: Data; errors?: Failure[] };
     if (answer.errors?.[0]) throw new ApiError(answer.errors[0]);
@@ -48,7 +48,7 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
     return answer.data;
   }
 
-  /** One refresh at a time: a refresh token is spent by its first use. */
+  /** One refresh at a time, because a refresh token can be used only once. */
   function renew(): Promise<void> {
     refreshing ??= post<{ refreshToken: Tokens }>(refresh, { refreshToken: tokens?.refreshToken })
       .then((data) => void (tokens = data.refreshToken))
@@ -59,7 +59,7 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
   return {
     url,
     signIn: (given: Tokens) => void (tokens = given),
-    /** Runs a query or mutation and answers its data. A token that has ended is refreshed once. @throws ApiError */
+    /** Runs a query or mutation and returns its data. An expired token is refreshed once. @throws ApiError */
     async call<Data>(query: string, variables: object = {}): Promise<Data> {
       try {
         return await post<Data>(query, variables);
@@ -69,7 +69,7 @@ export function publicApi(url: string, headers: Record<string, string> = {}) {
         return post(query, variables);
       }
     },
-    /** What a socket shows when it opens, with a token that has just been refreshed where `fresh` is asked for. */
+    /** The connection parameters of a socket, with a newly refreshed token if `fresh`. */
     async connectionParams(fresh = false): Promise<Record<string, string>> {
       if (fresh) await renew();
       return credentials();

@@ -20,7 +20,7 @@ const follow = `subscription ($sessionId: ID!, $after: String) {
   }
 }`;
 
-/** An event, with what a person sees of it. */
+/** An event, with the fields that are shown. */
 interface SessionEvent {
   __typename: string;
   eventId: string;
@@ -41,22 +41,22 @@ export interface Evaluation {
 }
 
 const mostFailures = 60; // about two minutes
-/** No later attempt will do better. */
+/** Errors that another attempt does not change. */
 const finalCodes = ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'];
-/** What a socket is closed with whose token has ended, as every token does: nothing to tell anybody. */
+/** The close code for an expired token, which is not reported. */
 const forbiddenCloseCode = 4403;
 
 /**
- * All events of a session from its beginning. A lost socket is opened again, with a fresh token, after the last event seen, so
- * nothing is missed and nothing comes twice.
- * @throws Error when the subscription is refused, or the connection does not come back.
+ * All events of a session from its beginning. A lost socket is reopened, with a new token, after the last event received, so
+ * that no event is lost or repeated.
+ * @throws Error if the subscription is refused, or reconnecting fails.
  */
 async function* followSession(api: Api, sessionId: number, onLost: (reason: string) => void) {
   let after = '0';
   for (let failures = 0; failures < mostFailures; failures += 1) {
     const client = createClient({
       url: api.url.replace(/^http/u, 'ws'),
-      retryAttempts: 0, // it would send the first variables again, and so the same events
+      retryAttempts: 0, // a retry of the library would repeat the first variables, and so the same events
       connectionParams: () => api.connectionParams(failures > 0),
     });
     const answers = client.iterate<{ sessionEvents: SessionEvent }>({ query: follow, variables: { sessionId, after } });
@@ -77,25 +77,25 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
     }
     await delay(Math.min(50 * 2 ** failures, 2_000));
   }
-  throw new Error('The connection was lost and did not come back.');
+  throw new Error('The connection was lost and could not be restored.');
 }
 
 export type Conversation = Awaited<ReturnType<typeof converse>>;
 
-/** Starts a session and shows what is said in it. */
+/** Starts a session and shows its messages. */
 export async function converse(api: Api, agentId: number, screen: Pick<Terminal, 'say' | 'note'>) {
   const input = { agentId, clientExternalId: `talk-${randomUUID()}` };
   const { startSession } = await api.call<{ startSession: { id: number; messages: unknown[] } }>(start, { input });
   const { id, messages } = startSession;
-  const events = followSession(api, id, (reason) => screen.note(`[connection lost: ${reason}; coming back]`));
+  const events = followSession(api, id, (reason) => screen.note(`[connection lost: ${reason}; reconnecting]`));
 
-  /** A higher attempt begins the reply anew; a reply without pieces is shown whole. The greeting is of no turn. */
+  /** A higher attempt restarts the reply; a reply without chunks is shown whole. The greeting belongs to no turn. */
   async function showReply(clientTurnId?: string): Promise<void> {
     let shown: number | undefined;
     for (let next = await events.next(); !next.done; next = await events.next()) {
       const { __typename: type, attempt = 0, text = '', ...event } = next.value;
       if (type === 'AiResponseChunkEvent') {
-        if (shown !== undefined && attempt > shown) screen.note('[the reply begins anew]');
+        if (shown !== undefined && attempt > shown) screen.note('[the reply restarts]');
         shown = attempt;
         screen.say(text);
       } else if (type === 'AiResponseEvent') {
@@ -118,16 +118,16 @@ export async function converse(api: Api, agentId: number, screen: Pick<Terminal,
       await api.call(send, { input: { sessionId: id, text, clientTurnId } });
       await showReply(clientTurnId);
     },
-    /** Cuts the running reply. */
+    /** Interrupts the running reply. */
     interrupt: () => api.call(interrupt, { id }),
-    /** Ends the session. @returns its evaluation; undefined where it takes longer than half a minute. */
+    /** Ends the session. @returns its evaluation; undefined if that takes longer than 30 s. */
     async end(): Promise<Evaluation | undefined> {
       await events.return();
       await api.call(end, { id });
       for (let attempt = 0; attempt < 120; attempt += 1) {
         const { evaluation } = await api.call<{ evaluation?: Evaluation }>(evaluate, { id });
         if (evaluation) return evaluation;
-        await delay(250); // there is no subscription for it
+        await delay(250); // polls, because there is no subscription for it
       }
       return undefined;
     },

@@ -4,18 +4,18 @@ import { type Api, type Tokens, tokenFields } from './api.ts';
 const login = `mutation ($input: SignInInput!) { tokens: login(input: $input) { ${tokenFields} } }`;
 const register = `mutation ($input: RegisterInput!) { tokens: register(input: $input) { ${tokenFields} } }`;
 
-/** Who talks to whom: an account's email address and password, both or none, and an agent's id. */
+/** The account and the agent: an email address and password, both or none, and the id of an agent. */
 export type TalkOptions = Partial<Record<'email' | 'password' | 'agent', string | undefined>>;
 
-/** Signs in with the credentials given, else registers a throw-away account, whose password it answers. */
+/** Signs in with the given credentials, or registers a temporary account and returns its password. */
 export async function enter(api: Api, { email, password }: TalkOptions) {
-  if (Boolean(email) !== Boolean(password)) throw new Error('An email address and a password go together');
+  if (Boolean(email) !== Boolean(password)) throw new Error('Give both an email address and a password, or none');
   const guest = {
     email: `guest-${randomBytes(6).toString('hex')}@example.com`,
     password: randomBytes(12).toString('base64url'),
     fullname: 'Guest',
     phoneCode: '+44',
-    phoneNumber: `7700${randomInt(0, 1_000_000).toString().padStart(6, '0')}`, // possible, and nobody's
+    phoneNumber: `7700${randomInt(0, 1_000_000).toString().padStart(6, '0')}`, // valid, but not assigned
   };
   const input = email ? { email, password } : guest;
   api.signIn((await api.call<{ tokens: Tokens }>(email ? login : register, { input })).tokens);
@@ -43,7 +43,7 @@ interface Agent {
   name: string;
 }
 
-/** The agent asked for, else the newest active one, else an example that is made now. */
+/** The given agent, or the newest active one, or an example that is created. */
 export async function chooseAgent(api: Api, id: string | undefined): Promise<Agent> {
   if (id) {
     const { agent } = await api.call<{ agent?: Agent }>('query ($id: ID!) { agent(id: $id) { id name } }', { id });

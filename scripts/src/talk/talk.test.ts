@@ -20,7 +20,7 @@ const story = stories(test);
 const greeting = 'Hello, I am Robin. Ask me what Parley is and what you can build with it.\n';
 const evaluation = `\nEvaluation: 83 of 100 · HIRE\n${judgement.summary}\n  + Said what was scripted\n  - Said nothing else\n`;
 
-/** Somebody with an agent whose replies this file scripts, as `talk` is told of them. */
+/** A user with an agent whose replies this file scripts, as options of `talk`. */
 async function account({ account: given }: Client, agent?: number): Promise<TalkOptions> {
   return { email: given?.email, password: given?.password, agent: agent?.toString() };
 }
@@ -62,7 +62,7 @@ story('every line of a pipe is answered in turn, and /end shows the evaluation',
   t.is(child.stderr, '');
   t.is(
     child.stdout,
-    'You talk to Robin. Ctrl-C interrupts a reply, /end ends the session.\n\n' +
+    'Connected to Robin. Ctrl-C interrupts a reply, /end ends the session.\n\n' +
       `${greeting}you> first\nOne for the first.\nyou>   second  \nTwo for the second.\nyou> /end\n${evaluation}`,
   );
 });
@@ -71,7 +71,7 @@ story(
   'without an account one is made, and an agent in it; without any input its greeting and an evaluation are all there is',
   async (t, mesh) => {
     const text = await whole(mesh, {}, '');
-    t.regex(text, /^Registered guest-\w+@example\.com \(password \S+\)\.\nYou talk to Robin\./u);
+    t.regex(text, /^Registered guest-\w+@example\.com \(password \S+\)\.\nConnected to Robin\./u);
     t.true(text.includes(`${greeting}\nEvaluation: `), text);
   },
 );
@@ -81,7 +81,7 @@ story('the end of the input ends the session as /end does', async (t, mesh) => {
   t.true(text.includes('you> no newline after this\nHello from the model server.\n\nEvaluation: 83 of 100'), text);
 });
 
-story('a message that is refused is told, and the talk goes on', async (t, mesh) => {
+story('a refused message is reported, and the conversation continues', async (t, mesh) => {
   const text = await whole(mesh, await scripted(mesh), 'nul \u0000 inside\nafterwards\n');
   t.regex(text, /inside\n\[[^\]]+\]\nyou> afterwards\nHello from the model server\.\n/u);
 });
@@ -92,7 +92,7 @@ story("a model's words cannot steer the terminal", async (t, mesh) => {
   t.true(text.includes('you> colours\n]0;ownedred[2J\tand blue\n'), JSON.stringify(text));
 });
 
-story('a reply that fails is told with its code', async (t, mesh) => {
+story('a failed reply is reported with its code', async (t, mesh) => {
   mesh.model.answer('break', { text: 'half a', ending: 'error-event' });
   const text = await whole(mesh, await scripted(mesh), 'break\n');
   t.regex(text, /half a\n\[no reply: .* \(MODEL_FAILED\)\]\n/u);
@@ -101,13 +101,15 @@ story('a reply that fails is told with its code', async (t, mesh) => {
 story('without an agent named, the newest one is talked to', async (t, mesh) => {
   const ada = await mesh.person();
   for (const name of ['Eve', 'Ada']) await createAgent(ada, { name, openingGreeting: `${name} here.` });
-  t.regex(await whole(mesh, await account(ada), '/end\n'), /^You talk to Ada\.[^]*\n\nAda here\.\n/u);
+  t.regex(await whole(mesh, await account(ada), '/end\n'), /^Connected to Ada\.[^]*\n\nAda here\.\n/u);
 });
 
-story('wrong credentials and an unknown agent are told', async (t, mesh) => {
+story('wrong credentials and an unknown agent are reported', async (t, mesh) => {
   const options = { email: 'nobody@example.com', password: 'not this one' };
   await t.throwsAsync(whole(mesh, options, ''), { name: 'Error', message: /^[^\n]+$/u });
-  await t.throwsAsync(whole(mesh, { email: 'nobody@example.com' }, ''), { message: /go together/u });
+  await t.throwsAsync(whole(mesh, { email: 'nobody@example.com' }, ''), {
+    message: /Give both an email address and a password/u,
+  });
   const ada = await account(await mesh.person());
   for (const agent of ['2147483647', 'robin']) {
     await t.throwsAsync(whole(mesh, { ...ada, agent }, ''), { message: `There is no agent ${agent} in this tenant` });
@@ -123,7 +125,7 @@ test('where nothing listens it says what to do', async (t) => {
   const child = startChild(t, 'talk', { env: { PARLEY_URL: `http://127.0.0.1:${port}/graphql` } });
 
   t.is(await child.ended, 1);
-  t.is(child.stderr, `Nothing answers at http://127.0.0.1:${port}/graphql. Is it up? Start it with scripts/up.\n`);
+  t.is(child.stderr, `No server answers at http://127.0.0.1:${port}/graphql. Start it with scripts/up.\n`);
   t.is(child.stdout, '');
 });
 
@@ -149,7 +151,7 @@ story('Ctrl-C cuts a running reply; beside none, the second leaves the session o
   t.is(await child.ended, 130);
 });
 
-story('whoever goes on after a Ctrl-C is asked again', async (t, mesh) => {
+story('input after a Ctrl-C resets the confirmation of the next one', async (t, mesh) => {
   const { seen, stdin, interrupt, ended, says } = typed(mesh, await scripted(mesh));
   await says(greeting);
   interrupt();
@@ -180,7 +182,7 @@ story('a socket that is cut in mid-reply comes back, and nothing is missing or s
 
   await ended;
   const reply = seen.text.slice(seen.text.indexOf('count\n') + 6, seen.text.indexOf('you> /end'));
-  const said = reply.replaceAll(/\n?\[connection lost: [^\]]*; coming back\]\n/gu, '');
+  const said = reply.replaceAll(/\n?\[connection lost: [^\]]*; reconnecting\]\n/gu, '');
   t.is(said.trimEnd(), words.join('').trimEnd());
   t.true(reply.includes('connection lost'));
 });

@@ -4,9 +4,9 @@ import { chooseAgent, enter, type TalkOptions } from './participants.ts';
 import { openTerminal, type Streams } from './terminal.ts';
 
 /**
- * Lets a person talk to an agent until their input ends, and shows the evaluation.
- * @param leave called where they want to go and leave the session open.
- * @returns what a Ctrl-C does, and a promise of the end.
+ * Sends lines of input to an agent until the input ends, and shows the evaluation.
+ * @param leave called when the user quits and leaves the session open.
+ * @returns the handler of Ctrl-C, and a promise that resolves at the end.
  */
 export function talk(api: Api, options: TalkOptions, streams: Streams, leave: () => void) {
   const terminal = openTerminal(streams, interrupt);
@@ -14,9 +14,9 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
   let replying = false;
   let asked = false;
 
-  /** Cuts a running reply; beside one, the second in a row leaves. */
+  /** Interrupts a running reply. Without one, the second Ctrl-C in a row quits. */
   function interrupt(): void {
-    if (replying) void conversation?.interrupt().catch(tell);
+    if (replying) void conversation?.interrupt().catch(report);
     else if (asked || !conversation) leave();
     else terminal.note('Type /end to end the session; Ctrl-C again leaves it open.');
     asked = !replying;
@@ -24,12 +24,12 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
 
   async function show(reply: Promise<void>): Promise<void> {
     replying = true;
-    await reply.catch(tell);
+    await reply.catch(report);
     replying = false;
   }
 
-  /** A refused message is told, and the conversation goes on. */
-  function tell(error: unknown): void {
+  /** Reports a refused message. The conversation continues. */
+  function report(error: unknown): void {
     if (!(error instanceof ApiError)) throw error;
     terminal.note(`[${error.message}]`);
   }
@@ -39,7 +39,7 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
     if (!options.email) terminal.note(`Registered ${email} (password ${password}).`);
     const agent = await chooseAgent(api, options.agent);
     conversation = await converse(api, agent.id, terminal);
-    terminal.note(`You talk to ${agent.name}. Ctrl-C interrupts a reply, /end ends the session.\n`);
+    terminal.note(`Connected to ${agent.name}. Ctrl-C interrupts a reply, /end ends the session.\n`);
     await show(conversation.greet());
     for await (const line of terminal.lines()) {
       asked = false;
@@ -54,7 +54,7 @@ export function talk(api: Api, options: TalkOptions, streams: Streams, leave: ()
 }
 
 function describe(found: Evaluation | undefined): string {
-  if (!found) return '\nThe session has ended; its evaluation is not there yet.';
+  if (!found) return '\nThe session has ended; its evaluation is not available yet.';
   const { score, recommendation, summary, strengths, weaknesses } = found;
   const lines = [summary, ...strengths.map((each) => `  + ${each}`), ...weaknesses.map((each) => `  - ${each}`)];
   return `\nEvaluation: ${score} of 100${recommendation ? ` · ${recommendation}` : ''}\n${lines.join('\n')}`;

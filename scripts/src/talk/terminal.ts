@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline/promises';
 
-/** Where the person types and reads: a terminal, or a pipe and a file in its place. */
+/** Input and output: a terminal, a pipe or a file. */
 export interface Streams {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: NodeJS.WritableStream;
@@ -10,7 +10,7 @@ export type Terminal = ReturnType<typeof openTerminal>;
 
 const prompt = 'you> ';
 
-/** @param onInterrupt called at each Ctrl-C that a terminal takes for itself while it reads. */
+/** @param onInterrupt called at each Ctrl-C that the terminal handles itself while it reads. */
 export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void) {
   let midLine = false;
   let asking: Interface | undefined;
@@ -28,16 +28,16 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
   }
 
   return {
-    /** A piece of the reply, to be shown at once. */
+    /** Shows a chunk of the reply. */
     say: (text: string) => write(printable(text)),
-    /** A remark beside the conversation, on a line of its own. */
+    /** Shows a message about the conversation on a line of its own. */
     note(text: string): void {
       write(`${midLine ? '\n' : ''}${printable(text)}\n`);
-      if (asking) ask(asking); // with what was typed so far
+      if (asking) ask(asking); // keeps the input so far
     },
-    /** What the person types, a line at a time; asks for each. Read once only. */
+    /** The lines of input, with a prompt for each. Call it once only. */
     async *lines(): AsyncGenerator<string> {
-      // Made only now: lines that come before somebody reads them would be lost.
+      // Created only now, because lines that arrive before the first read would be lost.
       using reader = createInterface({ input: stdin, output: stdout, terminal: stdin.isTTY === true, prompt });
       reader.on('SIGINT', onInterrupt);
       ask(reader);
@@ -53,7 +53,7 @@ export function openTerminal({ stdin, stdout }: Streams, onInterrupt: () => void
   };
 }
 
-/** A model's words may not move the cursor or rename the window. */
+/** Removes control characters, so that a reply cannot move the cursor or rename the window. */
 function printable(text: string): string {
   return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '');
 }

@@ -2,16 +2,16 @@ import { readSettings } from '@parley/kernel/config';
 import { talkSettings } from '@parley/local/command-settings';
 import type { ModelDescription } from '@parley/local/mesh-settings';
 
-/** The row of variables that look like settings and are none. @param unknown the nearest setting of each. */
+/** The row of variables with names similar to settings. @param unknown the most similar setting of each. */
 export function unknownRow(unknown: Record<string, string> = {}): [string, string][] {
-  const told = Object.entries(unknown).map(([name, nearest]) => `${name} (the nearest is ${nearest})`);
-  return told.length === 0 ? [] : [['no settings', told.join(', ')]];
+  const shown = Object.entries(unknown).map(([name, nearest]) => `${name} (the nearest is ${nearest})`);
+  return shown.length === 0 ? [] : [['no settings', shown.join(', ')]];
 }
 
 /**
- * What a person needs to know once everything is up, which it is now.
- * @param rows what else there is to know, a name and a value each.
- * @param what what runs, e.g. ` as 8 processes`.
+ * The text that is printed once everything is up.
+ * @param rows further rows, a name and a value each.
+ * @param what a suffix that says what runs, e.g. ` as 8 processes`.
  */
 export function banner(url: string, models: ModelDescription[], rows: [string, string][], what = ''): string {
   const endpoint = `${url}/graphql`;
@@ -25,7 +25,7 @@ export function banner(url: string, models: ModelDescription[], rows: [string, s
   const offline = models.every((model) => model.offline)
     ? '\nNo model is configured: the offline one answers. It is no language model, it picks its words from the persona and the\nconversation. Set HOSTED_SMALL_MODEL_URL to any OpenAI-compatible endpoint for a real one.\n'
     : '';
-  const seconds = performance.now() / 1000; // since the process began
+  const seconds = performance.now() / 1000; // since the start of the process
   return [
     `\nParley is up${what}, after ${seconds.toFixed(1)} s.\n`,
     ...all.map(([name = '', value]) => `  ${name.padEnd(width)}  ${value}`),

@@ -21,9 +21,9 @@ import { banner, unknownRow } from './banner.ts';
 import { prepareDataFolder, shown } from './data-folder.ts';
 
 /**
- * Starts real servers and every unit as processes of its own, says how to use them, and stops all on Ctrl-C or SIGTERM.
+ * Starts real servers and every unit as processes of its own, prints how to use them, and stops all on Ctrl-C or SIGTERM.
  * @param showLogs shows every log line on the terminal, too.
- * @throws Error where it cannot come up or end in good order; then all is stopped.
+ * @throws Error if the start or the stop fails; then all is stopped.
  */
 export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLogs: boolean): Promise<void> {
   const stopping = new AbortController();
@@ -32,13 +32,13 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (signal.aborted) kill();
-      stopping.abort(new Error(`${name} before it was up: all is stopped again`));
+      stopping.abort(new Error(`${name} before it was up; all is stopped`));
     });
   }
   const folder = join(dataFolder, 'mesh');
   for (const each of [dataFolder, folder]) prepareDataFolder(each);
 
-  await using stack = new AsyncDisposableStack(); // last opened, first closed
+  await using stack = new AsyncDisposableStack(); // closed in reverse order
   const lock = lockFolder(folder, '', () => undefined);
   stack.defer(() => lock.release());
   const onLine = (name: string, line: string) => void process.stdout.write(`${shortLine(name, line)}\n`);
@@ -92,7 +92,7 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** What `scripts/rpc` finds units by: the first of a kind by its unit's name, the others by their own. */
+/** The addresses for `scripts/rpc`: the first replica of a unit has the name of the unit, the others their own. */
 function addressesOf({ replicas, publicPort }: ProcessMesh): Addresses {
   const addresses = createAddresses({});
   for (const { name, unit, ports } of replicas) {

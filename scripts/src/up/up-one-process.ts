@@ -8,12 +8,12 @@ import { prepareDataFolder, shown } from './data-folder.ts';
 
 const stopTimeoutMs = 9_000;
 
-/** Starts the whole mesh in this process, says how to use it, and stops it on Ctrl-C or SIGTERM. */
+/** Starts the whole mesh in this process, prints how to use it, and stops it on Ctrl-C or SIGTERM. */
 export async function upOneProcess(env: NodeJS.ProcessEnv, dataFolder: string): Promise<void> {
   const logFile = env.LOG_FILE || join(dataFolder, 'parley.log');
-  process.env.LOG_FILE = logFile; // every unit's logger reads it: the terminal is for the person
+  process.env.LOG_FILE = logFile; // read by the loggers of all units, which do not write to the terminal
 
-  // `scripts/dev` has gone without a word, for instance by kill -9.
+  // `scripts/dev` has ended without stopping this process, e.g. by kill -9.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
   prepareDataFolder(dataFolder);
