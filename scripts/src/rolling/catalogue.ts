@@ -6,19 +6,19 @@ export interface Column {
   name: string;
   type: string;
   notNull: boolean;
-  /** Whether a row that says nothing about it gets a value: by a default, as an identity, generated. */
+  /** Whether rows inserted without it get a value: by default, identity or as a generated column. */
   filled: boolean;
 }
 
-/** A rule for the rows of a table. */
+/** A constraint or unique index of a table. */
 export interface Rule {
   name: string;
   kind: 'check' | 'foreign key' | 'exclusion' | 'unique';
-  /** The numbers of the columns that it looks at. */
+  /** The numbers of its columns. */
   columns: number[];
-  /** In words that stay the same when only its name changes. */
+  /** Its definition without its name. */
   definition: string;
-  /** Whether it deletes or changes rows by itself when what they refer to goes. */
+  /** Whether it deletes or changes rows when the referenced row is deleted. */
   acts: boolean;
 }
 
@@ -30,14 +30,14 @@ export interface Relation {
   rules: Rule[];
 }
 
-/** What a schema offers to whoever reads and writes in it. */
+/** The objects of a schema that queries depend on. */
 export interface Catalogue {
   relations: Relation[];
-  /** Functions with the types of their arguments, values of enumerations. */
+  /** Functions with the types of their arguments, and values of enums. */
   others: string[];
 }
 
-/** Reads the schema that comes first in the search path. */
+/** Reads the first schema of the search path. */
 export async function readCatalogue(knex: Knex.Transaction): Promise<Catalogue> {
   const rows = async <T>(sql: string): Promise<T[]> => (await knex.raw(sql)).rows;
   const relations = await rows<{ oid: number; name: string }>(`
@@ -49,7 +49,7 @@ export async function readCatalogue(knex: Knex.Transaction): Promise<Catalogue> 
            a.atthasdef OR a.attidentity <> '' AS filled
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE c.relnamespace = current_schema()::regnamespace AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`);
-  // Primary keys and unique constraints are unique indexes too; ON CONFLICT finds each by what it covers, not by its name.
+  // Primary keys and unique constraints are unique indexes too; ON CONFLICT finds each by its columns, not by its name.
   const rules = await rows<Rule & { relation: number }>(`
     SELECT conrelid::int8::int AS relation, conname AS name, coalesce(to_json(conkey), '[]') AS columns,
            CASE contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion' END AS kind,

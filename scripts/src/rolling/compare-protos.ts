@@ -9,11 +9,11 @@ type ComparedProtos = { checkout?: string; against?: string | undefined; mustCom
 type Comparison = { outcome: 'passed' | 'failed' | 'leftOut'; said: string };
 
 /**
- * Holds the protos, events included, to the rules of `buf.yaml` about what may change while two versions run together.
- * @param options.checkout The folder whose `protos/` is looked at. Default: this checkout.
+ * Checks the protos, including events, against the rules of `buf.yaml` for changes during a rolling update.
+ * @param options.checkout The folder whose `protos/` is checked. Default: this checkout.
  * @param options.against A commit, tag or branch to compare with. Default: the state before the last change.
- * @param options.mustCompare Whether history that is out of reach fails, as it must where nobody reads what was left out.
- * @returns what came of it, and what a person should read of it.
+ * @param options.mustCompare Whether unavailable history is a failure instead of a skipped check, as in CI.
+ * @returns the result, and a message for the terminal.
  */
 export function compareProtos({ checkout = root, mustCompare = false, against }: ComparedProtos = {}): Comparison {
   const previous = against === undefined ? previousState(checkout, 'protos/*.proto') : { commit: against };
@@ -21,7 +21,7 @@ export function compareProtos({ checkout = root, mustCompare = false, against }:
     return { outcome: mustCompare && previous.lacks ? 'failed' : 'leftOut', said: previous.none };
   }
   const { commit } = previous;
-  // An archive rather than buf's own clone: it asks for no remote, and takes a shortened commit too.
+  // An archive rather than buf's own clone: it needs no remote, and accepts an abbreviated commit, too.
   const archive = spawnSync('git', ['archive', '--format=tar', commit, 'protos'], { cwd: checkout, maxBuffer });
   if (archive.status !== 0) return { outcome: 'failed', said: `${commit} cannot be read: ${archive.stderr}`.trim() };
   const { status, stdout, stderr } = spawnSync(

@@ -5,7 +5,7 @@ import { root } from '../root.ts';
 import type { Step } from './observe-migrations.ts';
 import { previousState } from './previous-state.ts';
 
-/** The migrations that have been merged, in their order, each with the hash of its statements. */
+/** The merged migrations, in order, each with the hash of its statements. */
 export type MergedMigrations = Record<string, string>;
 
 const path = 'scripts/src/rolling/migrations.json';
@@ -20,8 +20,8 @@ export function writeMerged(merged: MergedMigrations): void {
 }
 
 /**
- * The list before it last changed; undefined where there is no history or it had none.
- * @throws where `mustCompare` and the history is out of reach.
+ * The list before its last change; undefined if there is no history or no earlier list.
+ * @throws Error if `mustCompare` and the history is unavailable.
  */
 export function earlierMerged(mustCompare = false): MergedMigrations | undefined {
   const previous = previousState(root, path);
@@ -32,13 +32,13 @@ export function earlierMerged(mustCompare = false): MergedMigrations | undefined
   return undefined;
 }
 
-/** Every way in which migrations break the rule of rolling changes: never edited once merged, and expanding first. */
+/** Violations of the rules for rolling updates: a merged migration is never edited, and new ones only expand the schema. */
 export function problemsOf(seen: Step[], merged: MergedMigrations): string[] {
   const steps = eachOnce(seen);
   return [...steps.flatMap((step) => stepProblems(step, merged)), ...orderProblems(steps, merged)];
 }
 
-/** The list with what is new in it. What has been merged is kept as it is. */
+/** The list with the new migrations. Existing entries do not change. */
 export function withNew(steps: Step[], merged: MergedMigrations): MergedMigrations {
   const all = Object.entries({
     ...Object.fromEntries(eachOnce(steps).map(({ name, hash }) => [name, hash])),
@@ -47,7 +47,7 @@ export function withNew(steps: Step[], merged: MergedMigrations): MergedMigratio
   return Object.fromEntries(all.toSorted(([a], [b]) => ownerOf(a).localeCompare(ownerOf(b))));
 }
 
-/** Entries of an earlier list that a later one has lost or changed. */
+/** Entries of an earlier list that are missing or changed in a later one. */
 export function forgotten(earlier: MergedMigrations, merged: MergedMigrations): string[] {
   const changed = Object.keys(earlier).filter((name) => merged[name] !== earlier[name]);
   return changed.map((name) => `${name} has another entry in the list than on main: it was merged, and stays as it is`);
@@ -65,7 +65,7 @@ function stepProblems({ name, hash, contracts, losses }: Step, merged: MergedMig
   return [...problems, ...losses.map((loss) => `${name}: ${loss}; ${why}`)];
 }
 
-/** Databases that have applied the listed ones apply a new one after them, wherever it stands. */
+/** Databases with the listed migrations apply a new one after them, whatever its name. */
 function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
   const names = steps.map(({ name }) => name);
   const listed = Object.keys(merged);
@@ -83,7 +83,7 @@ function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
   return problems;
 }
 
-/** Those of the chassis are seen in every schema. */
+/** Migrations of the chassis are applied to every schema. */
 function eachOnce(steps: Step[]): Step[] {
   return [...new Map(steps.map((step) => [step.name, step])).values()];
 }

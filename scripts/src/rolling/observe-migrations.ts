@@ -5,18 +5,18 @@ import type { Knex } from 'knex';
 import { readCatalogue } from './catalogue.ts';
 import { losses } from './losses.ts';
 
-/** One migration, as it was seen at work. */
+/** One migration and its observed effects. */
 export interface Step {
-  /** `session/001-conversations`; those that every schema has are `chassis/…`. */
+  /** `session/001-conversations`; those of every schema are `chassis/…`. */
   name: string;
   contracts: string | undefined;
-  /** Of its statements, whatever their comments and layout. */
+  /** The hash of its statements, without comments and formatting. */
   hash: string;
-  /** What it takes from the version before, one sentence each. */
+  /** What it breaks for the previous version, one sentence each. */
   losses: string[];
 }
 
-/** Migrates a schema that is not there yet, and stays, and looks at the database's own catalogue before and after each step. */
+/** Creates and migrates a new schema, which is not dropped, and compares the database's catalogue before and after each migration. */
 export async function observeMigrations(url: string, schema: SchemaDeclaration, schemaName: string): Promise<Step[]> {
   const steps: Step[] = [];
   await migrateSchema({
@@ -51,7 +51,7 @@ function bare(sql: string): string {
   return sql.replaceAll(/--.*$/gmu, '').replaceAll(/\s+/gu, ' ').trim();
 }
 
-/** Rows that go leave no trace in the catalogue. */
+/** Deleted rows are not visible in the catalogue. */
 function lostRows(statement: string): string[] {
   const found = statement.matchAll(/\b(?:delete\s+from|truncate(?:\s+table)?)\s+(?:only\s+)?"?(\w+)/giu);
   return [...found].map(([, table]) => `rows of ${table} are deleted`);

@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 
-/** The commit that the working tree is compared with, or why there is none; `lacks` where there is one, out of reach. */
+/** The commit that the working tree is compared with, or why there is none. `lacks`: it exists, but is not available here. */
 export type PreviousState = { commit: string } | { none: string; lacks?: boolean };
 
 /**
- * What ran before the files of `pathspec` became what they are: they have to get on with it during a rolling change.
+ * The version before the last change of the files of `pathspec`, with which they must be compatible during a rolling update.
  *
- * On a branch that is where it left main. On main itself it is the last commit when the files differ from it, else
+ * On a branch that is its merge base with main. On main itself it is the last commit if the files differ from it, else
  * the commit before the last that touched them.
- * @throws when git is there and does not do its work.
+ * @throws Error if git fails.
  */
 export function previousState(checkout: string, pathspec: string): PreviousState {
   const git = (...args: string[]) => {
@@ -25,7 +25,7 @@ export function previousState(checkout: string, pathspec: string): PreviousState
 
   const top = git('rev-parse', '--show-toplevel');
   if (/dubious ownership/u.test(top.problem)) throw new Error(top.problem);
-  // An export that lies within another checkout is none of that one's files.
+  // The files of an export inside another checkout do not belong to that checkout.
   if (!top.ok || realpathSync(top.text) !== realpathSync(checkout)) {
     return { none: 'this is no git checkout, so there is no history to compare with' };
   }

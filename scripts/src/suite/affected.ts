@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { declaredChecks } from './checks.ts';
 
 /**
- * Has Nx run the checks, and the tests of the workspaces that a change since main touches and of those that depend on them. What
- * passed on the same files before is not run again. @returns the exit code.
+ * Runs with Nx the checks, and the tests of workspaces that have changed since main and of their dependents. Results for
+ * unchanged inputs come from the cache. @returns the exit code.
  */
 export function runAffected(root: string): number {
   const nx = (...args: string[]) =>

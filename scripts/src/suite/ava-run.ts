@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { root } from '../root.ts';
 
-/** Where the runner keeps how long each test file of a checkout took. */
+/** The file in which the runner stores the duration of each test file of a checkout. */
 export function timesFile(checkout: string): string {
   return join(checkout, 'node_modules/.cache/parley/test-times.json');
 }
@@ -18,27 +18,27 @@ export function readTimes(checkout: string): Record<string, number> {
 
 let times: Record<string, number> | undefined;
 
-/** How ava orders test files. One that was never timed comes first, because it may be a long one. */
+/** How ava orders test files. A file without a recorded duration comes first, because it may be long. */
 export function slowestFirst(one: string, other: string): number {
   const known = (times ??= readTimes(root));
   const timeOf = (file: string) => known[relative(root, file)] ?? Number.MAX_SAFE_INTEGER;
   return timeOf(other) - timeOf(one) || one.localeCompare(other);
 }
 
-/** What became of the tests of one file. */
+/** The results of one test file. */
 export interface FileOutcome {
   passed: number;
   failed: number;
-  /** Skipped, still to be written, or known to fail. */
+  /** Skipped, `todo`, or known to fail. */
   skipped: number;
   /** From the start of its process to its end. */
   seconds: number;
 }
 
-/** One file that has ended; without a file, something went wrong outside of any. */
+/** The result of one file; without a file, an error outside of any. */
 export type AvaMessage = { testFile: string; outcome: FileOutcome } | { testFile?: undefined };
 
-/** How many of a file there were so far, as ava counts them. What it counts beside these is wrong. */
+/** The counters of ava for a file that count no failure. All others do. */
 type Good =
   | 'declaredTests'
   | 'selectedTests'
@@ -48,17 +48,17 @@ type Good =
   | 'passedKnownFailingTests';
 type Counts = Record<Good | 'failedTests', number>;
 
-/** What ava tells of a run, as far as it matters here; its own types leave some kinds out. */
+/** The events of ava that are used here. Its own types lack some of them. */
 type AvaEvent =
   | { type: 'stats'; stats: { byFile: Map<string, Counts> } }
   | { type: 'worker-finished' | 'worker-failed'; testFile: string; forcedExit?: boolean }
   | { type: 'internal-error'; testFile?: string };
 
-/** Sends what became of each file, as soon as it has ended, to the process that started ava, where that listens. */
+/** Sends the result of each file, as soon as it has ended, to the parent process, if that listens. */
 export async function observeRun({ events }: { events: AsyncIterable<{ type: string }> }): Promise<void> {
   const send = (message: AvaMessage) => process.connected && process.send?.(message);
   const begun = performance.now();
-  /** Since when there has been room for another file: ava does not say when it starts one. */
+  /** The times at which a slot became free, because ava does not report when it starts a file. */
   const room: number[] = [];
   const started = new Map<string, number>();
   let byFile = new Map<string, Counts>();
@@ -78,14 +78,14 @@ export async function observeRun({ events }: { events: AsyncIterable<{ type: str
   }
 }
 
-/** @param isCut whether the process had to be killed, or ended badly. */
+/** @param isCut whether the process was killed, or ended with an error. */
 function sum(counts: Counts | undefined, isCut: boolean): Omit<FileOutcome, 'seconds'> {
   if (!counts) return { passed: 0, failed: 1, skipped: 0 };
   const { declaredTests: _, selectedTests: __, passedTests: passed, skippedTests, todoTests, ...others } = counts;
   const { passedKnownFailingTests, failedTests, ...wrong } = others;
   const skipped = skippedTests + todoTests + passedKnownFailingTests;
-  // A hook or an error may be why tests never ended: these are not added up.
+  // A failed hook or an error may be the reason for unfinished tests, so the counts are not added up.
   const failed = failedTests + Math.max(0, ...Object.values<number>(wrong));
-  // A file that says nothing has failed too.
+  // A file without any result has failed, too.
   return { passed, skipped, failed: Math.max(failed, isCut || passed + skipped === 0 ? 1 : 0) };
 }

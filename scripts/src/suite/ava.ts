@@ -8,14 +8,14 @@ export interface AvaOptions {
   /** Paths in the checkout. */
   files: string[];
   env: Record<string, string>;
-  /** How many files at the same time. */
+  /** The number of files that run at the same time. */
   concurrency: number;
   timeoutMs: number;
-  /** Told as soon as a file has ended. */
+  /** Called as soon as a file has ended. */
   onFile(file: string, outcome: FileOutcome): void;
 }
 
-/** Runs test files by one ava, those that took longest the last time first, and remembers how long each took. */
+/** Runs test files in one ava process, the slowest of the last run first, and stores the duration of each. */
 export async function runAva({ root, files, env, concurrency, timeoutMs, onFile }: AvaOptions) {
   const outcomes = new Map<string, FileOutcome>();
   let elsewhere = 0;
@@ -36,7 +36,7 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
       onFile(file, ended.outcome);
     },
   });
-  // A file that did not come to its end has failed, and so has a run that ends badly though no test did.
+  // An unfinished file has failed, and so has a run that exits with an error although no test failed.
   for (const file of files) {
     if (!outcomes.has(file)) outcomes.set(file, { passed: 0, failed: 1, skipped: 0, seconds: 0 });
   }
@@ -46,11 +46,11 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
   return {
     /** By the path of the file in the checkout. */
     files: outcomes,
-    /** What went wrong outside any file: a crash, a time-out, a report that never came. */
+    /** Errors outside of any file: a crash, a timeout, a missing report. */
     failed: elsewhere,
-    /** ava's own report without what passed. */
+    /** The report of ava without passed tests. */
     report: withoutPassed(ended.output),
-    /** What tests said with `t.log`, by ava's report. */
+    /** The output of `t.log`, from the report of ava. */
     logs: ended.output.match(/^ {4}ℹ .*$/gmu) ?? [],
   };
 }
@@ -63,13 +63,13 @@ function remember(root: string, outcomes: Map<string, FileOutcome>): void {
   writeFileSync(timesFile(root), JSON.stringify({ ...readTimes(root), ...Object.fromEntries(times) }, null, 1));
 }
 
-/** A report without the tests that passed: what a developer reads when one did not. */
+/** The report without the passed tests. */
 function withoutPassed(report: string): string {
   let isPassed = false;
   return report
     .split('\n')
     .filter((line) => {
-      // What a test said by `t.log` stands below its title.
+      // The output of `t.log` follows the title of its test.
       if (!/^ {4}ℹ /u.test(line)) isPassed = /^ {2}✔ /u.test(line);
       return !isPassed;
     })

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * The paths that differ from what ran before: on a branch from where it left main, on main itself from a day before its last
- * commit, since a push may bring several. Undefined where git cannot tell.
+ * The changed paths: on a branch since its merge base with main, on main itself since a day before its last commit, because
+ * a push may contain several. Undefined if git has no such history.
  */
 export function changedPaths(checkout: string): string[] | undefined {
   const git = (...args: string[]) => {

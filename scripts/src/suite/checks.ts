@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.ts';
 
-/** One look at the whole checkout. */
+/** One check of the whole checkout. */
 export interface Check {
   name: string;
   /** Run by a shell in the checkout. */
   command: string;
 }
 
-/** How the output of a check begins that had nothing to look at, before it says why. */
+/** The beginning of the output of a skipped check, followed by the reason. */
 const leftOut = 'left out: ';
 const timeoutMs = 300_000;
 
@@ -21,7 +21,7 @@ export function declaredChecks(root: string): Check[] {
   return Object.entries(nx.targets).map(([name, { command }]) => ({ name, command }));
 }
 
-/** @returns what became of it, and what a developer needs to see of its output. */
+/** @returns the result, and the relevant part of the output. */
 export async function runCheck(root: string, { name, command }: Check) {
   const begun = performance.now();
   const { ok, output } = await run({ command: 'sh', args: ['-c', command], cwd: root, timeoutMs });

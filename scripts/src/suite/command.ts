@@ -5,21 +5,21 @@ export interface Command {
   command: string;
   args: string[];
   cwd: string;
-  /** Beside the environment of this process. */
+  /** Added to the environment of this process. */
   env?: Record<string, string>;
   /** After this long it is killed with all that it started, and counts as failed. */
   timeoutMs: number;
-  /** Hears what it sends by `process.send`. Default: it can send nothing. */
+  /** Receives messages that it sends with `process.send`. Default: there is no channel. */
   onMessage?: (message: unknown) => void;
 }
 
-/** What kills each command that runs. */
+/** Functions that kill the running commands. */
 const running = new Set<() => void>();
 let isOver = false;
 
 /**
- * Runs a command to its end, in a process group of its own so that nothing it started outlives it.
- * @returns all that it wrote, stdout and stderr in the order of arrival.
+ * Runs a command in a process group of its own, so that none of its children outlives it.
+ * @returns its output, stdout and stderr in the order of arrival.
  */
 export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }: Command) {
   if (isOver) return { ok: false, output: 'it was interrupted' };
@@ -39,7 +39,7 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }
   }
   const kill = () => killGroup(child.pid);
   running.add(kill);
-  // A process that it left behind would hold the pipes open, and `close` would never come.
+  // A remaining child would keep the pipes open, and `close` would never be emitted.
   child.on('exit', kill);
   const timer = setTimeout(() => {
     output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;
@@ -57,13 +57,13 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, onMessage }
   return { ok: code === 0, output };
 }
 
-/** Kills every command that still runs, with all that it started; none runs from then on. */
+/** Kills all running commands with their children. No command can be started after that. */
 export function killAll(): void {
   isOver = true;
   for (const kill of running) kill();
 }
 
-// A report is read by a program: no colours, and the same marks on every terminal.
+// A program reads the report: no colours, and the same symbols on every terminal.
 function plainEnv(): NodeJS.ProcessEnv {
   const { NO_COLOR: _, ...env } = process.env;
   return { ...env, FORCE_COLOR: '0', TERM: 'dumb' };

@@ -1,26 +1,26 @@
 import { type RunningServers, startServers } from '@parley/servers/start-servers';
 import type { Need } from './workspaces.ts';
 
-/** What tests run on, once it is up. */
+/** The running engines and meshes of tests. */
 export interface Engines {
-  /** The settings by which tests find it. */
+  /** The settings with their addresses. */
   env: Record<string, string>;
-  /** What this machine cannot have, one sentence each. */
+  /** Engines that this machine cannot run, one sentence each. */
   missing: string[];
-  /** What a person may want to know of it. */
+  /** Messages for the terminal. */
   notes: string[];
-  /** Stops all. @returns what was wrong with the meshes, one sentence each. */
+  /** Stops all. @returns the problems of the meshes, one sentence each. */
   stop(): Promise<string[]>;
 }
 
 export interface EnginesOptions {
   needs: Need[];
-  /** Cuts a start short. */
+  /** Cancels the start. */
   signal: AbortSignal;
   say(line: string): void;
 }
 
-/** Installs and starts what is needed, for this run alone. @throws Error where something does not start; then nothing is left. */
+/** Installs and starts what this run needs. @throws Error if something does not start; then all is stopped. */
 export async function startEngines({ needs, signal, say }: EnginesOptions): Promise<Engines> {
   const only = needs.filter((need) => need !== 'meshes');
   const servers = only.length > 0 ? await startServers({ only, signal, say }) : undefined;
@@ -44,14 +44,14 @@ export async function startEngines({ needs, signal, say }: EnginesOptions): Prom
   }
 }
 
-/** S3_BUCKET is TEST_S3_BUCKET to tests, and so on: what a person has configured for Parley is no engine of tests. */
+/** Renames S3_BUCKET to TEST_S3_BUCKET and so on, so that tests never use the engines that a developer has configured for Parley. */
 function testSettings({ env, superuserUrl }: RunningServers): Record<string, string> {
   const { DATABASE_URL: _, ...others } = env;
   const named = Object.entries(others).map(([name, value]) => [`TEST_${name}`, value] as const);
   return { ...Object.fromEntries(named), ...(superuserUrl && { TEST_DATABASE_URL: superuserUrl }) };
 }
 
-/** Loads all units only where a mesh is wanted: most runs of a few files want none. */
+/** Imports all units only if a mesh is needed, because most runs of a few files need none. */
 async function startMeshes(options: { signal: AbortSignal; say(line: string): void; processes: boolean }) {
   const { startSharedMeshes } = await import('@parley/stories/shared-meshes');
   return startSharedMeshes(options);

@@ -2,15 +2,15 @@ import { changedPaths } from './changes.ts';
 import { declaredChecks } from './checks.ts';
 import { isDeclared, isUnchanged, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
 
-/** What one run does. */
+/** The selection of checks and tests for one run. */
 export type Selection = ReturnType<typeof select>;
 
 export interface SelectOptions {
   /** Names of checks and workspaces; none: all. */
   only: string[];
-  /** Parts of the paths of files; with any, no check is run. */
+  /** Substrings of the paths of test files; if any is given, no check runs. */
   texts: string[];
-  /** Fault tests alone. */
+  /** Runs only fault tests. */
   faults: boolean;
 }
 
@@ -23,7 +23,7 @@ export function select(root: string, { only, texts, faults }: SelectOptions) {
   const wanted = testedWorkspaces(root)
     .filter(({ name }) => isChosen(name))
     .map((workspace) => ({ ...workspace, files: workspace.files.filter(isWanted(workspace)) }));
-  // Who asks for a file by its name gets it.
+  // A file that is named explicitly always runs.
   const isAsked = faults || texts.length > 0;
   const changed = isAsked ? undefined : changedPaths(root);
   const unchanged = wanted.flatMap((each) => each.files.filter((file) => !isAsked && isUnchanged(each, file, changed)));
@@ -35,11 +35,11 @@ export function select(root: string, { only, texts, faults }: SelectOptions) {
     checks,
     /** Test files, by their path in the checkout. */
     files: workspaces.flatMap(({ files }) => files),
-    /** Those that have tests among the files. */
+    /** The workspaces of these files. */
     workspaces,
-    /** What these tests run on. Fault tests start what they break. */
+    /** The engines that these tests need. Fault tests start their own. */
     needs: needs.filter((need) => asked.has(need) && !(faults && need === 'meshes')),
-    /** Files that are left out, because nothing has changed that they are about or because another one runs their tests. */
+    /** Skipped files: none of their dependencies has changed, or another file runs their tests. */
     unchanged,
     /** Whether fault tests take their full length. */
     full: faults,

@@ -10,20 +10,20 @@ import { isDeclared } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
-  /** Whether a machine that cannot have an engine fails, and a file that fails is run once more. */
+  /** Whether a missing engine is a failure, and a failed file is run once more. */
   ci: boolean;
-  /** Cuts it short. */
+  /** Cancels the run. */
   signal: AbortSignal;
   say(line: string): void;
   /** Default: starts what is needed. */
   start?: typeof startEngines;
 }
 
-/** More files than that which pass only when they are run again are no accident. */
+/** More files that pass only when run again are a failure. */
 const mostUnsteady = 2;
 const minute = 60_000;
 
-/** What is counted while a run goes on. */
+/** The counters of a run. */
 type Totals = ReturnType<typeof newTotals>;
 
 function newTotals(say: SuiteOptions['say']) {
@@ -39,7 +39,7 @@ function newTotals(say: SuiteOptions['say']) {
   };
 }
 
-/** Runs the checks while engines start, then the tests, and tells how it went. @returns whether nothing failed. */
+/** Runs the checks while engines start, then the tests, and prints the results. @returns whether nothing failed. */
 export async function runSuite(selection: Selection, options: SuiteOptions): Promise<boolean> {
   const { say, signal, ci } = options;
   const totals = newTotals(say);
@@ -76,7 +76,7 @@ async function engineStart(
     for (const note of engines.notes) say(`    ${note}`);
     for (const reason of engines.missing) {
       if (ci) totals.fail('engines', `CI has every engine, and this machine cannot have ${reason}`);
-      else say(`- what needs it is left out: ${reason}`);
+      else say(`- tests that need it are left out: ${reason}`);
     }
     return engines;
   } catch (error) {
@@ -103,18 +103,18 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
 async function runTests(selection: Selection, { env }: Engines, options: SuiteOptions, totals: Totals): Promise<void> {
   const { files, workspaces, full, unchanged } = selection;
   const { root, say, ci, signal } = options;
-  if (unchanged.length > 0) say(`- not by themselves, or unchanged: ${unchanged.join(', ')}`);
+  if (unchanged.length > 0) say(`- skipped as unchanged, or run by another file: ${unchanged.join(', ')}`);
   const begun = performance.now();
-  // Whatever a test leaves, because it failed or was cut short, goes with this folder. Servers of other users look into it.
+  // Removed with all files that failed or interrupted tests leave. Readable by servers that run as other users.
   const temporary = mkdtempSync(join(tmpdir(), 'parley-test-'));
   chmodSync(temporary, 0o711);
   using folder = new DisposableStack();
   folder.defer(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
   const settings = { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) };
-  // One more than there are processors: many files wait for most of their time.
+  // One more than there are processors, because many files mostly wait.
   const concurrency = full ? 1 : availableParallelism() + 1;
   const timeoutMs = full ? 90 * minute : 40 * minute;
-  // Says now and then how far it is, so that a person sees it go on.
+  // Reports progress ten times.
   const every = Math.max(1, Math.ceil(files.length / 10));
   let done = 0;
   const onFile = (file: string, { failed }: FileOutcome) => {
@@ -128,7 +128,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
   if (signal.aborted) return;
 
-  // A file that fails on a machine with neighbours is run once more, by itself; what it said at first stands above.
+  // A file that failed beside others on a busy machine is run once more, alone. Its first output is above.
   const mayRunAgain = (file: string) =>
     workspaces.some((each) => each.files.includes(file) && !isDeclared('once', each, file));
   for (const file of ci && first.failed === 0 ? failed.filter(mayRunAgain) : []) {

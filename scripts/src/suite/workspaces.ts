@@ -2,21 +2,21 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import { z } from 'zod';
 
-/** What the tests of a workspace may ask for: real servers, and the meshes that a run starts once for all of them. */
+/** What tests of a workspace can need: real servers, and the meshes that are started once for a run. */
 export const needs = ['postgres', 'redis', 'kafka', 's3', 'meshes'] as const;
 export type Need = (typeof needs)[number];
 
-/** `parley.tests` of a workspace's package.json: all that the runner knows of its tests. */
+/** `parley.tests` of a workspace's package.json: how the runner handles its tests. */
 const declaration = z.strictObject({
-  /** What they run on where it is there. Default: nothing. */
+  /** What they use if it is available. Default: nothing. */
   needs: z.array(z.enum(needs)).default([]),
-  /** Those that are never run once more when they fail under CI. Patterns below the folder. */
+  /** Files that are never run again when they fail under CI. Patterns relative to the folder. */
   once: z.array(z.string()).default([]),
-  /** Those that break something and have a full length, which `--faults` asks for. Patterns below the folder. */
+  /** Fault tests, which have a longer version for `--faults`. Patterns relative to the folder. */
   faults: z.array(z.string()).default([]),
   /**
-   * Files that run only when one of these paths of the checkout has changed, when they are asked for, and with `--faults`. No
-   * path: another file runs their tests.
+   * Files that run only if one of these paths of the checkout has changed, if they are named, and with `--faults`. Without
+   * paths, another file runs their tests.
    */
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
 });
@@ -30,7 +30,7 @@ export interface Workspace extends z.infer<typeof declaration> {
   files: string[];
 }
 
-/** The workspaces of the checkout that have tests. @throws Error where one declares what nobody knows. */
+/** The workspaces of the checkout that have tests. @throws Error for an unknown declaration. */
 export function testedWorkspaces(root: string): Workspace[] {
   const read = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
   const patterns: string[] = read('.').workspaces;
@@ -49,12 +49,12 @@ export function testedWorkspaces(root: string): Workspace[] {
     .filter(({ files }) => files.length > 0);
 }
 
-/** Whether a file is among those that its workspace declares so. */
+/** Whether the workspace of a file lists it under that key. */
 export function isDeclared(as: 'once' | 'faults', workspace: Workspace, file: string): boolean {
   return workspace[as].some((pattern) => matchesGlob(file, join(workspace.folder, pattern)));
 }
 
-/** Whether a file has nothing to show in this run. @param changed paths of the checkout; undefined: any may have. */
+/** Whether a file can be skipped as unchanged. @param changed paths of the checkout; undefined if unknown. */
 export function isUnchanged({ folder, whenChanged }: Workspace, file: string, changed: string[] | undefined): boolean {
   const [, about] = Object.entries(whenChanged).find(([name]) => join(folder, name) === file) ?? [];
   if (!about) return false;
