@@ -49,7 +49,7 @@ function generateInto(folder: string): void {
   buf('build', '--output', join(folder, 'gen/image.binpb'));
 }
 
-/** Throws when buf fails, which has then said why. */
+/** @throws if buf fails, which has printed the reason. */
 function buf(...args: string[]): void {
   execFileSync(join(root, 'node_modules/.bin/buf'), args, { cwd: protos, stdio: ['ignore', 'inherit', 'inherit'] });
 }

@@ -26,6 +26,6 @@ const { positionals, example, 'api-key': apiKey, ...numbers } = readOptions(usag
 
 const enough = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => enough.abort());
-process.stdout.on('error', () => enough.abort()); // `scripts/rpc … | head` has read enough as well
+process.stdout.on('error', () => enough.abort()); // the reader has ended, e.g. `scripts/rpc … | head`
 
 process.exitCode = await rpcCommand({ positionals, example, apiKey, numbers }, process.env, process, enough.signal);

@@ -5,8 +5,8 @@ import { type DocumentNode, type FieldDefinitionNode, Kind, parse } from 'graphq
 const roots = ['Query', 'Mutation', 'Subscription'];
 
 /**
- * The supergraph SDL of these subgraphs, each by the name of the unit that serves it (`agent`) and its own SDL, without what all
- * share. Its routing addresses are `http://<unit>.invalid`: the gateway takes the real ones from its configuration.
+ * The supergraph SDL of these subgraphs, each with the name of its unit (`agent`) and its SDL without the shared
+ * definitions. Its routing URLs are `http://<unit>.invalid`: the gateway gets the real ones from its configuration.
  * @throws Error that names every problem.
  */
 export function composeSupergraph(subgraphs: { name: string; sdl: string }[]): string {

@@ -3,7 +3,7 @@ import type { CredentialKind } from '@parley/graph/access';
 import type { ContractRule } from '@parley/stories/contract';
 import type { FieldRule, FieldRules } from '../../../gateway/src/graph/field-rules.ts';
 
-/** One line for each operation that is missing, and for each whose directives say something else than the contract. */
+/** One line for each operation that is missing, and for each whose directives differ from the contract. */
 export function differences(contract: ReadonlyMap<string, ContractRule>, rules: FieldRules): string[] {
   const missing = [...contract].filter(([name, { served }]) => served && !rules.has(name));
   return [
@@ -18,7 +18,7 @@ export function differences(contract: ReadonlyMap<string, ContractRule>, rules: 
   ];
 }
 
-/** An operation as the document of the contract has it. */
+/** An operation in the document of the contract. */
 export interface DocumentedOperation {
   operation: string;
   kind: 'query' | 'mutation' | 'subscription';
@@ -26,7 +26,7 @@ export interface DocumentedOperation {
   throttle?: { requests: number; windowSeconds: number };
 }
 
-/** One line for each operation of the contract's document that `gateway/contract.json` has otherwise or not at all. */
+/** One line for each operation of the contract's document that differs or is missing in `gateway/contract.json`. */
 export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, document: DocumentedOperation[]): string[] {
   return document.flatMap(({ operation, kind, auth, throttle }) => {
     const name = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}.${operation}`;
@@ -40,7 +40,7 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
   });
 }
 
-/** What both sides say, with defaults filled in; that of `whileSuspended` is in a rule of the schema already. */
+/** The values that both define, with defaults; that of `whileSuspended` is defined by a rule of the schema. */
 function comparable(rule: ContractRule | FieldRule) {
   const { by, whileSuspended = false, whileLimited = false, longBody = false, sentOnce = false, throttle } = rule;
   const { changesCaller = 'never' } = rule;

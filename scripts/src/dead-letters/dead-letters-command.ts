@@ -8,7 +8,7 @@ export interface DeadLetterRequest {
   topic: string;
   group?: string | undefined;
   id?: string | undefined;
-  /** Also those that were replayed; they are never replayed again. */
+  /** Also lists letters that were replayed. They are never replayed again. */
   all: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function deadLettersCommand(
           (group === undefined || letter.facts.group === group) &&
           (id === undefined || letter.event?.id === id) &&
           (!letter.wasReplayed || (all && action === 'list')) &&
-          (letter.message.value !== null || action === 'list'), // one that was too large was kept without its value
+          (letter.message.value !== null || action === 'list'), // one that was too large was stored without its value
       );
       for (const letter of chosen) {
         if (action === 'replay') await letters.replay(topic, letter);
@@ -46,7 +46,7 @@ export async function deadLettersCommand(
 
 const outcome = { list: '', replay: ' sent again' };
 
-/** One line of JSON, payload apart: it may hold what a person wrote. */
+/** One line of JSON without the payload, which may contain personal data. */
 function describe({ position, facts, event, wasReplayed }: StoredDeadLetter): string {
   const { group, attempts, reason, time } = facts;
   const { id, type, key, tenantId } = event ?? {};

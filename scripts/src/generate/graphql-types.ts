@@ -6,7 +6,7 @@ import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { buildASTSchema, type DocumentNode, Kind, parse, visit } from 'graphql';
 
-/** A generated file: its path below the checkout, and what it should hold. */
+/** A generated file: its path in the checkout, and its content. */
 export interface GeneratedFile {
   path: string;
   text: string;
@@ -14,7 +14,7 @@ export interface GeneratedFile {
 
 const header = '// Written by scripts/generate from schema.graphql.\n\n';
 
-/** What both files are generated with. Whoever resolves a field may answer undefined for null. */
+/** The options for both files. Resolvers may return undefined for null. */
 const common = {
   enumsAsTypes: true,
   federation: true,
@@ -48,9 +48,9 @@ export async function graphqlTypes(root: string): Promise<GeneratedFile[]> {
 }
 
 /**
- * Types of what one schema says, for use cases; and of its resolvers, with `Context` of `graph/context.ts`. A type of the schema
- * that `graph/mappers.ts` exports under its name is given to its resolvers as it is there, otherwise as the schema has it.
- * @param sdl the subgraph's own, without what `shared.graphql` adds.
+ * The types of one schema, for use cases, and those of its resolvers, with `Context` of `graph/context.ts`. For a type of the
+ * schema that `graph/mappers.ts` exports under its name, resolvers get that type, otherwise the one of the schema.
+ * @param sdl the SDL of the subgraph without `shared.graphql`.
  * @param mappers the text of `graph/mappers.ts`, or ''.
  */
 export async function typesOf(sdl: string, mappers: string): Promise<{ types: string; resolvers: string }> {
@@ -74,7 +74,7 @@ export async function typesOf(sdl: string, mappers: string): Promise<{ types: st
   };
 }
 
-/** Of the generated resolvers all are optional: a forgotten one would answer null, or not what the schema says. */
+/** Makes resolvers required. The generated ones are optional, and a missing one would return null or a wrong value. */
 function complete(roots: string[], mapped: string[]): string {
   const needed = [
     ...roots.map((name) => `  ${name}: Required<${name}Resolvers>;`),
@@ -108,7 +108,7 @@ function generate(document: DocumentNode, plugin: keyof typeof pluginMap, config
   });
 }
 
-/** Resolvers know nothing of the directives, and an argument that is null by default may be null. */
+/** Removes directives, which resolvers do not use, and makes arguments with the default null nullable. */
 function asResolved(document: DocumentNode): DocumentNode {
   return visit(document, {
     SchemaExtension: () => null,

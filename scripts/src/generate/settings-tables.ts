@@ -8,13 +8,13 @@ const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings
 
 interface Readme {
   path: string;
-  /** With the tables as they should be. */
+  /** Its text with current tables. */
   text: string;
 }
 
 /**
  * The READMEs below `root` that have tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
- * @throws Error where a unit has no table, or there is a table of no unit.
+ * @throws Error if a unit has no table, or a table names no unit.
  */
 export function settingsTables(root: string, settings = allSettings()): Readme[] {
   const missing = new Set(Object.keys(settings));

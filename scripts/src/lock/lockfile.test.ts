@@ -45,7 +45,7 @@ test('npm ci refuses a lockfile that lacks an optional package, and takes it onc
   t.deepEqual(Object.keys(completed.packages), Object.keys(committed().packages));
 });
 
-test('an added package is bound to the platform that its name tells', (t) => {
+test('an added package is restricted to the platform in its name', (t) => {
   const musl = '@biomejs/cli-linux-arm64-musl';
   const { packages } = complete(without(committed(), musl));
   t.like(packages[`node_modules/${musl}`], {

@@ -1,6 +1,6 @@
 import { platformOf } from './platform.ts';
 
-/** One package of package-lock.json (lockfileVersion 3); its key is the folder that npm puts it in. */
+/** One package of package-lock.json (lockfileVersion 3); its key is its folder. */
 export interface LockEntry {
   version?: string;
   resolved?: string;
@@ -19,8 +19,8 @@ export interface Lockfile {
 }
 
 /**
- * The optional dependencies that a parent names and the lockfile lacks: npm leaves them out when the registry that it asked does
- * not have them, and npm ci then refuses the lockfile.
+ * The optional dependencies that the lockfile lacks: npm leaves them out if its registry does not have them, and npm ci then
+ * rejects the lockfile.
  */
 export function missingOptionals({ packages }: Lockfile) {
   return Object.entries(packages).flatMap(([parent, { optionalDependencies = {} }]) =>
@@ -30,23 +30,23 @@ export function missingOptionals({ packages }: Lockfile) {
   );
 }
 
-/** The entries that name a registry's host, which only serves whom that registry serves. */
+/** The entries with the host of a registry, which other machines may not be able to access. */
 export function entriesWithHost({ packages }: Lockfile): string[] {
   return Object.keys(packages).filter((path) => !packages[path]?.link && packages[path]?.resolved?.includes('://'));
 }
 
-/** Where Node looks for a package that the one in `path` imports, nearest first; each ends with a slash or is ''. */
+/** The folders in which Node looks for the imports of the package in `path`, nearest first; each ends with a slash or is ''. */
 function folders(path: string): string[] {
   if (path === '') return [''];
   const parent = path.lastIndexOf('node_modules/');
-  // A workspace stands outside node_modules: next after it comes the root.
+  // A workspace is outside of node_modules, and the root follows it.
   return [`${path}/`, ...folders(parent > 0 ? path.slice(0, parent - 1) : '')];
 }
 
 /**
- * The lockfile with an entry for each optional package of another platform that npm left out, so that `npm ci` takes
- * it everywhere. They carry no integrity, since the registry did not know them; npm on such a platform adds it.
- * @throws Error where a missing one is bound to no platform, or to no exact version.
+ * The lockfile with an entry for each optional package of another platform that npm left out, so that `npm ci` accepts it on
+ * every platform. The entries have no integrity, since the registry did not know them; npm on such a platform adds it.
+ * @throws Error if a missing one is not for one platform, or has no exact version.
  */
 export function complete(lockfile: Lockfile): Lockfile {
   const packages = { ...lockfile.packages };
@@ -56,11 +56,11 @@ export function complete(lockfile: Lockfile): Lockfile {
       throw new Error(`${parent} names ${name}@${version}, which is missing: run npm install again`);
     }
     const shared = `node_modules/${name}`;
-    // Where another parent's version already took the shared place, npm nests.
+    // npm nests a package if another version is already in the shared folder.
     const path = shared in packages ? `${parent}/${shared}` : shared;
     packages[path] = { version, ...(packages[parent]?.dev && { dev: true }), optional: true, ...platform };
   }
-  // npm's own order, so that its next install moves no line.
+  // The order of npm, so that its next install does not reorder lines.
   const sorted = Object.entries(packages).sort(([a], [b]) => a.localeCompare(b, 'en'));
   return { ...lockfile, packages: Object.fromEntries(sorted) };
 }

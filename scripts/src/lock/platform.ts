@@ -1,12 +1,12 @@
 const systems = /^(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)$/;
 const processors = /^(arm|arm64|ia32|loong64|ppc64|riscv64|s390x|x64)$/;
-/** Longer names that packages use for what npm calls by Node's `process.arch`. */
+/** Other names of packages for the values of Node's `process.arch`. */
 const synonyms: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 'arm64', ppc64le: 'ppc64' };
 const libraries: Record<string, string> = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 
 /**
  * The platform that a package of native code is for, as npm compares it with the machine, by the words of its name: `@biomejs/cli-linux-arm64-musl` is for
- * linux, arm64 and musl. Undefined when the name tells no system and processor: then it is no such package.
+ * linux, arm64 and musl. Undefined if the name contains no system and processor, i.e. for other packages.
  */
 export function platformOf(name: string) {
   const words = name.split(/[/-]/).map((word) => synonyms[word] ?? word);

@@ -6,13 +6,13 @@ import { parseSync } from '@swc/core';
 export interface OperationNames {
   /** Root fields by type and field: `Mutation.login`. */
   operations: Iterable<string>;
-  /** What is called like an operation and is something else, as the unit `agent`. Only `Query.agent` is an operation then. */
+  /** Operations whose name also means something else, e.g. the unit `agent`. For these only `Query.agent` counts. */
   alsoOther: Iterable<string>;
 }
 
 /**
- * Finds source files that treat an operation in its own way: that compare with its name, look it up, or hold it in a list. What an
- * operation needs stands on its field in the schema instead. Documents, resolvers (keys of an object) and what is read of an answer are no such use.
+ * Finds source files with special cases for an operation: comparisons with its name, lookups, lists. Such rules belong on the
+ * field in the schema. Documents, resolvers (keys of an object) and property reads of a response do not count.
  * A comment `names <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name.
  */
@@ -28,7 +28,7 @@ export function checkOperationNames(
 
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
-    if (!mention.test(text)) return []; // most files, which need no parsing
+    if (!mention.test(text)) return []; // most files, which are not parsed
     const found = new Map<string, string>();
     const find = (node: unknown, how: string, isPlace: boolean) => {
       const value = textOf(node);
@@ -76,7 +76,7 @@ function isNode(value: unknown): value is Node {
 
 const wrappers = new Set(['ParenthesisExpression', 'TsAsExpression', 'TsConstAssertion']);
 
-/** What a literal says; undefined for what is none. */
+/** The value of a string literal; undefined for other nodes. */
 function textOf(node: unknown): string | undefined {
   if (!isNode(node)) return undefined;
   if (node.type === 'StringLiteral') return String(node.value);
@@ -86,7 +86,7 @@ function textOf(node: unknown): string | undefined {
   return others.length === 0 ? quasi?.cooked : undefined;
 }
 
-/** Those of an array literal or of a call. */
+/** The elements of an array literal or arguments of a call. */
 function expressions(list: unknown): unknown[] {
   return (list as ({ expression: unknown } | null)[]).map((each) => each?.expression);
 }

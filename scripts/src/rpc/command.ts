@@ -17,7 +17,7 @@ import { ClientError, Status } from 'nice-grpc-common';
 import { root } from '../root.ts';
 import { describe, exampleOf, nameOf, readMethods } from './methods.ts';
 
-/** What was typed: up to three words (unit, method, request) and who asks. */
+/** The arguments: up to three positionals (unit, method, request) and the caller. */
 export interface Typed {
   positionals: string[];
   example?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface Typed {
   numbers: Environment;
 }
 
-/** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for one that was cut. */
+/** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
 export async function rpcCommand(typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
   try {
     const known = readMethods();
@@ -58,7 +58,7 @@ async function call(method: DescMethod, typed: Typed, env: Environment, terminal
   const isStream = method.methodKind === 'server_streaming';
   const timeout = setting('timeout-ms', positiveInt.default(30_000), 'How long the call may take.');
   const { timeoutMs } = readSettings(typed.numbers, { timeoutMs: timeout });
-  // Whatever the unit says is for whoever types.
+  // Shows the error of the unit in full.
   const options = { caller: callerOf(typed), signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
   const client = rpcClient({ definition: definitionOf(method), unit, ...findUnit(unit, env) });
   await client.start();
@@ -96,7 +96,7 @@ function definitionOf({ name, parent, input, output }: DescMethod) {
   return { once: { ...wire, responseStream: false as const }, many: { ...wire, responseStream: true as const } };
 }
 
-/** Who asks: a user, a session or an API key where one is named, else the mesh itself. */
+/** The caller: the given user, session or API key, else the mesh itself. */
 function callerOf({ numbers, apiKey }: Typed): Caller {
   const id = positiveInt.max(2 ** 31 - 1, 'is no id').optional();
   const ids = {
@@ -114,7 +114,7 @@ function callerOf({ numbers, apiKey }: Typed): Caller {
   return apiKey ? { kind: 'apiKey', ...common } : { kind: 'service', service: 'scripts/rpc', ...common };
 }
 
-/** Settings go before what the mesh of this machine has written into its data folder. */
+/** Settings take precedence over the addresses in the data folder of the mesh on this machine. */
 function findUnit(unit: string, env: Environment) {
   const kept = (file: string) => {
     const path = resolve(root, readSettings(env, { folder: dataFolderSetting }).folder, file);

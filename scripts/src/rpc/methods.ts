@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createFileRegistry, type DescMessage, type DescMethod, fromBinary, ScalarType } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
-/** As `scripts/generate` has last described them. Those that take a stream are left out: nobody can type one. */
+/** From the image that `scripts/generate` writes. Without methods that take a stream, which cannot be typed. */
 export function readMethods(): DescMethod[] {
   const image = readFileSync(fileURLToPath(import.meta.resolve('@parley/protos/image.binpb')));
   return [...createFileRegistry(fromBinary(FileDescriptorSetSchema, image))]
@@ -16,11 +16,11 @@ export function nameOf({ parent, name }: DescMethod): string {
   return `${parent.typeName.split('.')[1]} ${name}`;
 }
 
-/** A method with what its proto says about it, for a terminal. */
+/** A method with the comment of its proto, for a terminal. */
 export function describe(method: DescMethod): string {
   const { input, output, methodKind, parent } = method;
   const { services, proto } = parent.file;
-  // Field 6 of a file are its services, field 2 of a service its methods.
+  // Field 6 of a file contains its services, field 2 of a service its methods.
   const place = [6, services.indexOf(parent), 2, parent.methods.indexOf(method)].join();
   const location = proto.sourceCodeInfo?.location.find(({ path }) => path.join() === place);
   const comment = location?.leadingComments.replaceAll(/^ ?(?=.)/gmu, ' '.repeat(4)) ?? '';
@@ -31,10 +31,10 @@ export function describe(method: DescMethod): string {
 const { STRING, BYTES, BOOL } = ScalarType;
 const plain: Partial<Record<ScalarType, unknown>> = { [STRING]: 'text', [BYTES]: 'Ynl0ZXM=', [BOOL]: true };
 
-/** A request in JSON with every field of its type; of fields that exclude each other the first. */
+/** A request in JSON with every field of its type; of a oneof the first. */
 export function exampleOf(type: DescMessage, above: DescMessage[] = []): unknown {
   if (type.typeName === 'google.protobuf.Timestamp') return '2026-01-31T12:00:00Z';
-  if (above.includes(type)) return {}; // inside itself: it would never end
+  if (above.includes(type)) return {}; // a recursive type
   const shown = type.fields.filter((field) => !field.oneof || field.oneof.fields[0] === field);
   const values = shown.map(({ jsonName, fieldKind, message, enum: names, scalar }) => {
     // The first value of an enumeration stands for "not given".

@@ -1,6 +1,6 @@
 import type { ListedSetting } from '@parley/kernel/settings';
 
-/** The settings for a terminal: a heading for each unit, two lines for each setting. */
+/** The settings as text: a heading for each unit, two lines for each setting. */
 export function listing(settings: Record<string, ListedSetting[] | undefined>): string {
   const parts = Object.entries(settings).map(([unit, each = []]) => `${unit}\n${each.map(lines).join('')}`);
   return parts.join('\n');

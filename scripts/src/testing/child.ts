@@ -20,7 +20,7 @@ export function startChild(
     cwd: root,
     env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
   });
-  /** What it wrote so far. */
+  /** Its output so far. */
   const written = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -28,8 +28,8 @@ export function startChild(
       child.emit('wrote');
     });
   }
-  child.stdin.on('error', () => undefined); // it may end before it has read everything
-  // `close` rather than `exit`: what it wrote last has arrived by then.
+  child.stdin.on('error', () => undefined); // it may end before it has read all input
+  // `close` instead of `exit`, because all output has arrived by then.
   const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => code ?? signal);
   t.teardown(async () => {
     child.kill('SIGKILL');
@@ -42,11 +42,11 @@ export function startChild(
     ended,
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     write: (text: string) => void child.stdin.write(text),
-    /** Resolves when what it wrote to stdout matches. @throws Error with all that it wrote when it ended before. */
+    /** Resolves when its stdout matches. @throws Error with its output if it ends before. */
     async says(pattern: RegExp): Promise<void> {
       while (!pattern.test(written.stdout)) {
         if (child.stdout.closed)
-          throw new Error(`${command} never said ${pattern}; it said:\n${written.stdout}${written.stderr}`);
+          throw new Error(`${command} did not print ${pattern} but:\n${written.stdout}${written.stderr}`);
         await Promise.race([once(child, 'wrote'), ended]);
       }
     },
