@@ -7,11 +7,11 @@ export interface GraphError {
   extensions: { code: string; statusCode: number; reason?: string; fields?: { path: string; message: string }[] };
 }
 
-/** What the public endpoint answered to one request. */
+/** The response of the public endpoint to one request. */
 export interface Answer<Data> {
   status: number;
   headers: Headers;
-  /** The body as it came. */
+  /** The raw body. */
   text: string;
   data?: Data | null;
   errors?: GraphError[];
@@ -28,25 +28,25 @@ export type Account = ReturnType<typeof newAccount>;
 
 export const tokenFields = 'accessToken expiresIn refreshToken refreshExpiresIn';
 
-/** A client of the public API, as anybody could write one: `fetch` and graphql-ws. */
+/** A client of the public API, with `fetch` and graphql-ws. */
 export class Client {
   readonly url: string;
-  /** The address that it comes from, as the proxy in front of the gateway reports it. */
+  /** Its IP address, which a trusted proxy in front of the gateway would report. */
   readonly ip = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
   tokens: Tokens | undefined;
-  /** Shown beside the tokens, or instead of them. */
+  /** Sent with the tokens, or instead of them. */
   apiKey: string | undefined;
   account: Account | undefined;
-  /** Where the model listens that answers for the agents it makes; undefined: whatever the mesh asks. */
+  /** The port of the model server for the agents that it creates; undefined: the configured model of the mesh. */
   modelPort: number | undefined;
-  /** What the gateway called the requests that it answered. */
+  /** The request ids of all responses. */
   readonly requestIds = new Set<string>();
 
   constructor(url: string) {
     this.url = url;
   }
 
-  /** Sends a document and answers whatever comes. @param signal goes away without having waited for the answer. */
+  /** Sends a document and returns the response, also with errors. @param signal aborts the request. */
   async send<Data = Record<string, unknown>>(
     query: string,
     variables: object = {},
@@ -72,12 +72,12 @@ export class Client {
     return data;
   }
 
-  /** What the only field of an operation answers, which must succeed. */
+  /** The value of the only field of an operation that must succeed. */
   async value<T>(query: string, variables: object = {}): Promise<T> {
     return Object.values(await this.query(query, variables))[0] as T;
   }
 
-  /** The one error of an operation that must be refused. */
+  /** The only error of an operation that must be refused. */
   async refusal(query: string, variables: object = {}): Promise<GraphError> {
     const { data, errors } = await this.send(query, variables);
     const [error, ...others] = errors ?? [];
@@ -90,7 +90,7 @@ export class Client {
     return new SessionEvents(sessionId, { url: this.url, credentials: this.#credentials(), ...options });
   }
 
-  /** Makes an account, and is it from then on. */
+  /** Registers an account and uses it from then on. */
   async register(given: Partial<Account> & Record<string, unknown> = {}): Promise<Account> {
     const input = { ...newAccount(), ...given };
     const document = `mutation ($input: RegisterInput!) { register(input: $input) { ${tokenFields} } }`;
@@ -99,14 +99,14 @@ export class Client {
     return input;
   }
 
-  /** Signs in and is that person from then on. */
+  /** Signs in, and uses these tokens from then on. */
   async login(input: { email?: string; phoneNumber?: string; password: string }): Promise<Tokens> {
     const document = `mutation ($input: SignInInput!) { login(input: $input) { ${tokenFields} } }`;
     this.tokens = await this.value<Tokens>(document, { input });
     return this.tokens;
   }
 
-  /** The same person on another device: a sign-in of its own. */
+  /** A client of the same user on another device, with a sign-in of its own. */
   async elsewhere(): Promise<Client> {
     if (!this.account) throw new Error('This client has no account');
     const other = this.at(this.url);
@@ -115,13 +115,13 @@ export class Client {
     return other;
   }
 
-  /** A program of the same tenant, which shows a new API key and nothing else. The one before it fails from then on. */
+  /** A client with a new API key of the same tenant, and no tokens. The previous key is revoked. */
   async withApiKey(): Promise<Client> {
     const { key } = await this.value<{ key: string }>('mutation { generateApiKey { key } }');
     return Object.assign(new Client(this.url), { apiKey: key });
   }
 
-  /** The same person with the same sign-in at another gateway, and from another address. */
+  /** A client with the same tokens at another gateway, with another IP address. */
   at(url: string): Client {
     const { tokens, account, modelPort } = this;
     return Object.assign(new Client(url), { tokens, account, modelPort });
@@ -137,7 +137,7 @@ export class Client {
   }
 }
 
-/** An account that nobody has yet. */
+/** The input for a new account. */
 export function newAccount() {
   const name = randomUUID();
   return {

@@ -57,10 +57,10 @@ const persona = {
   useCase: 'INTERVIEW',
 };
 
-/** Makes an agent. Everything that a model is asked for it, replies and judgements, leads to the client's model. */
+/** Creates an agent. All requests for its replies and judgements go to the client's model server. */
 export async function createAgent(client: Client, given: AgentInput = {}): Promise<number> {
   const { personaPrompt, evaluationPromptTemplate: template, ...others } = { ...persona, ...given };
-  // `forwarder.ts` reads which model server is to answer.
+  // `forwarder.ts` reads from it which model server responds.
   const tag = client.modelPort === undefined ? '' : `\n[model 127.0.0.1:${client.modelPort}]`;
   const prompts = {
     personaPrompt: `${personaPrompt}${tag}`,
@@ -124,7 +124,7 @@ export function evaluated(client: Client, sessionId: number): Promise<Evaluation
   return eventually(`the evaluation of session ${sessionId}`, () => findEvaluation(client, sessionId));
 }
 
-/** That the server closes all of these within a second, as sockets whose credential is gone. */
+/** Asserts that the server closes all of these within a second, as sockets with a revoked credential. */
 export async function closedByServer(t: ExecutionContext, sockets: readonly SessionEvents[]): Promise<void> {
   const [first] = sockets;
   await withinASecond(first?.url ?? '', 'the sockets are closed', () => sockets.every(({ closed }) => closed));

@@ -8,21 +8,21 @@ import { codeOf } from './sockets.ts';
 
 export type CredentialMesh = ReturnType<typeof withCredentials>;
 
-/** A mesh with two gateways whose keys are known, and with a way to put rows where no operation puts them yet. */
+/** A mesh with two gateways, its keys, and access to rows that no operation writes. */
 export function withCredentials(mesh: TestMesh) {
   const { settings, url, gateways, database, model } = mesh;
   const secondUrl = gateways[1];
-  if (secondUrl === undefined) throw new Error('These stories take two gateways');
+  if (secondUrl === undefined) throw new Error('These stories need two gateways');
   const [id = '', key = ''] = settings['AVATAR_TOKEN_KEYS']?.split(':') ?? [];
   return {
     ...mesh,
-    // People come to the first gateway, unless a story says otherwise.
+    // Clients use the first gateway, unless a story says otherwise.
     ...reachable([url], model.port),
     secondUrl,
     meshKey: Buffer.from(settings['MESH_KEY'] ?? '', 'base64'),
     /** The same client at the second gateway. */
     atSecond: (client: Client) => client.at(secondUrl),
-    /** Somebody whose bearer is a token of this session. */
+    /** A client with a token of this session. */
     withSessionToken(session: { tenantId: number; sessionId: number }, how?: SessionTokenOptions): Client {
       const tokens = createSessionTokens([{ id, key: Buffer.from(key, 'base64') }], how);
       const { token } = tokens.mint({ audience: 'session', ...session });
@@ -30,9 +30,9 @@ export function withCredentials(mesh: TestMesh) {
         tokens: { accessToken: token, expiresIn: 0, refreshToken: '', refreshExpiresIn: 0 },
       });
     },
-    /** Works on identity's rows of people, and announces nothing. */
+    /** Runs a transaction on identity's tables of users, without announcements. */
     people: <T>(work: (db: SharedDb) => Promise<T>) => database(identitySchema).transactShared(work),
-    /** Works on session's rows of one tenant. */
+    /** Runs a transaction on session's rows of one tenant. */
     sessions: <T>(tenantId: number, work: (db: TenantDb) => Promise<T>) =>
       database(sessionSchema).transact(tenantId, work),
   };
@@ -48,7 +48,7 @@ export async function idsOf(client: Client): Promise<{ tenantId: number; userId:
 
 export const profile = '{ getAuthProfile { id } }';
 
-/** How an operation is answered: `ok`, or the code of the refusal with its reason. */
+/** The outcome of an operation: `ok`, or the error code with its reason. */
 export async function outcome(client: Client, query: string, variables: object = {}): Promise<string> {
   const { errors } = await client.send(query, variables);
   return errors?.[0] ? codeOf(errors) : 'ok';

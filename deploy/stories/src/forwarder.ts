@@ -5,16 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { startScriptedModel } from './scripted-model.ts';
 
-/** The key by which meshes ask their model: a secret that no test sends. */
+/** The API key of meshes for their model, which no test sends. */
 export const modelKey = 'canary-model-key';
 
-/** What `createAgent` adds to the prompts of an agent. */
+/** The text that `createAgent` adds to the prompts of an agent. */
 const tagged = /\[model 127\.0\.0\.1:(\d+)\]/u;
 
 /**
- * What a mesh that several test files share talks to: an HTTP server on loopback that passes each request for a model on to the server that its messages name. An ordinary
- * answer comes where they name none, or one that has ended with its test file. The spans that it gets are appended to a file, one
- * OTLP request a line.
+ * The model and trace collector of shared meshes: an HTTP server on loopback that forwards each model request to the server that
+ * its messages name. It returns a default response if they name none, or one that has ended with its test file. Received spans
+ * are appended to a file, one OTLP request per line.
  */
 export async function startForwarder(spansFile: string) {
   const others = await startScriptedModel();
@@ -22,7 +22,7 @@ export async function startForwarder(spansFile: string) {
 
   const http = createServer(async (asked, answer) => {
     const body = await buffer(asked).catch(() => undefined);
-    if (!body) return answer.destroy(); // who asked has left already
+    if (!body) return answer.destroy(); // the client has disconnected
     if (asked.url === '/v1/traces') {
       spans.write(`${body.toString('utf8')}\n`);
       return answer.setHeader('content-type', 'application/json').end('{}');
@@ -34,13 +34,13 @@ export async function startForwarder(spansFile: string) {
   await once(http, 'listening');
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   return {
-    /** The settings of a mesh that talks to it. */
+    /** The settings of a mesh that uses it as its model. */
     env: {
       ...others.env,
       HOSTED_SMALL_MODEL_URL: `${url}/v1`,
       HOSTED_SMALL_MODEL_KEY: modelKey,
     },
-    /** The settings of one that sends it its spans. */
+    /** The settings of a mesh that sends it spans. */
     telemetry: {
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -58,7 +58,7 @@ export async function startForwarder(spansFile: string) {
   };
 }
 
-/** Passes everything on as it comes, also that either side leaves. `nobody` is called where nobody listens at the port. */
+/** Forwards bytes and disconnects in both directions. `nobody` is called if no server listens on the port. */
 function pass(asked: IncomingMessage, body: Buffer, answer: ServerResponse, port: number, nobody: () => void): void {
   const { method, url, headers } = asked;
   const onward = request({ host: '127.0.0.1', port, method, path: url, headers }, (response) => {

@@ -21,47 +21,47 @@ import {
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** One operation that the gateway serves. */
+/** One operation of the gateway. */
 export type Operation = ReturnType<typeof servedOperations>[number];
 
-/** Where in the arguments one value stands, `email` or `input.name`, and the name of its scalar or enum. */
+/** The path of one value in the arguments, `email` or `input.name`, and its scalar or enum. */
 export type Place = { path: string; type: string };
 
-/** The value at a place, or undefined for the ordinary one; for an input object: whether it is to be there at all. */
+/** The value at a place, or undefined for the default one; for an input object: whether it is present. */
 type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
 
 const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.url);
 
-/** Everything that the gateway serves, by its supergraph. That it serves just this, the walk of credentials looks at. */
+/** All operations of the supergraph. The test of credentials checks that the gateway serves exactly these. */
 export function servedOperations() {
   const schema = buildASTSchema(parse(readFileSync(supergraph, 'utf8')), { assumeValidSDL: true });
   const rule = <T>({ name, astNode }: Field, directiveName: string) => {
     const directive = schema.getDirective(directiveName);
-    if (!directive || !astNode) throw new Error(`The supergraph does not say what @${directiveName} of ${name} is`);
+    if (!directive || !astNode) throw new Error(`The supergraph does not define @${directiveName} of ${name}`);
     return getDirectiveValues(directive, astNode) as T | undefined;
   };
   return Object.values(OperationTypeNode).flatMap((kind) =>
     Object.values(schema.getRootType(kind)?.getFields() ?? {}).map((field) => {
       const access = rule<{ by: CredentialKind[] }>(field, 'access');
-      if (!access) throw new Error(`The supergraph does not say who may ask for ${field.name}`);
+      if (!access) throw new Error(`The supergraph does not define the access to ${field.name}`);
       return {
         ...operationOf(kind, field),
-        /** The credentials that it takes; none: it is public. */
+        /** The credentials that it accepts; none: it is public. */
         by: access.by,
         throttle: rule<{ requests: number; windowSeconds: number }>(field, 'throttle'),
-        /** The service that answers it. */
+        /** The service that resolves it. */
         service: rule<{ graph: string }>(field, 'join__field')?.graph ?? '',
       };
     }),
   );
 }
 
-/** Whether this is where a thing is named by its id; `clientTurnId` and other foreign names are text and none. */
+/** Whether the value is an id of Parley; ids of clients such as `clientTurnId` are text. */
 export function isId({ path, type }: Place): boolean {
   return /(^|\.)(id|\w+Ids?)$/u.test(path) && ['ID', 'Int', 'Float'].includes(type);
 }
 
-/** Whether text may stand there. */
+/** Whether the value is text. */
 export function isText({ type }: Place): boolean {
   return ['String', 'JSON', 'JSONObject'].includes(type);
 }
@@ -76,21 +76,21 @@ function operationOf(kind: `${OperationTypeNode}`, field: Field) {
     kind,
     name: field.name,
     field,
-    /** Takes every argument as a variable of its name, and asks for all plain fields of the answer. */
+    /** A document with a variable for each argument, which selects all scalar fields of the result. */
     document: `${head} { ${field.name}${args} ${selection} }`,
-    /** The same operation so many times in one document, by aliases, with as small an answer as can be. */
+    /** The same operation several times in one document, with aliases and a minimal selection. */
     repeated(times: number): string {
       const plain = `${field.name}${args} ${selection && '{ __typename }'}`;
       return `${head} { ${Array.from({ length: times }, (_, n) => `a${n}: ${plain}`).join(' ')} }`;
     },
-    /** Every place in the arguments that takes one value. */
+    /** The places of all values in the arguments. */
     places: field.args.flatMap(({ name, type }) => placesIn(name, type)),
-    /** Variables of the right types: what is required, what `choose` answers for, and what leads there. */
+    /** Valid variables: required ones, those for which `choose` returns a value, and their parents. */
     variables: (choose: Choose = () => undefined): Record<string, unknown> => objectOf(field.args, '', choose),
   };
 }
 
-/** Everything of the answer that takes no arguments and no further selection. */
+/** The fields of a result without arguments and without a selection of their own. */
 function selectionOf(field: Field): string {
   const type = getNamedType(field.type);
   if (isLeafType(type)) return '';

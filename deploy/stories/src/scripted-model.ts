@@ -1,7 +1,7 @@
 import type { ChatRequestBody, ModelAnswer } from '@parley/testing/model-answer';
 import { startModelServer } from '@parley/testing/model-server';
 
-/** A judgement as the scripted model gives it. */
+/** The default judgement of the scripted model. */
 export const judgement = {
   score: 83,
   summary: 'The scripted model judged this conversation.',
@@ -10,12 +10,12 @@ export const judgement = {
   recommendation: 'HIRE',
 };
 
-/** How a judgement is answered, whatever is asked or as that says. */
+/** The response to a request for a judgement, fixed or computed from the request. */
 type Judge = ModelAnswer | ((body: ChatRequestBody) => ModelAnswer | undefined);
 
 export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
-/** Starts a model server that several tests share: each says how its own messages are answered. It stops with `server.stop()`. */
+/** Starts a model server for several tests. Each sets the responses to its own messages. Stop it with `server.stop()`. */
 export async function startScriptedModel() {
   const turns = new Map<string, ModelAnswer>();
   const others = new Map<string, (text: string) => ModelAnswer>();
@@ -35,19 +35,19 @@ export async function startScriptedModel() {
   return {
     server,
     port: Number(new URL(server.url).port),
-    /** Settings of a mesh that asks this model. */
+    /** The settings of a mesh that uses this model. */
     env: {
       HOSTED_SMALL_MODEL_URL: server.url,
       HOSTED_SMALL_MODEL_MODEL: 'test-model',
       HOSTED_SMALL_MODEL_KEY: 'test-key',
-      // Tests hold answers back until something else has happened, which takes as long as the machine needs.
+      // Long timeouts, because tests delay responses until something else has happened.
       HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS: '120000',
     },
-    /** How the turn is answered whose message is exactly `text`. Others get an ordinary short answer. */
+    /** Sets the response to the message `text`. Other messages get a short default response. */
     answer: (text: string, answer: ModelAnswer) => void turns.set(text, answer),
-    /** How messages are answered that begin like this and have no answer of their own. */
+    /** Sets the response to messages with this prefix and no response of their own. */
     answerOthers: (beginning: string, answer: (text: string) => ModelAnswer) => void others.set(beginning, answer),
-    /** How judgements are answered of conversations in which `text` was said. Default: `judgement`. */
+    /** Sets the judgement of conversations that contain `text`. Default: `judgement`. */
     judge: (text: string, judge: Judge) => void judgements.set(text, judge),
     /** The requests for replies to this message, in order. */
     requestsFor: (text: string) =>
@@ -55,7 +55,7 @@ export async function startScriptedModel() {
   };
 }
 
-/** The message that is to be answered: the last one of the history, behind those before it that got no reply. */
+/** The message to reply to: the last one of the history, which follows earlier ones without a reply. */
 export function messageOf({ messages }: ChatRequestBody): string {
   const content = messages.at(-1)?.content;
   const parts = Array.isArray(content) ? (content as { text?: string }[]) : [];

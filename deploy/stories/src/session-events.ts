@@ -10,7 +10,7 @@ interface AnyEvent<Type> {
 }
 interface TurnEvent<Type> extends AnyEvent<Type> {
   clientTurnId: string | null;
-  /** Of the USER message that is answered. */
+  /** Of the USER message that this replies to. */
   turnIndex: number;
 }
 type Chunk = TurnEvent<'AiResponseChunkEvent'> & { attempt: number; text: string };
@@ -18,7 +18,7 @@ type Reply = TurnEvent<'AiResponseEvent'> & { text: string; interrupted: boolean
 type TurnFailed = TurnEvent<'TurnFailedEvent'> & { code: string; failure: string };
 export type SessionEvent = Chunk | Reply | TurnFailed | (AnyEvent<'SessionStatusEvent'> & { status: string });
 
-/** All that happens in a session, as its followers ask for it. */
+/** The subscription to all events of a session. */
 export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
   sessionEvents(sessionId: $sessionId, after: $after) {
     __typename eventId sessionId occurredAt
@@ -34,13 +34,13 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
 
 export interface SessionEventsOptions extends Pick<SubscriptionOptions<unknown>, 'url' | 'credentials' | 'connected'> {
   after?: string;
-  /** How long `until` waits for each of its conditions, in ms. Default 30,000. */
+  /** The timeout of `until`, in ms. Default 30,000. */
   timeoutMs?: number;
-  /** Where events are put as they come, behind those that are there. Default: a new list. */
+  /** The list to which received events are appended. Default: a new one. */
   all?: SessionEvent[];
 }
 
-/** An open subscription of one session on a socket of its own, with all that arrived on it. */
+/** An open subscription to one session on a socket of its own, with the received events. */
 export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }> {
   readonly all: SessionEvent[];
   readonly #timeoutMs: number;
@@ -53,7 +53,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Waits until `check` answers something truthy, and answers that. */
+  /** Waits until `check` returns a truthy value, and returns that. */
   until<T>(what: string, check: (events: SessionEvents) => T) {
     return eventually(what, () => check(this), { timeoutMs: this.#timeoutMs }).catch((error: unknown) => {
       const seen = JSON.stringify({ all: this.all.slice(-20), errors: this.errors, closed: this.closed });
@@ -61,12 +61,12 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     });
   }
 
-  /** Waits until the server is known to send: every session's log begins with its becoming ACTIVE. */
+  /** Waits until the subscription is active: the first event of every session is that it becomes ACTIVE. */
   opened() {
     return this.until('the first event', ({ all }) => all.length > 0);
   }
 
-  /** Waits for the end of as many turns, and answers their replies and failures. */
+  /** Waits for the end of `count` turns, and returns their replies and failures. */
   turns(count: number): Promise<(Reply | TurnFailed)[]> {
     return this.until(`the end of ${count} turns`, ({ ended }) => ended.length >= count && ended);
   }
@@ -82,7 +82,7 @@ export class SessionEvents extends Subscription<{ sessionEvents: SessionEvent }>
     return this.all.filter((event) => event.__typename === 'AiResponseChunkEvent');
   }
 
-  /** Terminal events of turns; a greeting answers nobody and is none. */
+  /** The final events of turns, without the greeting. */
   get ended(): (Reply | TurnFailed)[] {
     return this.all.filter(endsTurn);
   }
@@ -120,7 +120,7 @@ export function compareIds(one: string, other: string): number {
   return ms - otherMs || n - otherN;
 }
 
-/** Whether ids grow from each event to the next, so that none comes twice. */
+/** Whether ids strictly increase, so that no event is repeated. */
 export function idsGrow(events: readonly { eventId: string }[]): boolean {
   const ids = events.map(({ eventId }) => eventId);
   return ids.every((id, n) => /^\d+-\d+$/u.test(id) && compareIds(ids[n - 1] ?? '0-0', id) < 0);

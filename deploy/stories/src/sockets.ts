@@ -6,11 +6,11 @@ interface SocketOptions extends Pick<ClientOptions, 'on' | 'lazy'> {
   url: string;
   /** Sent as connectionParams; the client's address also as a header. */
   credentials: Record<string, string>;
-  /** Handed the socket itself, before it is open. */
+  /** Called with the socket before it is open. */
   onSocket?(socket: WebSocket): void;
 }
 
-/** A graphql-ws client on one socket, which never opens another. */
+/** A graphql-ws client on one socket, which does not reconnect. */
 export function openSocket({ url, credentials, onSocket, ...options }: SocketOptions) {
   return createClient({
     url: url.replace(/^http/, 'ws'),
@@ -31,17 +31,17 @@ export interface SubscriptionOptions<Data> extends Pick<SocketOptions, 'url' | '
   query: string;
   variables: Record<string, unknown>;
   next(data: Data): void;
-  /** Called when the gateway has taken the credentials. */
+  /** Called when the gateway has accepted the credentials. */
   connected?(): void;
 }
 
-/** One subscription on a socket of its own, which stays open when the subscription ends, and so shows who closes it. */
+/** One subscription on a socket of its own, which stays open when the subscription ends, so that a test sees who closes it. */
 export class Subscription<Data> {
-  /** The gateway that it hangs on. */
+  /** The gateway that it is connected to. */
   readonly url: string;
   /** Errors that ended the subscription. */
   errors: GraphError[] | undefined;
-  /** How the server, or a cut, closed the socket. */
+  /** The code and reason with which the socket was closed. */
   closed: { code: number; reason: string } | undefined;
   /** Resolves when it has ended: `closed 4403`, the code of its error with the reason, or `completed`. */
   readonly end: Promise<string>;
@@ -86,7 +86,7 @@ export class Subscription<Data> {
     );
   }
 
-  /** Destroys the socket, as a network does that goes away, without any goodbye. */
+  /** Destroys the socket without a closing handshake, like a network failure. */
   cut(): void {
     this.#socket?.terminate();
   }
@@ -96,7 +96,7 @@ export class Subscription<Data> {
   }
 }
 
-/** How a subscription is answered, on a socket of its own: `ok` with its first event, or how it ended before. */
+/** The outcome of a subscription on a socket of its own: `ok` with its first event, or how it ended before. */
 export async function subscribeOutcome(
   url: string,
   credentials: Record<string, string>,

@@ -20,7 +20,7 @@ const statements: Record<keyof Rows, string> = {
   inbox: 'SELECT consumer, event_id FROM inbox',
 };
 
-/** What services have still to do, or have taken, and for whom: quick, for whoever asks again and again. */
+/** The tenants, and the jobs, outbox and inbox rows of all services. Fast, because it is polled. */
 export async function readTasks(database: Databases): Promise<Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox'>> {
   const tenants = await database('identity').transactShared((db) => select(db, 'tenants'));
   const reads = schemas.map(({ name: service }) =>

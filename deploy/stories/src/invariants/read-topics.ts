@@ -7,7 +7,7 @@ import type { TopicFacts } from './facts.ts';
 
 const connectionOf = ({ KAFKA_BROKERS = '' }: Environment) => ({ brokers: KAFKA_BROKERS.split(',') });
 
-/** What every group has still to take. Quick, for whoever asks again and again. */
+/** The lag of every consumer group. Fast, because it is polled. */
 export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
   const admin = kafkaClient(connectionOf(env), { retries: 5 }).admin();
   await admin.connect();
@@ -32,7 +32,7 @@ export async function readLag(env: Environment): Promise<TopicFacts['groups']> {
   }
 }
 
-/** All that the topics hold. */
+/** The content of all topics. */
 export async function readTopics(env: Environment, poison: readonly string[]): Promise<TopicFacts> {
   const connection = connectionOf(env);
   const deadLetters = kafkaDeadLetters(connection);
@@ -47,7 +47,7 @@ export async function readTopics(env: Environment, poison: readonly string[]): P
       try {
         found.events.push(toEnvelope(topic, message));
       } catch {
-        // What is no event at all is a dead letter by its place, which the consumer has seen to.
+        // A message that is no event has its position as id in the dead letter that the consumer wrote.
       }
     }
   }

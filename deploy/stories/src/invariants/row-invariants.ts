@@ -1,11 +1,11 @@
 import type { Facts, Invariant } from './facts.ts';
 
-/** How long a judgement may take from the end of its session; that of a tenant that was suspended meanwhile counts as any. */
+/** The maximum time from the end of a session to its judgement, also for a tenant that was suspended meanwhile. */
 const evaluationDeadlineMs = 10 * 60_000;
-/** How long work may be due, or without a lease, before somebody takes it. */
+/** The maximum time that a job may be due, or without a lease, before a replica takes it. */
 const unattendedMs = 15_000;
 
-/** Every message of a person has one reply or one recorded failure, and none is still waited for. */
+/** Every user message has one reply or one recorded failure, and none is pending. */
 export const everyMessageHasOneEnd: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages, turns) =>
     messages.flatMap(({ role, turnIndex: index }) => {
@@ -19,14 +19,14 @@ export const everyMessageHasOneEnd: Invariant = (facts) =>
     }),
   );
 
-/** `turnIndex` counts from 0 in each session, without gap or repeat. */
+/** `turnIndex` counts from 0 in each session, without gaps or repetitions. */
 export const messagesAreCounted: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages) => {
     const indexes = messages.map(({ turnIndex }) => turnIndex).toSorted((a, b) => a - b);
     return indexes.every((index, n) => index === n) ? [] : [`session ${id} counts its messages ${indexes.join()}`];
   });
 
-/** Each session that is over has exactly one evaluation, in time, when its tenant lives and is not suspended; no other has one. */
+/** An ended session of an active tenant has exactly one evaluation, in time. None has several, and one that has not ended has none. */
 export const everyEndIsJudgedOnce: Invariant = ({ sessions, evaluations, tenants }) => {
   const bySession = Map.groupBy(evaluations, ({ sessionId }) => sessionId);
   const alive = new Set(tenants.filter(({ suspended, deleted }) => !suspended && !deleted).map(({ id }) => id));
@@ -45,7 +45,7 @@ export const everyEndIsJudgedOnce: Invariant = ({ sessions, evaluations, tenants
   });
 };
 
-/** What is under way has somebody at it, or will have at once; and nothing is under way in a session that is over. */
+/** Running work has a lease or is taken at once, and nothing runs in an ended session. */
 export const nothingIsAbandoned: Invariant = (facts) => {
   const { jobs } = facts;
   const withJob = new Set(jobs.map(({ turnId }) => turnId));
@@ -71,7 +71,7 @@ export const nothingIsAbandoned: Invariant = (facts) => {
   return [...turns, ...unattended];
 };
 
-/** What belongs together is of one tenant. */
+/** Related rows belong to the same tenant. */
 export const nothingCrossesTenants: Invariant = ({ tenants, agents, sessions, evaluations, jobs, outbox }) => {
   const owners = new Map(agents.map(({ id, tenantId }) => [id, tenantId]));
   const talkers = new Map(sessions.map(({ id, tenantId }) => [id, tenantId]));
