@@ -27,7 +27,7 @@ export const oneProcessSettings = {
 
 const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph')).map(({ name }) => name);
 
-/** What a unit reads as a process of its own. Nothing is started or read for it. */
+/** The settings of a unit as a process of its own. Starts and reads nothing. */
 export function settingsOfUnit(
   unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'keepsData' | 'schema' | 'calls'>,
 ) {
