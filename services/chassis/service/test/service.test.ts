@@ -384,3 +384,10 @@ test('a service publishes only declared topics and types, and appends only jobs 
   t.true((await append('notes.write')).claimed);
   await eventually('it is done', () => done.length === 1);
 });
+
+test('a service without gRPC is started by the harness like others', async (t) => {
+  const quiet = service(notes, { dependencies: () => ({ text: 'built' }), onTenantEnd: keeping });
+  const { unit, rpc } = await startService(t, quiet, { database: await testSchema(t, notesSchema), log: silent });
+  t.is(rpc satisfies undefined, undefined);
+  t.is(unit.deps.text, 'built');
+});

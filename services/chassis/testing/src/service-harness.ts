@@ -53,12 +53,17 @@ export interface GraphAnswer {
   errors?: { message: string; path?: unknown[]; extensions: Record<string, unknown> }[];
 }
 
+/** A definition that is not inferred is that of a service without gRPC. */
+type Calls<Rpc extends CompatServiceDefinition> = CompatServiceDefinition extends Rpc
+  ? undefined
+  : RpcClientPart<Rpc>['calls'];
+
 export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   unit: BuiltUnit<Deps>;
   dependencies: ServiceDependencies;
   database: Database;
-  /** Calls its gRPC service. */
-  rpc: RpcClientPart<Rpc>['calls'];
+  /** Calls its gRPC service; undefined where the service defines none. */
+  rpc: Calls<Rpc>;
   /** Queries its subgraph. */
   graph(caller: Caller, query: string, variables?: object): Promise<GraphAnswer>;
   /** The same, with the HTTP response; without the caller's token where there is none. */
@@ -77,7 +82,7 @@ export async function startService<
   { env = {}, migrated = true, ...options }: ServiceOptions = {},
 ): Promise<RunningService<Deps, Rpc>> {
   const { name, schema, rpc: definition } = service;
-  if (!schema || !definition) throw new Error(`${name} has no schema or no gRPC service`);
+  if (!schema) throw new Error(`${name} has no schema`);
   const database = options.database ?? (await testSchema(t, schema, { migrate: migrated }));
   const dependencies = testDependencies({
     database: () => database,
@@ -88,8 +93,9 @@ export async function startService<
   const unit = service.unit(service.readConfig(env), dependencies, options);
   await unit.start();
   t.teardown(() => unit.stop().catch(() => undefined));
-  const client = rpcClient({ definition, unit: name, address: () => addresses.of(name, 'rpc'), callers });
-  if (options.servers !== false) {
+  const address = () => addresses.of(name, 'rpc');
+  const client = definition && rpcClient({ definition, unit: name, address, callers });
+  if (client && options.servers !== false) {
     await client.start();
     t.teardown(() => client.stop());
   }
@@ -97,7 +103,7 @@ export async function startService<
     unit,
     dependencies,
     database,
-    rpc: client.calls,
+    rpc: client?.calls as Calls<Rpc>,
     graph: async (...request) => (await (await askGraph(...request)).json()) as GraphAnswer,
     askGraph,
   };
