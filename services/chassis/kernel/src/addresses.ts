@@ -4,7 +4,7 @@ export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 export interface Addresses {
   /**
    * `host:port` for `rpc`, a base URL for the others.
-   * @throws NotListeningYetError where a unit of this process has not started yet.
+   * @throws NotListeningYetError where a unit of this process has not started yet, or does not serve the endpoint.
    * @throws Error naming the setting that is missing.
    */
   of(unit: string, endpoint: Endpoint): string;
@@ -29,7 +29,7 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
       const name = `${unit.toUpperCase()}_${endpoint.toUpperCase()}_URL`;
       const address = announced.get(`${unit} ${endpoint}`) ?? env[name];
       if (address) return address;
-      if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet`);
+      if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet, or serves no ${endpoint}`);
       throw new Error(`${name}: is missing`);
     },
     announce: (unit, endpoint, address) => void announced.set(`${unit} ${endpoint}`, address),
