@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { units } from '@parley/local/units';
 import { gatewayMesh } from '../../../../gateway/test/support/gateway-mesh.ts';
 import { publicUrl } from '../../../../gateway/test/support/identity-script.ts';
 import { finishedEvent } from '../../../../gateway/test/support/session-script.ts';
@@ -27,6 +28,9 @@ process.on('message', (events: ReturnType<typeof chunkEvents>) => {
     mesh.session.send(finishedEvent(__typename, { ...fields, occurredAt: new Date(occurredAt) }));
   }
 });
+const subgraphUrls = units
+  .filter(({ serves }) => serves.includes('graph'))
+  .map(({ name }) => [`${name.toUpperCase()}_GRAPH_URL`, graphUrl]);
 const key = mesh.meshKey.toString('base64');
 const env = {
   MESH_KEY: key,
@@ -34,8 +38,7 @@ const env = {
   AVATAR_TOKEN_KEYS: `k1:${key}`,
   IDENTITY_RPC_URL: mesh.addresses.of('identity', 'rpc'),
   SESSION_RPC_URL: mesh.addresses.of('session', 'rpc'),
+  ...(Object.fromEntries(subgraphUrls) as Record<string, string>),
   IDENTITY_GRAPH_URL: mesh.addresses.of('identity', 'graph'),
-  AGENT_GRAPH_URL: graphUrl,
-  SESSION_GRAPH_URL: graphUrl,
 };
 serve({ env, token: await mesh.identity.signIn('bench') });
