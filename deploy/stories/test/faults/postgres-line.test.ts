@@ -54,8 +54,17 @@ serverTest(
     t.deepEqual(await texts(), ['a', 'c']);
 
     line.loseAnswers(0);
-    await add(await connected(t, line.url), 'd', 'COMMIT;');
+    const second = await connected(t, line.url);
+    const addPrepared = async (text: string) => {
+      await second.query('BEGIN');
+      await second.query({ name: 'add', text: `INSERT INTO ${notes} VALUES ($1)`, values: [text] });
+      await second.query('COMMIT;');
+    };
+    await addPrepared('d');
     t.deepEqual(await texts(), ['a', 'c', 'd']);
     t.is(line.lost(), 1);
+    line.loseAnswers(1);
+    await t.throwsAsync(addPrepared('e'), { message: /terminated/ }, 'a statement that was prepared before');
+    t.is(line.lost(), 2);
   },
 );

@@ -12,11 +12,12 @@ export async function postgresLine(databaseUrl: string) {
   function tap(): Tap {
     let writes = false;
     let loses = false;
+    const prepared = new Map<string, string>();
     const [asked, answered] = [messages(4), messages(5)];
     return {
       asked(bytes) {
         for (const { type, body } of asked(bytes)) {
-          const said = type === 'Q' || type === 'P' ? body.toString('latin1') : '';
+          const said = statementIn(type, body, prepared);
           if (/^\s*BEGIN\b/iu.test(said)) writes = false;
           if (/\b(INSERT|UPDATE|DELETE)\b/iu.test(said)) writes = true;
           if (/^\s*COMMIT\b/iu.test(said)) loses = writes && Math.random() < share;
@@ -50,6 +51,15 @@ export async function postgresLine(databaseUrl: string) {
     lost: () => lost,
     close: () => proxy.close(),
   };
+}
+
+/** The text of the statement that a message sends or runs, empty for other messages; `prepared` has those with a name. */
+function statementIn(type: string, body: Buffer, prepared: Map<string, string>): string {
+  if (type === 'Q') return body.toString('latin1');
+  const [first = '', second = ''] = type === 'P' || type === 'B' ? body.toString('latin1').split('\0', 2) : [];
+  if (type === 'B') return prepared.get(second) ?? '';
+  if (first !== '') prepared.set(first, second);
+  return second;
 }
 
 /** Cuts a stream of the protocol into its messages. A client's first one has no type: a header of 4 bytes, where others have 5. */
