@@ -126,11 +126,9 @@ test('revoking a sign-in closes its sockets and no others', async (t) => {
   t.is(await eventually('the socket is closed', sockets[0]?.closed ?? (() => 0)), 4403);
   t.true(performance.now() - revokedAt < secondMs, `${performance.now() - revokedAt} ms`);
   await eventually('its stream is cancelled', () => session.open() === 3);
-  t.deepEqual(
-    identity.asked.filter((question) => question.startsWith('signIn ')),
-    ['signIn s-1'],
-    'nobody else was looked at',
-  );
+  // The check of all open sockets, in a batch, may have found the revoked one first.
+  const others = identity.asked.filter((question) => question.startsWith('signIn ') && question !== 'signIn s-1');
+  t.deepEqual(others, [], 'no other sign-in is looked up by itself');
 
   identity.signIns.delete('s-2');
   await announce({ $case: 'userId', value: 1 });

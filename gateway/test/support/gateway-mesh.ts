@@ -159,6 +159,8 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     GATEWAY_PORT: '0',
     PARLEY_PUBLIC_URL: publicUrl,
     AVATAR_TOKEN_KEYS: `t1:${tokenKey.toString('base64')}`,
+    // The tests of a file and their gateways share one event loop, which may be busy for more than the default's 3 seconds.
+    GATEWAY_SOCKET_INIT_TIMEOUT_MS: '60000',
     ...options.env,
   });
   config.subscriptionStarts.longestMs = options.longestStartMs ?? config.subscriptionStarts.longestMs;
