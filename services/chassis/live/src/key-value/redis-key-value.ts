@@ -1,5 +1,5 @@
 import { unavailable } from '@parley/kernel/errors';
-import { ErrorReply } from 'redis';
+import { ErrorReply } from '@redis/client';
 import { type RedisConnection, type RedisScript, redisScript } from '../redis/redis-connection.ts';
 import {
   type CountAnswer,

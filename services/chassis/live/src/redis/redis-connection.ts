@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
-import { ErrorReply } from 'redis';
+import { ErrorReply } from '@redis/client';
 import { type RedisArgument, type RedisClient, redisClients, redisLink } from './redis-link.ts';
 import { redisSubscriptions, type Subscriptions } from './redis-subscriptions.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAbortError } from '@parley/kernel/abort';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
-import { createClient, ErrorReply, RESP_TYPES } from 'redis';
+import { createClient, ErrorReply, RESP_TYPES } from '@redis/client';
 
 /** An argument of a command or script. Text is sent as UTF-8. */
 export type RedisArgument = string | Buffer;
