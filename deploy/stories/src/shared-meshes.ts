@@ -2,7 +2,6 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@parley/kernel/config';
-import { startServers } from '@parley/servers/start-servers';
 import { startForwarder } from './forwarder.ts';
 import { openChecker } from './invariants.ts';
 import { type RunningMesh, testEnvironment } from './mesh.ts';
@@ -14,8 +13,8 @@ export interface SharedMeshesOptions {
   signal: AbortSignal;
   /** Receives progress messages. */
   say(line: string): void;
-  /** Whether a mesh of eight processes on servers of its own is started, too. */
-  processes: boolean;
+  /** The settings of the servers on which a mesh of eight processes is started, too. Default: there is only the one process. */
+  servers?: Environment | undefined;
   /** Whether the built-in model is the only one. Default false. */
   offline?: boolean;
 }
@@ -29,21 +28,19 @@ interface Place {
   /** Its environment without the engines. */
   settings: Environment;
   signal: AbortSignal;
-  /** Closed after the mesh, or if its start fails. */
-  closers: AsyncDisposableStack;
 }
 
 const shownWarnings = 40;
 
 /** Starts the meshes at the same time. They end with this process. @throws Error if one does not start; then all are stopped. */
-export async function startSharedMeshes({ signal, say, processes, offline = false }: SharedMeshesOptions) {
+export async function startSharedMeshes({ signal, say, servers, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
   const failed = new AbortController();
   const place = { folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
   const beginnings = [
     // Stories about logs and spans run on the mesh of processes where there is one.
-    startMesh('one process', { ...place, verbose: !processes }, inOneProcess),
-    ...(processes ? [startMesh('eight processes', { ...place, verbose: true }, inEight)] : []),
+    startMesh('one process', { ...place, verbose: !servers }, inOneProcess),
+    ...(servers ? [startMesh('eight processes', { ...place, verbose: true }, inEight(servers))] : []),
   ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
@@ -66,8 +63,6 @@ export async function startSharedMeshes({ signal, say, processes, offline = fals
   return {
     /** The environment for the tests. */
     env: { TEST_MESHES: meshes.map(({ file }) => file).join() },
-    /** Messages for the terminal. */
-    notes: meshes.flatMap(({ notes }) => notes),
     stop,
   };
 }
@@ -81,7 +76,7 @@ async function startMesh(
     verbose,
     say,
   }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'> & { verbose: boolean },
-  start: typeof inOneProcess | typeof inEight,
+  start: typeof inOneProcess | ReturnType<typeof inEight>,
 ) {
   const from = performance.now();
   await using closers = new AsyncDisposableStack();
@@ -93,7 +88,7 @@ async function startMesh(
   // Logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
   const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...observed });
-  const { engines, units, logs, notes, stop } = await start({ folder, settings: given, signal, closers });
+  const { engines, units, logs, stop } = await start({ folder, settings: given, signal });
   const settings = { ...given, ...engines };
   const file = join(folder, 'mesh.json');
   writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
@@ -101,7 +96,6 @@ async function startMesh(
   const rest = closers.move();
   return {
     file,
-    notes,
     async stop() {
       // An aborted run has not finished its work, so that invariants need not hold.
       const broken = signal.aborted ? [] : await brokenWhenIdle(settings);
@@ -122,16 +116,15 @@ async function inOneProcess({ folder, settings, signal }: Place) {
     const how = await mesh.stop();
     return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
   };
-  return { units: mesh.units, engines: { DATABASE_URL: mesh.databaseUrl }, logs, notes: [], stop };
+  return { units: mesh.units, engines: { DATABASE_URL: mesh.databaseUrl }, logs, stop };
 }
 
-async function inEight({ folder, settings, signal, closers }: Place) {
-  const { env: engines, missing, stop } = await startServers({ signal });
-  closers.defer(stop);
-  const notes = missing.map(({ engine, reason }) => `the mesh of eight processes has no ${engine}: ${reason}`);
-  const logFolder = join(folder, 'logs');
-  const mesh = await startProcesses({ settings: { ...settings, ...engines }, logFolder, signal });
-  return { units: mesh.units, engines, logs: join(logFolder, '*-[0-9].log'), notes, stop: mesh.stop };
+function inEight(engines: Environment) {
+  return async ({ folder, settings, signal }: Place) => {
+    const logFolder = join(folder, 'logs');
+    const mesh = await startProcesses({ settings: { ...settings, ...engines }, logFolder, signal });
+    return { units: mesh.units, engines, logs: join(logFolder, '*-[0-9].log'), stop: mesh.stop };
+  };
 }
 
 async function brokenWhenIdle(settings: Environment): Promise<string[]> {

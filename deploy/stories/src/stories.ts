@@ -61,7 +61,7 @@ function ownMesh(test: TestFn, offline: boolean) {
   async function open(): Promise<RunningMesh> {
     // Loaded only here: a file that uses a shared mesh does not need it.
     const { startSharedMeshes } = await import('./shared-meshes.ts');
-    started = startSharedMeshes({ signal: never, say: () => undefined, processes: false, offline });
+    started = startSharedMeshes({ signal: never, say: () => undefined, offline });
     return JSON.parse(readFileSync((await started).env.TEST_MESHES, 'utf8'));
   }
   const mesh = opened(test, open, async () => (await started)?.stop());

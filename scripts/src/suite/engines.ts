@@ -1,4 +1,5 @@
 import { type RunningServers, startServers } from '@parley/servers/start-servers';
+import type { SharedMeshesOptions } from '@parley/stories/shared-meshes';
 import type { Need } from './workspaces.ts';
 
 /** The running engines and meshes of tests. */
@@ -7,8 +8,6 @@ export interface Engines {
   env: Record<string, string>;
   /** Engines that this machine cannot run, one sentence each. */
   missing: string[];
-  /** Messages for the terminal. */
-  notes: string[];
   /** Stops all. @returns the problems of the meshes, one sentence each. */
   stop(): Promise<string[]>;
 }
@@ -26,12 +25,15 @@ export async function startEngines({ needs, signal, say }: EnginesOptions): Prom
   const servers = only.length > 0 ? await startServers({ only, signal, say }) : undefined;
   try {
     const missing = (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`);
-    const processes = !servers?.missing.some(({ engine }) => engine !== 's3');
-    const meshes = needs.includes('meshes') ? await startMeshes({ signal, say, processes }) : undefined;
+    // The mesh of eight processes runs on the same servers, in a database of its own.
+    const hasAll = servers && !servers.missing.some(({ engine }) => engine !== 's3');
+    const meshes = needs.includes('meshes')
+      ? await startMeshes({ signal, say, servers: hasAll ? servers.env : undefined })
+      : undefined;
     return {
       env: { ...(servers && testSettings(servers)), ...meshes?.env },
       missing,
-      notes: meshes?.notes ?? [],
+
       async stop() {
         const problems = await meshes?.stop();
         await servers?.stop();
@@ -52,7 +54,7 @@ function testSettings({ env, superuserUrl }: RunningServers): Record<string, str
 }
 
 /** Imports all units only if a mesh is needed, because most runs of a few files need none. */
-async function startMeshes(options: { signal: AbortSignal; say(line: string): void; processes: boolean }) {
+async function startMeshes(options: SharedMeshesOptions) {
   const { startSharedMeshes } = await import('@parley/stories/shared-meshes');
   return startSharedMeshes(options);
 }

@@ -169,7 +169,6 @@ const engines =
   async () => ({
     env: {},
     missing,
-    notes: [],
     stop: async () => problems,
   });
 
@@ -233,7 +232,7 @@ test.serial('a run that is cut short stops its engines, and has failed', async (
   const stopped: boolean[] = [];
   const start = async () => {
     cut.abort(new Error('it was interrupted'));
-    return { env: {}, missing: [], notes: [], stop: async () => (stopped.push(true), []) };
+    return { env: {}, missing: [], stop: async () => (stopped.push(true), []) };
   };
   const { isGreen } = await run({ start, signal: cut.signal });
   t.false(isGreen);

@@ -73,7 +73,6 @@ async function engineStart(
       say(`✔ engines (${[...needs].join(', ')}): ${seconds(performance.now() - begun)}`);
       totals.passed += 1;
     }
-    for (const note of engines.notes) say(`    ${note}`);
     for (const reason of engines.missing) {
       if (ci) totals.fail('engines', `CI has every engine, and this machine cannot have ${reason}`);
       else say(`- tests that need it are left out: ${reason}`);

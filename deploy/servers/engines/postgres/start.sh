@@ -9,4 +9,4 @@ if [ ! -e cluster ]; then
 fi
 # No socket in a folder: its path may be too long, and nobody needs one.
 exec $as_nobody "$bin/postgres" -D cluster -c listen_addresses=127.0.0.1 -c port="$PORT" -c unix_socket_directories= \
-  -c max_connections=200 -c shared_buffers=64MB -c log_checkpoints=off
+  -c max_connections=400 -c shared_buffers=64MB -c log_checkpoints=off
