@@ -1,5 +1,5 @@
 import { eventually } from '@parley/testing/eventually';
-import { onEveryDatabase } from '@parley/testing/every-database';
+import { onOneDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import type { ExecutionContext } from 'ava';
 import type { Database } from '../src/database/types.ts';
@@ -81,7 +81,7 @@ function queue(database: Database, tenantId: number, count: number, key = (n: nu
   });
 }
 
-onEveryDatabase(({ test, testSchema }) => {
+onOneDatabase(({ test, testSchema }) => {
   for (const tenants of [10, 51, 2_000]) {
     test(`all jobs of a tenant begin although jobs of ${tenants} tenants wait behind running ones`, async (t) => {
       const database = await testSchema(t, effectsSchema);

@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
-import { onEveryDatabase } from '@parley/testing/every-database';
+import { onOneDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import type { Database } from '../src/database/types.ts';
 import type { JobNotifier } from '../src/jobs/job-types.ts';
@@ -19,7 +19,7 @@ import {
   writeEffect,
 } from './support/queue.ts';
 
-onEveryDatabase(({ replicaOf, test, testSchema }) => {
+onOneDatabase(({ replicaOf, test, testSchema }) => {
   const searchIntervalMs = 30;
   /** No test waits for its expiry. */
   const patient = { leaseMs: 20_000, searchIntervalMs };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { onEveryDatabase } from '@parley/testing/every-database';
+import { onOneDatabase } from '@parley/testing/every-database';
 import { notesSchema } from '@parley/testing/notes-schema';
 import type { ExecutionContext } from 'ava';
 import { catalogueViolations } from '../src/database/catalogue.ts';
@@ -7,7 +7,7 @@ import { openDatabase } from '../src/database/open.ts';
 import { openPool } from '../src/database/pool.ts';
 import type { Migration, SchemaDeclaration } from '../src/database/types.ts';
 
-onEveryDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
+onOneDatabase(({ replicaOf, test, testDatabaseUrl, testSchema }) => {
   const sql = (name: string, statements: string): Migration => ({
     name,
     async up(knex) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Envelope } from '@parley/events/envelope';
 import { unavailable } from '@parley/kernel/errors';
-import { onEveryDatabase } from '@parley/testing/every-database';
+import { onOneDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
 import type { Database } from '../src/database/types.ts';
@@ -10,7 +10,7 @@ import { exchange } from '../src/outbox/outbox-rows.ts';
 import { append, emptied, numberOf, numbersOf, startRelay, waiting } from './support/outbox-setup.ts';
 import { recordingBus } from './support/recording-bus.ts';
 
-onEveryDatabase(({ replicaOf, test, testSchema }) => {
+onOneDatabase(({ replicaOf, test, testSchema }) => {
   test('events claimed by a dead relay are published with the same ids, in order, when its claim has expired', async (t) => {
     let offsetMs = 0;
     const database = await testSchema(t, notesSchema);

@@ -25,6 +25,14 @@ export function onEveryDatabase(declare: (on: OnDatabase) => void): void {
   }
 }
 
+/**
+ * Declares tests for the server that `TEST_DATABASE_URL` names, without one for the embedded database: for code to which the two
+ * make no difference beyond what other tests show on both.
+ */
+export function onOneDatabase(declare: (on: OnDatabase) => void): void {
+  declare(onDatabase(defaultEngine()));
+}
+
 /** Declares tests for a server only, because the embedded database runs one transaction at a time. */
 export function onDatabaseServer(declare: (on: OnDatabase) => void): void {
   if (defaultEngine() === 'server') declare(onDatabase('server'));
