@@ -47,7 +47,7 @@ export async function startForwarder(spansFile: string) {
       OTEL_TRACES_EXPORTER: 'otlp',
       OTEL_METRICS_EXPORTER: 'none',
       OTEL_LOGS_EXPORTER: 'none',
-      OTEL_BSP_SCHEDULE_DELAY: '100',
+      OTEL_BSP_SCHEDULE_DELAY: '1000',
     },
     async stop(): Promise<void> {
       http.closeAllConnections();

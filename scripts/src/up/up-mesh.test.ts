@@ -125,13 +125,14 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
 
   // The data are there the next time, for one at a time, and a kill -9 leaves nothing either, even in the middle of a start.
   const next = startUp(t, folder);
-  const log = () => readFileSync(join(folder, 'data/mesh/logs/all.log'), 'utf8');
-  await eventually('all schemas are there', () => log().match(/ is up to date/gu)?.length === 4);
-  await eventually('units are started', () => childrenOf(next.pid).some(isUnit));
-  const orphans = childrenOf(next.pid);
+  await eventually('its servers start', () => childrenOf(next.pid).length > 0);
   const refused = startUp(t, folder);
   t.is(await refused.ended, 1);
   t.regex(refused.stderr, new RegExp(`is in use by process ${next.pid}\\.`, 'u'));
+  await eventually('units are started', () => childrenOf(next.pid).some(isUnit));
+  const log = readFileSync(join(folder, 'data/mesh/logs/all.log'), 'utf8');
+  t.is(log.match(/ is up to date/gu)?.length, 4, 'the schemas are there');
+  const orphans = childrenOf(next.pid);
   next.kill('SIGKILL');
   await eventually('nothing is left', () => !orphans.some(isAlive));
 });
