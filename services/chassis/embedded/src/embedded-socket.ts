@@ -25,10 +25,16 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise
   const statements = sharedStatements();
   const greeting = await exchange(db, STARTUP_PACKET);
   const connections = new Map<Socket, () => void>();
+  let stopping = false;
 
   const server = createServer((socket) => {
-    connections.set(socket, serveConnection(socket, { session, statements: statements.connection(), greeting }));
-    socket.once('close', () => connections.delete(socket));
+    const own = statements.connection();
+    connections.set(socket, serveConnection(socket, { session, statements: own, greeting }));
+    socket.once('close', () => {
+      connections.delete(socket);
+      own.end();
+      if (!stopping) session.run(nobody, { exchange: () => statements.closeUnused(), unfinished: false });
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -37,6 +43,7 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise
 
   return {
     async stop() {
+      stopping = true;
       const closed = new Promise((resolve) => server.close(resolve));
       for (const shutDown of connections.values()) shutDown();
       await session.idle();
@@ -44,6 +51,9 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise
     },
   };
 }
+
+/** For what the server itself sends to the session. */
+const nobody: SessionClient = { write: () => undefined, evict: () => undefined };
 
 interface Served {
   session: SharedSession;

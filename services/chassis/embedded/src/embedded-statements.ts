@@ -8,70 +8,145 @@ export interface Exchange {
 export interface ConnectionStatements {
   /** Call it when the messages are sent: what is prepared by then depends on all that ran before. */
   exchange(messages: Buffer[]): Exchange;
+  /** The connection has ended. Call `closeUnused` after it. */
+  end(): void;
+}
+
+/** The prepared statements of PGlite's one session. */
+export interface SharedStatements {
+  connection(): ConnectionStatements;
+  /**
+   * Closes what no connection uses, except the statements that were used last, because pools close idle connections and open others.
+   * Outside of a transaction, since it ends with Sync.
+   */
+  closeUnused(): Exchange;
+}
+
+/** A statement of the session. */
+interface Statement {
+  name: string;
+  /** How many connections have it. */
+  users: number;
 }
 
 /**
- * The prepared statements of PGlite's one session. Each connection has names of its own; where two prepare the same text under the
- * same name, as the connections of one pool do, the session prepares it once.
+ * Each connection has names of its own; where two prepare the same text under the same name, as the connections of one pool do, the
+ * session prepares it once.
  */
-export function sharedStatements(): { connection(): ConnectionStatements } {
-  /** Names in the session, by what was prepared: name, text and types. */
-  const prepared = new Map<string, string>();
+export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {}): SharedStatements {
+  /** By what was prepared: name, text and types. In the order in which connections gave them up. */
+  const prepared = new Map<string, Statement>();
+  /** Those of which it is not known whether they are prepared, so that they are not shared. */
+  const unshared = new Set<Statement>();
   let count = 0;
 
   function connection(): ConnectionStatements {
-    /** Names in the session, by those of the connection. */
-    const names = new Map<string, string>();
+    /** By the connection's own names. */
+    const statements = new Map<string, { statement: Statement; key: string }>();
+    let isContinued = false;
+
+    function use(own: string, key: string, statement: Statement): void {
+      giveUp(own);
+      statement.users += 1;
+      statements.set(own, { statement, key });
+    }
+
+    function giveUp(own: string): boolean {
+      const used = statements.get(own);
+      if (used === undefined) return false;
+      const { statement, key } = used;
+      statements.delete(own);
+      statement.users -= 1;
+      if (prepared.get(key) === statement) {
+        prepared.delete(key);
+        prepared.set(key, statement);
+      }
+      return true;
+    }
+
     const renamed = (message: Buffer, at: number) => {
-      const name = names.get(nameAt(message, at));
-      return name === undefined ? message : withName(message, at, name);
+      const used = statements.get(nameAt(message, at));
+      return used === undefined ? message : withName(message, at, used.statement.name);
     };
 
     return {
       exchange(messages) {
+        // After an error of a pipeline that goes on after Flush, PostgreSQL would ignore the message.
+        const isCertain = !isContinued;
+        isContinued = messages.at(-1)?.[0] === FLUSH;
         let isKnown = false;
-        let parsing: { key: string; name: string } | undefined;
+        let parsing: { own: string; key: string; statement: Statement } | undefined;
         const sent = messages.flatMap((message, index) => {
           const type = String.fromCharCode(message[0] ?? 0);
           if (type === 'B') return renamed(message, message.indexOf(0, bodyAt) + 1);
           if (type === 'D' && message[bodyAt] === statementKind) return renamed(message, bodyAt + 1);
           if (type === 'C' && message[bodyAt] === statementKind) {
             // The connection forgets it; others may use it. Closing a name that nobody has does nothing.
-            const own = nameAt(message, bodyAt + 1);
-            return names.delete(own) ? withName(message, bodyAt + 1, 'closed') : message;
+            return giveUp(nameAt(message, bodyAt + 1)) ? withName(message, bodyAt + 1, 'closed') : message;
           }
           if (type !== 'P' || nameAt(message, bodyAt) === '') return message;
+          const own = nameAt(message, bodyAt);
           const key = message.toString('latin1', bodyAt);
           const known = prepared.get(key);
           // Only at the beginning is it certain where the response to it belongs.
-          if (known !== undefined && index === 0) {
-            names.set(nameAt(message, bodyAt), known);
+          if (known !== undefined && index === 0 && isCertain) {
+            use(own, key, known);
             isKnown = true;
             return [];
           }
           count += 1;
-          const name = `statement ${count}`;
-          names.set(nameAt(message, bodyAt), name);
-          if (index === 0) parsing = { key, name };
-          return withName(message, bodyAt, name);
+          const statement = { name: `statement ${count}`, users: 0 };
+          unshared.add(statement);
+          use(own, key, statement);
+          if (index === 0 && known === undefined) parsing = { own, key, statement };
+          return withName(message, bodyAt, statement.name);
         });
         return {
           bytes: Buffer.concat(sent),
           response(answer) {
-            if (parsing && answer[0] === PARSE_COMPLETE[0]) prepared.set(parsing.key, parsing.name);
+            if (parsing && answer[0] === PARSE_COMPLETE[0]) {
+              unshared.delete(parsing.statement);
+              prepared.set(parsing.key, parsing.statement);
+            } else if (parsing && answer[0] === ERROR && statements.get(parsing.own)?.statement === parsing.statement) {
+              giveUp(parsing.own);
+              unshared.delete(parsing.statement);
+            }
             return isKnown ? Buffer.concat([PARSE_COMPLETE, answer]) : answer;
           },
         };
       },
+
+      end() {
+        for (const own of statements.keys()) giveUp(own);
+      },
     };
   }
 
-  return { connection };
+  function closeUnused(): Exchange {
+    const unused = [...prepared].filter(([, { users }]) => users === 0);
+    const closed = unused.slice(0, Math.max(0, unused.length - maxUnused));
+    for (const [key] of closed) prepared.delete(key);
+    const names = closed.map(([, { name }]) => name);
+    for (const statement of unshared) {
+      if (statement.users > 0) continue;
+      unshared.delete(statement);
+      names.push(statement.name);
+    }
+    const bytes = Buffer.concat([...names.map((name) => withName(CLOSE, bodyAt + 1, name)), SYNC]);
+    return { bytes, response: (answer) => answer };
+  }
+
+  return { connection, closeUnused };
 }
 
 /** After the type and the length. */
 const bodyAt = 5;
 const statementKind = 'S'.charCodeAt(0);
+const FLUSH = 'H'.charCodeAt(0);
+const ERROR = 'E'.charCodeAt(0);
+const SYNC = Buffer.from('S\0\0\0\x04', 'latin1');
+/** Of the statement without a name. */
+const CLOSE = Buffer.from('C\0\0\0\x06S\0', 'latin1');
 const PARSE_COMPLETE = Buffer.from('1\0\0\0\x04', 'latin1');
 
 function nameAt(message: Buffer, at: number): string {

@@ -35,7 +35,7 @@ export interface EmbeddedDatabase {
  * folder is in use. The database does not keep the process alive; open connections to it do.
  *
  * One session serves every connection: a transaction makes all others wait, so keep it short and never wait for a
- * second connection inside one. No named statements, no `LISTEN`, no `COPY FROM STDIN`, no session-wide `SET`.
+ * second connection inside one. No `LISTEN`, no `COPY FROM STDIN`, no session-wide `SET`.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const folder = options.folder === null ? null : resolve(options.folder);

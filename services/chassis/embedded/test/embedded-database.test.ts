@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '@parley/testing/eventually';
 import { databaseSnapshot } from '@parley/testing/test-database';
 import test, { type ExecutionContext } from 'ava';
 import knexFactory, { type Knex } from 'knex';
@@ -198,6 +199,43 @@ test('each connection has prepared statements of its own, of any name and text',
     "SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement = 'SELECT $1::int AS n'",
   );
   t.deepEqual(rows, [{ count: 2 }], 'one for those of the same name, one for the other');
+});
+
+test('what ended connections have prepared is closed, except the statements that were used last', async (t) => {
+  const { url } = await shared();
+  const last = await connected(t, url);
+  const ended = await connected(t, url);
+  for (let n = 0; n < 600; n += 1) {
+    await ended.query({ name: `n${n}`, text: `SELECT 'of a client' || $1 AS word`, values: [''] });
+  }
+  await ended.end();
+  await last.query({ name: 'n0', text: `SELECT 'of a client' || $1 AS word`, values: [''] });
+  const count = async () => {
+    const { rows } = await last.query(
+      `SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement LIKE 'SELECT ''of a client''%'`,
+    );
+    return rows[0].count;
+  };
+  await eventually('the first ones are closed', async () => (await count()) <= 501);
+  t.true((await count()) > 400);
+  const again = await connected(t, url);
+  for (const n of [0, 1, 599]) {
+    const { rows } = await again.query({ name: `n${n}`, text: `SELECT 'of a client' || $1 AS word`, values: ['!'] });
+    t.deepEqual(rows, [{ word: 'of a client!' }]);
+  }
+});
+
+test('what follows an error of a pipeline is not answered, whoever has prepared it', async (t) => {
+  const database = await shared();
+  const other = await connected(t, database.url);
+  await other.query({ name: 'known', text: 'SELECT $1::smallint AS n', values: [1] });
+  const client = await rawClient(t, database);
+  client.send(Buffer.concat([message('P', '\0SELECT nothing\0\0\0'), message('H', '')]));
+  await client.answer('\0\0');
+  client.send(
+    Buffer.concat([message('P', 'known\0SELECT $1::smallint AS n\0\0\0'), message('H', ''), message('S', '')]),
+  );
+  t.is(await client.answer(READY), READY);
 });
 
 test('a cancel request is accepted and its connection closed', async (t) => {
