@@ -6,6 +6,8 @@ export interface DatabaseError extends Error {
   constraint?: string;
   table?: string;
   detail?: string;
+  /** The server's function that reported it. */
+  routine?: string;
 }
 
 /** SQLSTATEs after which the same transaction may succeed later. */

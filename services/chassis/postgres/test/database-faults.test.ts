@@ -7,6 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { migrateSchema } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open.ts';
+import { openPool } from '../src/database/pool.ts';
 import type { Database, Migration, SchemaDeclaration, TenantDb } from '../src/database/types.ts';
 
 /** A statement that the server refuses with this SQLSTATE. */
@@ -217,6 +218,41 @@ onDatabaseServer(({ test, testDatabaseUrl, testSchema }) => {
       }),
     ]);
     t.deepEqual((await database.transact(1, texts)).toSorted(), ['one', 'other']);
+  });
+
+  test('a transaction that loses its prepared statements each time it runs succeeds, after a deadlock too', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    await database.transact(1, (db) => addNote(db, 'kept'));
+    const read = ({ knex }: TenantDb): Promise<string[]> => knex('notes').where('id', '>', 0).pluck('text');
+    let runs = 0;
+    const notes = await database.transact(1, async (db) => {
+      runs += 1;
+      if (runs === 1) await refuse(db, '40P01');
+      for (let n = 0; n < 5; n += 1) await read(db);
+      await db.knex.raw('DEALLOCATE ALL'); // as a pooler does that gives the connection to somebody else
+      return read(db);
+    });
+    t.deepEqual(notes, ['kept']);
+    t.is(runs, 3);
+  });
+
+  test('what no longer fits is freed on the server', async (t) => {
+    const { schemaName } = await testSchema(t, notesSchema);
+    const database = openDatabase({ url: await testDatabaseUrl(), schema: notesSchema, schemaName, poolSize: 1 });
+    t.teardown(() => database.close());
+    const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => owner.destroy());
+    const read = ({ knex }: TenantDb) => knex('notes').where('id', '>', 0);
+    for (const change of ['ADD COLUMN stars integer', 'DROP COLUMN stars']) {
+      for (let n = 0; n < 6; n += 1) await database.transact(1, read);
+      await owner.raw(`ALTER TABLE ${schemaName}.notes ${change}`);
+    }
+    for (let n = 0; n < 6; n += 1) await database.transact(1, read);
+    const prepared = await database.transact(1, async ({ knex }) => {
+      const { rows } = await knex.raw('SELECT name FROM pg_prepared_statements');
+      return rows.length;
+    });
+    t.is(prepared, 1);
   });
 
   test('a transaction that waits too long for a locked row is unavailable, and succeeds later', async (t) => {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { isDatabaseError, isForeignKeyViolation, isUniqueViolation } from '@parley/kernel/database-errors';
+import { unavailable } from '@parley/kernel/errors';
 import { eventually } from '@parley/testing/eventually';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
@@ -48,6 +49,63 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       for (const tenantId of [1, 2])
         t.like(await read(tenantId), { length: 1, 0: { text: `of ${tenantId}`, stars: 5 } });
     }
+  });
+
+  test('a transaction runs again after a prepared statement that no longer fits, whatever its work makes of the error', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => owner.destroy());
+    const read = ({ knex }: TenantDb) => knex('notes').select('*').where('id', '>', 0);
+    for (const hides of [
+      (error: unknown) => {
+        throw unavailable('The notes are not available', error);
+      },
+      () => [],
+    ]) {
+      await database.transact(1, (db) => addNote(db, 'kept'));
+      for (let n = 0; n < 8; n += 1) await Promise.all([1, 2].map((tenantId) => database.transact(tenantId, read)));
+      await owner.raw(`ALTER TABLE ${database.schemaName}.notes ADD COLUMN IF NOT EXISTS stars integer DEFAULT 5`);
+      let runs = 0;
+      const notes = await database.transact(1, async (db) => {
+        runs += 1;
+        return read(db).catch(hides);
+      });
+      t.like(notes[0], { text: 'kept', stars: 5 });
+      t.is(runs, 2);
+      await owner.raw(`ALTER TABLE ${database.schemaName}.notes DROP COLUMN stars`);
+      for (let n = 0; n < 8; n += 1) await Promise.all([1, 2].map((tenantId) => database.transact(tenantId, read)));
+    }
+  });
+
+  test('prepared statements take values of the type that a migration gives a column', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => owner.destroy());
+    const table = `${database.schemaName}.notes`;
+    await owner.raw(`ALTER TABLE ${table} ADD COLUMN size integer, ADD COLUMN shape text`);
+    await database.transact(1, (db) => addNote(db, 'kept'));
+    const write = (size: number) =>
+      database.transact(1, ({ knex }) => knex('notes').where('size', '<', size).orWhere('id', '>', 0).update({ size }));
+    const shape = (json: string) =>
+      database.transact(1, ({ knex }) => knex('notes').where('id', '>', 0).update({ shape: json }));
+    for (let n = 1; n < 8; n += 1) t.deepEqual([await write(n), await shape(`${n}`)], [1, 1]);
+    await owner.raw(`ALTER TABLE ${table} ALTER size TYPE bigint, ALTER shape TYPE jsonb USING shape::jsonb`);
+    for (let n = 1; n < 8; n += 1) t.deepEqual([await write(3_000_000_000 + n), await shape('{"n": 1}')], [1, 1]);
+  });
+
+  test('a value that cannot be sent leaves no statement that seems to be prepared', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    let runs = 0;
+    const echo = (value: unknown) =>
+      database.transact(1, async ({ knex }) => {
+        runs += 1;
+        return (await knex.raw('SELECT ?::json AS value', [value as string])).rows;
+      });
+    for (let n = 0; n < 5; n += 1) t.deepEqual(await echo({ n }), [{ value: { n } }]);
+    await t.throwsAsync(echo({ n: 6n }), { name: 'TypeError' });
+    runs = 0;
+    t.deepEqual(await echo({ n: 6 }), [{ value: { n: 6 } }]);
+    t.is(runs, 1);
   });
 
   test("a tenant cannot read, change or delete another's rows, whatever the WHERE", async (t) => {

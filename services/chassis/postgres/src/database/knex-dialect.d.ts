@@ -12,7 +12,7 @@ declare module 'knex/lib/dialects/postgres/index.js' {
   }
 
   export default class PgClient extends knex.Client {
-    _query(connection: unknown, query: SentQuery): Promise<unknown>;
+    _query(connection: object, query: SentQuery): Promise<unknown>;
     transaction(container: unknown, config?: Knex.TransactionConfig, outer?: unknown): Knex.Transaction;
   }
 }
@@ -25,7 +25,7 @@ declare module 'knex/lib/dialects/postgres/execution/pg-transaction.js' {
     /** Sends statements on the transaction's connection; rejects once it is completed. */
     readonly trxClient: { query(connection: unknown, sql: string): Promise<unknown> };
     _completed: boolean;
-    begin(connection: unknown): Promise<unknown>;
+    begin(connection: object): Promise<unknown>;
   }
 
   const PgTransaction: new (

@@ -6,6 +6,7 @@ import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
 import type { Knex } from 'knex';
+import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import type { Opening } from './opening-client.ts';
@@ -57,7 +58,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const schemaName = checkedSchemaName(options.schemaName ?? schema.name);
   const roles = rolesOf(schemaName);
   const { lockTimeoutMs, acquireTimeoutMs } = options;
-  const prepared = preparedStatements(schemaName);
+  const prepared = preparedStatements(schemaName, { log });
   const pool = openPool({
     url,
     poolSize,
@@ -102,19 +103,30 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * BEGIN and all settings are sent as one message of the simple protocol; they end with the transaction. It runs once more where
-   * the first run has certainly left nothing behind.
+   * BEGIN and all settings are sent as one message of the simple protocol; they end with the transaction. It runs again where the
+   * run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of them
+   * no longer fitted.
    */
   async function run<T>(opening: Opening, kind: string, work: Work<T>, beforeCommit?: (value: T) => void): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     let effects: (() => void)[] = [];
     let woken = new Set<string>();
     let begun = false;
-    const attempt = () =>
-      pool.transaction(async (transaction) => {
+    let isStale = false;
+    let isEnding = false;
+    const attempt = (unprepared: boolean) => {
+      const how: Opening = { ...opening, unprepared };
+      begun = false;
+      isStale = false;
+      isEnding = false;
+      return pool.transaction(async (transaction) => {
         begun = true;
         effects = [];
         woken = new Set();
+        // Not by the error that `work` rejects with: it may have caught this one and thrown another.
+        transaction.on('query-error', (error: Error, { options }: SentQuery) => {
+          if (prepared.failed(options?.name, error)) isStale = true;
+        });
         const aborted = watchForAbort(transaction);
         const db: Transaction = {
           knex: transaction,
@@ -126,20 +138,28 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (await aborted()) {
           throw new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
         }
+        isEnding = true;
         beforeCommit?.(value);
         return value;
-      }, opening);
+      }, how);
+    };
     const isUndone = (error: unknown) => {
       // Not begun: the pool returned a connection that had been lost while idle.
       if (isLostConnection(error)) return !begun || opening.readOnly === true;
-      return isRolledBack(error) || prepared.isStale(error);
+      return isRolledBack(error);
     };
-    const result = await traced(kind, () =>
-      attempt().catch((error: unknown) => {
-        if (isUndone(error)) return attempt();
-        throw error;
-      }),
-    );
+    async function attempts(): Promise<T> {
+      for (let unprepared = false, isRepeated = false; ; ) {
+        try {
+          return await attempt(unprepared);
+        } catch (error) {
+          if (isStale && !isEnding && !unprepared) unprepared = true;
+          else if (isUndone(error) && !isRepeated) isRepeated = true;
+          else throw error;
+        }
+      }
+    }
+    const result = await traced(kind, attempts);
     for (const what of woken) effects.push(() => wakes.emit(what));
     for (const effect of effects) {
       try {

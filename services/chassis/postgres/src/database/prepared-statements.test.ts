@@ -3,8 +3,9 @@ import { type PreparedStatements, preparedStatements } from './prepared-statemen
 
 const send = (statements: PreparedStatements, sql: string, times = 4) =>
   Array.from({ length: times }, () => statements.nameOf(sql)).at(-1);
-const refusal = (code: string, message = 'refused') => Object.assign(new Error(message), { code, severity: 'ERROR' });
-const staleSelect = refusal('0A000', 'SELECT 1 - cached plan must not change result type');
+const refusal = (code: string, more: object = {}) =>
+  Object.assign(new Error('refused'), { code, severity: 'ERROR', ...more });
+const stalePlan = refusal('0A000', { routine: 'RevalidateCachedQuery' });
 
 test('a statement is prepared once it has been sent three times, under a name of its schema', (t) => {
   const statements = preparedStatements('notes');
@@ -27,21 +28,45 @@ test('texts that are sent once are never prepared, and at most 200 statements ar
 test('after a plan that no longer fits, statements are prepared under new names', (t) => {
   const statements = preparedStatements('notes');
   const before = send(statements, 'SELECT ?');
-  t.true(statements.isStale(staleSelect));
+  t.true(statements.failed(before, stalePlan));
+  t.is(statements.generation, 1);
   t.is(statements.nameOf('SELECT ?'), undefined);
   const after = send(statements, 'SELECT ?');
   t.truthy(after);
   t.not(after, before);
-  for (const other of [refusal('0A000', 'not supported'), refusal('23505'), new Error('cached plan')])
-    t.false(statements.isStale(other));
+  t.true(statements.failed(before, stalePlan), 'in a transaction that began earlier');
+  for (const other of [refusal('0A000'), refusal('23505'), new Error('cached plan')])
+    t.false(statements.failed(after, other));
+  t.false(statements.failed(undefined, stalePlan), 'it was not prepared');
   t.is(statements.nameOf('SELECT ?'), after);
 });
 
-test('behind a pooler that loses prepared statements, none is prepared any more', (t) => {
+test('a statement whose types or values do not fit makes no other prepare again', (t) => {
   const statements = preparedStatements('notes');
+  const name = send(statements, 'SELECT ?');
+  for (const code of ['42804', '42883', '22003']) t.true(statements.failed(name, refusal(code)));
+  t.is(statements.nameOf('SELECT ?'), name);
+});
+
+test('behind a pooler that loses prepared statements, none is prepared any more, and a warning says so', (t) => {
+  const warned: unknown[] = [];
+  const statements = preparedStatements('notes', { log: { warn: (fields: unknown) => void warned.push(fields) } });
   for (const code of ['26000', '42P05', '26000']) {
-    t.truthy(send(statements, 'SELECT ?'));
-    t.true(statements.isStale(refusal(code)));
+    const name = send(statements, 'SELECT ?');
+    t.truthy(name);
+    // Transactions that run at once lose it together, which counts once.
+    for (let n = 0; n < 50; n += 1) t.true(statements.failed(name, refusal(code)));
   }
   t.is(send(statements, 'SELECT ?'), undefined);
+  t.deepEqual(warned, [{ schema: 'notes', code: '26000' }]);
+});
+
+test('texts that were sent often in the past do not keep out those of now', (t) => {
+  let nowMs = 0;
+  const statements = preparedStatements('notes', { now: () => nowMs });
+  for (let n = 0; n < 200; n += 1) send(statements, `SELECT ?, ${n}`);
+  t.is(send(statements, 'SELECT ?', 20_000), undefined, 'connections are not closed all the time');
+  nowMs += 600_000;
+  t.truthy(send(statements, 'SELECT ?', 5));
+  t.is(statements.generation, 1);
 });
