@@ -2,7 +2,9 @@ import { eventually } from '@parley/testing/eventually';
 import { onOneDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import type { ExecutionContext } from 'ava';
+import type { Knex } from 'knex';
 import type { Database } from '../src/database/types.ts';
+import { appendJob } from '../src/jobs/append-job.ts';
 import { jobSearchStore } from '../src/jobs/job-search-store.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import { effectsSchema, kind, queueing, type Run, startRunner, withClaimer } from './support/queue.ts';
@@ -55,6 +57,19 @@ async function delayedKeys(database: Database, name: string, count: number): Pro
       `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
        select :kind, cast(:name as text) || n, 1 + n % 7, '"later"', parley_now() + interval '1 hour', parley_now()
          from generate_series(1, cast(:count as integer)) as n`,
+      { kind, name, count },
+    ),
+  );
+}
+
+/** Keys of seven tenants, each with a job that is due: the last for longest, and those of a later call for less long. */
+async function dueKeys(database: Database, name: string, count: number): Promise<void> {
+  await database.transactShared(({ knex }) =>
+    knex.raw(
+      `insert into jobs (kind, key, tenant_id, payload, run_at, created_at)
+       select :kind, cast(:name as text) || n, 1 + n % 7, '"due"',
+              moment - cast(n as float8) / cast(:count as integer) * interval '1 millisecond', moment
+         from generate_series(1, cast(:count as integer)) as n, parley_now() as moment`,
       { kind, name, count },
     ),
   );
@@ -164,6 +179,35 @@ onOneDatabase(({ test, testSchema }) => {
     });
   }
 
+  for (const known of ['nothing', 'few jobs'] as const) {
+    test(`appending a job and claiming any cost the same however many are due, with statistics of ${known}`, async (t) => {
+      const database = await testSchema(t, effectsSchema);
+      const claim = { owner: 'here', leaseMs: 60_000 };
+      const append = () =>
+        blocksOf(database, (_, knex) =>
+          appendJob(
+            knex,
+            { kind, key: 'new', tenantId: 1, payload: '1', runAt: undefined, delayMs: 0, traceparent: null },
+            { ...claim, perTenantLimit: 50 },
+          ),
+        );
+      const claimAny = () =>
+        blocksOf(database, async (store) => {
+          const claimed = await store.claimAny(claim, 5);
+          t.deepEqual(
+            claimed.map(({ key }) => key),
+            ['few96', 'few97', 'few98', 'few99', 'few100'],
+          );
+        });
+      await dueKeys(database, 'few', 100);
+      if (known === 'few jobs') await analyze(database);
+      const few = { append: await append(), claimAny: await claimAny() };
+      await dueKeys(database, 'more', 10_000);
+      const many = { append: await append(), claimAny: await claimAny() };
+      t.true(many.append < 3 * few.append && many.claimAny < 3 * few.claimAny, JSON.stringify({ few, many }));
+    });
+  }
+
   test('a delayed job is found among many due ones once it is due', async (t) => {
     const database = await testSchema(t, effectsSchema);
     await blockedTenants(database, 60, 10);
@@ -228,14 +272,14 @@ function blocksRead(t: ExecutionContext, database: Database): Promise<number> {
 /** How many blocks the statements of this work touch, which is undone. */
 function blocksOf(
   database: Database,
-  work: (store: ReturnType<typeof jobSearchStore>) => Promise<unknown>,
+  work: (store: ReturnType<typeof jobSearchStore>, knex: Knex.Transaction) => Promise<unknown>,
 ): Promise<number> {
   return database.transactShared(async ({ knex }) => {
     const sent: { sql: string; bindings: string[] }[] = [];
     const listener = (query: { sql: string; bindings: string[] }) => void sent.push(query);
     await knex.raw('savepoint before');
     knex.on('query', listener);
-    await work(jobSearchStore(knex, kind));
+    await work(jobSearchStore(knex, kind), knex);
     knex.removeListener('query', listener);
     let blocks = 0;
     for (const { sql, bindings } of sent) {
@@ -245,6 +289,7 @@ function blocksOf(
       const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
       blocks += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
     }
+    await knex.raw('rollback to before');
     return blocks;
   });
 }

@@ -104,7 +104,9 @@ async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promis
        select id from jobs where kind = :kind and key = :key and state = 'running' for key share
      ), seen as materialized (
        select
-         (select count(*) from jobs where kind = :kind and key = :key and state = 'queued') as ahead,
+         (select count(*) from (
+           select id from jobs where kind = :kind and key = :key and state = 'queued' order by jobs.kind, jobs.key, jobs.id
+         ) as waiting) as ahead,
          exists (select 1 from running) as busy,
          coalesce(cast(:runAt as timestamptz), parley_now() + cast(:delayMs as integer) * interval '1 millisecond') as run_at
      ), decision as materialized (

@@ -253,9 +253,10 @@ export function jobSearchStore(knex: Knex.Transaction, kind: string) {
       );
     },
 
-    /** Claims runnable jobs, the oldest first. */
+    /** Claims runnable jobs, those first that have been due for longest. */
     async claimAny(claim: Claim, count: number): Promise<ClaimedJob[]> {
-      return claimHeads(`${dueHeads} order by id limit :count`, {
+      // In the order of `jobs_due`, so that it stops at the limit however many are due.
+      return claimHeads(`${dueHeads} order by jobs.kind, jobs.run_at limit :count`, {
         count,
         ...claim,
       });
