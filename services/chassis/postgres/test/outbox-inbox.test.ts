@@ -5,10 +5,10 @@ import { eventually } from '@parley/testing/eventually';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
-import type { Database, TenantDb } from '../src/database/types.ts';
+import type { Database, SharedDb, TenantDb } from '../src/database/types.ts';
 import { once, purgeBatchSize, purgeInbox } from '../src/outbox/inbox.ts';
 import { outbox } from '../src/outbox/outbox.ts';
-import { oldestEventAgeMs } from '../src/outbox/outbox-rows.ts';
+import { exchange, oldestEventAgeMs } from '../src/outbox/outbox-rows.ts';
 import { outboxRelay } from '../src/outbox/relay.ts';
 import {
   append,
@@ -44,6 +44,35 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     t.true(event?.time instanceof Date);
     t.deepEqual(bus.accepted.map(numberOf), [7]);
     await emptied(database);
+  });
+
+  test('a claim examines few of the events that wait, with and without statistics', async (t) => {
+    const database = publishesNotes(await testSchema(t, notesSchema));
+    await database.transactShared(({ knex }) =>
+      knex.raw(
+        `INSERT INTO outbox (tenant_id, topic, type, key, data)
+         SELECT 1, 'note-written', 'note.written.v1', 'of ' || n / 5, 'x' FROM generate_series(1, cast(? AS integer)) AS n`,
+        [20_000],
+      ),
+    );
+    for (const analyzed of [false, true]) {
+      const undone = database.transactShared(async (db) => {
+        if (analyzed) await db.knex.raw('RESET ROLE; ANALYZE outbox');
+        const sent: { sql: string; bindings: string[] }[] = [];
+        db.knex.on('query', (query: { sql: string; bindings: string[] }) => void sent.push(query));
+        const alone = { ...database, transactShared: <T>(work: (same: SharedDb) => Promise<T>) => work(db) };
+        const request = { relayId: randomUUID(), claimMs: 60_000, published: [], failed: [], held: [], limit: 100 };
+        t.is((await exchange(alone, request)).length, 100);
+        const { sql = '', bindings = [] } = sent.at(-1) ?? {};
+        const explain = `EXPLAIN (ANALYZE, FORMAT JSON) ${sql.replaceAll(/\$\d+/g, '?')}`;
+        const { rows } = await db.knex.raw(explain, bindings);
+        const [, examined] =
+          /"Alias": "waiting",[^{}]*"Actual Rows": ([\d.]+)/.exec(JSON.stringify(rows, null, 1)) ?? [];
+        t.true(Number(examined) < 1_000, `${examined} with${analyzed ? '' : 'out'} statistics`);
+        throw new Error('undone');
+      });
+      await t.throwsAsync(undone, { message: 'undone' });
+    }
   });
 
   test('an event of a transaction that rolls back is never published', async (t) => {
