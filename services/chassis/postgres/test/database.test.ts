@@ -51,6 +51,25 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     }
   });
 
+  test('one connection runs the same prepared statement under each role and policy with its own rights', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
+    t.teardown(() => owner.destroy());
+    const table = `${database.schemaName}.notes`;
+    const read = ({ knex }: Pick<TenantDb, 'knex'>): Promise<string[]> =>
+      knex('notes').where('id', '>', 0).pluck('text');
+    for (const tenantId of [1, 2]) await database.transact(tenantId, (db) => addNote(db, `of ${tenantId}`));
+    for (let n = 0; n < 8; n += 1) {
+      for (const tenantId of [1, 2]) t.deepEqual(await database.transact(tenantId, read), [`of ${tenantId}`]);
+      await t.throwsAsync(database.transactShared(read));
+      t.deepEqual(await database.transactShared((db) => db.asTenant(2, read)), ['of 2']);
+    }
+    await owner.raw(`CREATE POLICY none ON ${table} AS RESTRICTIVE USING (tenant_id <> 2)`);
+    t.deepEqual([await database.transact(1, read), await database.transact(2, read)], [['of 1'], []]);
+    await owner.raw(`DROP POLICY none ON ${table}`);
+    t.deepEqual(await database.transact(2, read), ['of 2']);
+  });
+
   test('a transaction runs again after a prepared statement that no longer fits, whatever its work makes of the error', async (t) => {
     const database = await testSchema(t, notesSchema);
     const owner = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
