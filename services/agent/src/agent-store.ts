@@ -32,11 +32,11 @@ export function agentStore(db: TenantDb) {
     },
     /** The existing ones of these agents, deleted ones included, in any order. */
     async listByIds(ids: readonly number[]): Promise<Agent[]> {
-      return mine().whereIn('id', [...ids]);
+      return mine().whereRaw('id = any(?)', [[...ids]]);
     },
     /** As `listByIds`, with the selected fields only. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
     async listSelectedByIds(ids: readonly number[]): Promise<ListedAgent[]> {
-      return selectListed(mine().whereIn('id', [...ids]));
+      return selectListed(mine().whereRaw('id = any(?)', [[...ids]]));
     },
     /** Visible agents by id, with the selected fields only. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
     async list({ first, after }: AgentPage): Promise<ListedAgent[]> {

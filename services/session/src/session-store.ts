@@ -63,7 +63,7 @@ export function sessionStore(db: TenantDb) {
     /** Absent sessions are left out. */
     async listStatuses(ids: readonly number[]): Promise<{ id: number; status: SessionStatus }[]> {
       return mine()
-        .whereIn('id', [...ids])
+        .whereRaw('id = any(?)', [[...ids]])
         .select('id', 'status');
     },
 
