@@ -1,10 +1,7 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ApolloServer } from '@apollo/server';
-import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
-import { expressMiddleware } from '@as-integrations/express5';
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
 import { enforceAccess } from '@parley/graph/access';
 import { answerWriter } from '@parley/graph/answer-size';
@@ -13,6 +10,7 @@ import { scalars } from '@parley/graph/scalars';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { answerBudget, defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
+import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { listen } from '@parley/kernel/listen';
@@ -20,9 +18,9 @@ import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
-import express from 'express';
 import { parse } from 'graphql';
 import { type GraphAnswer, graphAnswer } from './graph-answer.ts';
+import { type GraphRequest, operations } from './operations.ts';
 
 export interface GraphContext {
   /** Who calls, verified. */
@@ -60,13 +58,44 @@ type ResolversIn<Context> = Record<string, unknown> & {
 };
 
 const drainTimeoutMs = 5_000;
+/** The gateway takes 1 MB, 8 MB for a few operations. */
+const maxBodyBytes = 9_000_000;
 
 /** The GraphQL server of a service, for requests with a verified caller. */
 export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
   const { unit, host = '127.0.0.1', port, callers, log, metrics, maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const tracer = trace.getTracer('parley.graph');
-  let apollo: ApolloServer<Context> | undefined;
+  const write = answerWriter(maxAnswerBytes);
   let draining: HttpDrain | undefined;
+
+  /** Answers a request in a span of its own. */
+  async function serve(run: ReturnType<typeof operations>, request: IncomingMessage, response: ServerResponse) {
+    const caller = await callers.verify(request.headers[callerHeader]?.toString(), unit);
+    const parent = propagation.extract(otel.active(), request.headers);
+    const span = tracer.startSpan(`${unit} graph`, { kind: SpanKind.SERVER }, parent);
+    response.once('close', () => span.end());
+    await otel.with(trace.setSpan(parent, span), () =>
+      withRequestId(caller.requestId, () => answer(run, caller, request, response)),
+    );
+  }
+
+  async function answer(
+    run: ReturnType<typeof operations>,
+    caller: Caller,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const asked = await readRequest(request);
+    const started = performance.now();
+    const answering = graphAnswer(answerBudget(maxAnswerBytes));
+    const context = options.context({ caller, answer: answering, gone: goneSignal(response) });
+    const { fields, ...result } = await run(asked, context);
+    const outcome = result.errors ? 'error' : 'ok';
+    const seconds = (performance.now() - started) / 1000;
+    for (const operation of fields) metrics.graphDuration.observe({ operation, outcome }, seconds);
+    // The gateway reads the errors of responses with 200 only.
+    send(response, 200, write(result));
+  }
 
   return {
     name: `${unit} graph`,
@@ -77,50 +106,82 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
           resolvers: { ...scalars, ...options.resolvers } as GraphQLResolverMap<unknown>,
         }),
       );
-      apollo = new ApolloServer<Context>({
-        schema,
-        introspection: false,
-        includeStacktraceInErrorResponses: false,
-        csrfPrevention: false, // a browser cannot have a caller token
-        formatError: formatGraphError(log),
-        stringifyResult: answerWriter(maxAnswerBytes),
-        stopOnTerminationSignals: false,
-        plugins: [ApolloServerPluginInlineTraceDisabled(), observed<Context>(metrics)],
-      });
-      await apollo.start();
-
-      const app = express().disable('x-powered-by').disable('etag');
-      app.use(async (request, response, next) => {
-        try {
-          response.locals.caller = await callers.verify(request.header(callerHeader), unit);
-        } catch (error) {
-          if (!isDomainError(error)) return next(error);
-          return void response.status(401).json({ errors: [{ message: error.message }] });
-        }
-        const parent = propagation.extract(otel.active(), request.headers);
-        const span = tracer.startSpan(`${unit} graph`, { kind: SpanKind.SERVER }, parent);
-        response.once('close', () => span.end());
-        otel.with(trace.setSpan(parent, span), () => withRequestId(response.locals.caller.requestId, next));
-      });
-      app.use(express.json({ limit: '9mb' }));
-      const context = async ({ res }: { res: express.Response }) =>
-        options.context({
-          caller: res.locals.caller as Caller,
-          answer: graphAnswer(answerBudget(maxAnswerBytes)),
-          gone: goneSignal(res),
+      const run = operations({ schema, format: formatGraphError(log) });
+      const http = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+        serve(run, request, response).catch((error: unknown) => {
+          if (response.headersSent || response.destroyed) return response.destroy();
+          const { status, message } = refusalOf(error);
+          if (status === 500) log.error({ err: error }, 'request failed');
+          // What is left of the body is not read.
+          return send(response.setHeader('connection', 'close'), status, JSON.stringify({ errors: [{ message }] }));
         });
-      app.use(expressMiddleware(apollo, { context }));
-
-      const http = createServer({ keepAliveTimeout: 65_000 }, app);
+      });
       draining = httpDrain(http);
       await listen(http, port, host);
       options.onListening?.(`http://${host}:${(http.address() as AddressInfo).port}`);
     },
     async stop() {
       await draining?.drain(drainTimeoutMs);
-      await apollo?.stop();
     },
   };
+}
+
+/** A request that is refused before it is an operation. */
+class RequestRefused extends Error {
+  readonly status: number;
+
+  constructor(status: 400 | 405 | 413, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function refusalOf(error: unknown): { status: number; message: string } {
+  if (error instanceof RequestRefused) return error;
+  // No valid caller.
+  if (isDomainError(error)) return { status: 401, message: error.message };
+  return { status: 500, message: internalMessage };
+}
+
+/** @throws RequestRefused */
+async function readRequest(request: IncomingMessage): Promise<GraphRequest> {
+  if (request.method !== 'POST') throw new RequestRefused(405, 'GraphQL is served by POST only');
+  const tooLarge = new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) throw tooLarge;
+    chunks.push(chunk);
+  }
+  const body = parsed(Buffer.concat(chunks).toString());
+  if (!isGraphRequest(body)) throw new RequestRefused(400, 'The body is no GraphQL request in JSON');
+  return body;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isGraphRequest(body: unknown): body is GraphRequest {
+  if (typeof body !== 'object' || body === null) return false;
+  const { query, variables, operationName } = body as Partial<Record<keyof GraphRequest, unknown>>;
+  return (
+    typeof query === 'string' &&
+    typeof (variables ?? {}) === 'object' &&
+    !Array.isArray(variables) &&
+    typeof (operationName ?? '') === 'string'
+  );
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, headers).end(body);
 }
 
 function goneSignal(response: ServerResponse): AbortSignal {
@@ -130,30 +191,4 @@ function goneSignal(response: ServerResponse): AbortSignal {
     if (!response.writableFinished) gone.abort();
   });
   return gone.signal;
-}
-
-function observed<Context extends GraphContext>(metrics: Metrics) {
-  return {
-    async requestDidStart() {
-      const started = performance.now();
-      return {
-        async willSendResponse({
-          operation,
-          response,
-        }: import('@apollo/server').GraphQLRequestContextWillSendResponse<Context>) {
-          // The gateway reads the errors of responses with 200 only.
-          response.http.status = 200;
-          const failed = response.body.kind === 'single' && (response.body.singleResult.errors?.length ?? 0) > 0;
-          const seconds = (performance.now() - started) / 1000;
-          for (const selection of operation?.selectionSet.selections ?? []) {
-            if (selection.kind !== 'Field') continue;
-            metrics.graphDuration.observe(
-              { operation: selection.name.value, outcome: failed ? 'error' : 'ok' },
-              seconds,
-            );
-          }
-        },
-      };
-    },
-  };
 }

@@ -47,17 +47,18 @@ async function waitingSubgraph(t: ExecutionContext) {
   });
   await part.start();
   t.teardown(() => part.stop());
-  const send = async (query: string, signal?: AbortSignal) =>
+  const request = async (init: RequestInit) =>
     fetch(url, {
-      method: 'POST',
       headers: {
         'content-type': 'application/json',
         [callerHeader]: await callers.mint(serviceCaller('test', null, 'test'), 'test'),
       },
-      body: JSON.stringify({ query }),
-      ...(signal && { signal }),
+      method: 'POST',
+      ...init,
     });
-  return { send, signals, lines };
+  const send = async (query: string, signal?: AbortSignal) =>
+    request({ body: JSON.stringify({ query }), ...(signal && { signal }) });
+  return { url, request, send, signals, lines };
 }
 
 test('the signal of a resolver aborts when its client disconnects, and the abort is not logged as a failure', async (t) => {
@@ -81,4 +82,58 @@ test('the signal of a resolver does not abort after the answer', async (t) => {
     signals.map(({ aborted }) => aborted),
     [false, false],
   );
+});
+
+interface Answer {
+  data?: unknown;
+  errors?: { message: string; extensions?: Record<string, unknown> }[];
+}
+const answersIn = (json: unknown) => json as Answer;
+
+test('what is no request of GraphQL is refused, and runs nothing', async (t) => {
+  const { url, request, signals } = await waitingSubgraph(t);
+  const refusals: [RequestInit, number][] = [
+    [{ method: 'GET' }, 405],
+    [{ body: '{"query": "{ quick }"' }, 400],
+    [{ body: '"{ quick }"' }, 400],
+    [{ body: '{}' }, 400],
+    [{ body: '{"query": "{ quick }", "variables": []}' }, 400],
+    [{ body: '{"query": "{ quick }", "operationName": 1}' }, 400],
+    [{ body: `{"query": "{ quick }", "variables": {"a": "${'x'.repeat(9_000_000)}"}}` }, 413],
+  ];
+  for (const [init, status] of refusals) {
+    const answer = await request(init);
+    t.is(answer.status, status, String(init.body).slice(0, 50));
+    t.is(typeof answersIn(await answer.json()).errors?.[0]?.message, 'string');
+  }
+  t.is((await fetch(url, { method: 'POST', body: '{"query": "{ quick }"}' })).status, 401);
+  t.deepEqual(signals, []);
+});
+
+test('what is wrong with a document, its operation or its variables is said with its code', async (t) => {
+  const { request, lines } = await waitingSubgraph(t);
+  const codeOf = async (asked: object) => {
+    const answer = await request({ body: JSON.stringify(asked) });
+    t.is(answer.status, 200);
+    const { data, errors: [error] = [] } = answersIn(await answer.json());
+    return [data, error?.extensions?.code, error?.extensions?.statusCode];
+  };
+  const withVariable = 'query ($no: Boolean!) { quick @skip(if: $no) }';
+  const wrong: [object, string][] = [
+    [{ query: '{ quick' }, 'GRAPHQL_PARSE_FAILED'],
+    [{ query: '{ nothing }' }, 'GRAPHQL_VALIDATION_FAILED'],
+    [{ query: '{ __schema { types { name } } }' }, 'GRAPHQL_VALIDATION_FAILED'],
+    [{ query: 'query A { quick } query B { quick }' }, 'OPERATION_RESOLUTION_FAILURE'],
+    [{ query: 'query A { quick }', operationName: 'C' }, 'OPERATION_RESOLUTION_FAILURE'],
+    [{ query: withVariable, variables: { no: 'secret' } }, 'BAD_USER_INPUT'],
+  ];
+  for (const [asked, code] of wrong) t.deepEqual(await codeOf(asked), [undefined, code, 400], code);
+  // The text is known by now, with other variables and another name.
+  t.deepEqual(await codeOf({ query: withVariable, variables: { no: true } }), [{}, undefined, undefined]);
+  t.deepEqual(await codeOf({ query: 'query A { quick } query B { slow: quick }', operationName: 'B' }), [
+    { slow: true },
+    undefined,
+    undefined,
+  ]);
+  t.deepEqual(lines, []);
 });

@@ -1,0 +1,88 @@
+import {
+  type DocumentNode,
+  execute,
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  getOperationAST,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+
+/** The body of a request, as GraphQL over HTTP defines it. */
+export interface GraphRequest {
+  query: string;
+  variables?: Record<string, unknown> | null;
+  operationName?: string | null;
+}
+
+export interface GraphResult {
+  data?: Record<string, unknown> | null;
+  errors?: GraphQLFormattedError[];
+  /** The root fields of the operation; none where it could not be read. */
+  fields: string[];
+}
+
+export interface OperationsOptions {
+  schema: GraphQLSchema;
+  /** Makes of an error what clients see. `formatted.extensions.code` says what was wrong with the request; there is none for a resolver's. */
+  format(formatted: GraphQLFormattedError, error: GraphQLError): GraphQLFormattedError;
+}
+
+type Problem = GraphQLError & { readonly extensions: { code: string } };
+
+const rules = [...specifiedRules, NoSchemaIntrospectionCustomRule];
+/** Gateways send the same few texts again and again. */
+const knownDocuments = { max: 1_000, maxSize: 4_000_000 };
+
+/** Runs operations of a schema. Each text is parsed and validated once. */
+export function operations({ schema, format }: OperationsOptions) {
+  const documents = new LRUCache<string, DocumentNode | Problem[]>({
+    ...knownDocuments,
+    sizeCalculation: (_document, query) => query.length + 1,
+  });
+
+  function read(query: string): DocumentNode | Problem[] {
+    const known = documents.get(query);
+    if (known) return known;
+    const document = readNew(query);
+    documents.set(query, document);
+    return document;
+  }
+
+  function readNew(query: string): DocumentNode | Problem[] {
+    try {
+      const document = parse(query);
+      const problems = validate(schema, document, rules);
+      return problems.length > 0 ? problems.map((each) => problem(each, 'GRAPHQL_VALIDATION_FAILED')) : document;
+    } catch (error) {
+      if (error instanceof GraphQLError) return [problem(error, 'GRAPHQL_PARSE_FAILED')];
+      throw error;
+    }
+  }
+
+  const formatted = (errors: readonly GraphQLError[]) => errors.map((error) => format(error.toJSON(), error));
+
+  return async ({ query, variables, operationName }: GraphRequest, contextValue: unknown): Promise<GraphResult> => {
+    const document = read(query);
+    if (Array.isArray(document)) return { errors: formatted(document), fields: [] };
+    const operation = getOperationAST(document, operationName);
+    if (!operation) {
+      const error = new GraphQLError('The document has no operation of this name, or several and none is named');
+      return { errors: formatted([problem(error, 'OPERATION_RESOLUTION_FAILURE')]), fields: [] };
+    }
+    const fields = operation.selectionSet.selections.flatMap((each) => (each.kind === 'Field' ? each.name.value : []));
+    const variableValues = variables ?? {};
+    const { data, errors } = await execute({ schema, document, contextValue, variableValues, operationName });
+    // Without data nothing was run: the variables are wrong.
+    const wrong = data === undefined ? errors?.map((each) => problem(each, 'BAD_USER_INPUT')) : errors;
+    return { ...(data !== undefined && { data }), ...(wrong && { errors: formatted(wrong) }), fields };
+  };
+}
+
+function problem(error: GraphQLError, code: string): Problem {
+  return Object.assign(error, { extensions: { ...error.extensions, code } });
+}
