@@ -45,8 +45,6 @@ export async function startForwarder(spansFile: string) {
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_TRACES_EXPORTER: 'otlp',
-      OTEL_METRICS_EXPORTER: 'none',
-      OTEL_LOGS_EXPORTER: 'none',
       OTEL_BSP_SCHEDULE_DELAY: '1000',
     },
     async stop(): Promise<void> {

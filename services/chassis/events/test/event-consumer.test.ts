@@ -1,5 +1,8 @@
 import { context as otel, propagation, trace } from '@opentelemetry/api';
-import { NodeSDK } from '@opentelemetry/sdk-node';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { readSettings } from '@parley/kernel/config';
+import { tracingSettings } from '@parley/kernel/shared-settings';
+import { registerTracing } from '@parley/kernel/tracing-sdk';
 import test from 'ava';
 import { pino } from 'pino';
 import { eventConsumer } from '../src/consumer.ts';
@@ -7,15 +10,14 @@ import type { Envelope } from '../src/envelope.ts';
 import type { DeadLetter } from '../src/event-bus.ts';
 import { inProcessEventBus } from '../src/in-process-event-bus.ts';
 
-type Processor = NonNullable<NonNullable<ConstructorParameters<typeof NodeSDK>[0]>['spanProcessors']>[number];
-const ended: Parameters<Processor['onEnd']>[0][] = [];
-const recorder: Processor = {
+const ended: ReadableSpan[] = [];
+const recorder: SpanProcessor = {
   onStart: () => undefined,
   onEnd: (span) => void ended.push(span),
   forceFlush: async () => undefined,
   shutdown: async () => undefined,
 };
-new NodeSDK({ spanProcessors: [recorder], instrumentations: [] }).start();
+registerTracing(readSettings({}, tracingSettings), [recorder]);
 
 function setup() {
   const letters: DeadLetter[] = [];

@@ -29,6 +29,28 @@ export const list = z
       .filter(Boolean),
   )
   .meta({ title: 'list' });
+/** One of `values`. The problem repeats the given value, so this is not for secrets. */
+export function oneOf<const Value extends string>(values: readonly Value[], title = values.join(' | ')) {
+  return z
+    .string()
+    .trim()
+    .pipe(z.enum(values, { error: ({ input }) => noneOf(String(input), values) }))
+    .meta({ title });
+}
+/** Values separated by commas, each one of `values`. The problem repeats the others, so this is not for secrets. */
+export function someOf<const Value extends string>(values: readonly Value[]) {
+  return list
+    .transform((given, { issues }) => {
+      const known: readonly string[] = values;
+      const unknown = given.filter((each) => !known.includes(each));
+      issues.push(...unknown.map((input) => ({ code: 'custom' as const, input, message: noneOf(input, values) })));
+      return given as Value[];
+    })
+    .meta({ title: 'list' });
+}
+function noneOf(given: string, values: readonly string[]): string {
+  return `${given} is none of ${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
+}
 /** A key of at least 32 bytes in base64 or base64url. */
 export const secretKey = z
   .string()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretKeys } from './secret-box.ts';
-import { httpUrl, list, port, positiveInt, secretKey } from './setting-types.ts';
+import { flag, httpUrl, list, oneOf, port, positiveInt, secretKey, someOf } from './setting-types.ts';
 import { optionalGroup, type Setting, setting } from './settings.ts';
 
 /** `host:port` of one broker or more, separated by commas. */
@@ -49,14 +49,72 @@ export const logSettings = {
     without: "standard output; with `scripts/up` the data folder's `parley.log`",
   }),
 };
+export const otlpProtocols = ['http/protobuf', 'http/json', 'grpc'] as const;
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+const tracesUrl = z.string().optional().meta({ title: 'URL' });
+
+/** What turns traces on and what chooses a part of the SDK. Exporters, batches and limits read the other variables themselves. */
 export const tracingSettings = {
   endpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
-    z.string().optional().meta({ title: 'URL' }),
-    'Turns traces on. The other `OTEL_*` variables count as OpenTelemetry defines them.',
+    tracesUrl,
+    'Turns traces on. The other `OTEL_*` variables count for traces as OpenTelemetry defines them.',
   ),
-  exporter: setting('OTEL_TRACES_EXPORTER', z.string().optional(), 'Turns traces on with another exporter.'),
-  serviceName: setting('OTEL_SERVICE_NAME', z.string().default('parley'), 'The name of the process in traces.'),
+  tracesEndpoint: setting(
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    tracesUrl,
+    'Turns traces on: the whole address, without `/v1/traces` added to it.',
+  ),
+  exporters: setting(
+    'OTEL_TRACES_EXPORTER',
+    someOf(['otlp', 'console', 'none']).optional(),
+    'Turns traces on, or with `none` off: `otlp`, `console` or both. For Zipkin, send `otlp` to a collector.',
+    { without: '`otlp`, where there is an endpoint' },
+  ),
+  protocol: setting(
+    'OTEL_EXPORTER_OTLP_PROTOCOL',
+    oneOf(otlpProtocols).default('http/protobuf'),
+    'How `otlp` is sent.',
+  ),
+  tracesProtocol: setting(
+    'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+    oneOf(otlpProtocols).optional(),
+    'The same, for traces alone.',
+    { without: '`OTEL_EXPORTER_OTLP_PROTOCOL`' },
+  ),
+  serviceName: setting(
+    'OTEL_SERVICE_NAME',
+    z.string().optional(),
+    'The name of the process in traces; goes before `service.name` of `OTEL_RESOURCE_ATTRIBUTES`.',
+    { without: '`parley`' },
+  ),
+  sampler: setting(
+    'OTEL_TRACES_SAMPLER',
+    oneOf(samplers, 'sampler').default('parentbased_always_on'),
+    `Which traces are recorded: ${samplers.map((each) => `\`${each}\``).join(', ')}.`,
+  ),
+  sampledRatio: setting(
+    'OTEL_TRACES_SAMPLER_ARG',
+    z.coerce.number('is not a number').min(0).max(1).default(1).meta({ title: 'number' }),
+    'The part of all traces that `traceidratio` records, from 0 to 1.',
+  ),
+  propagators: setting(
+    'OTEL_PROPAGATORS',
+    someOf(['tracecontext', 'baggage', 'none']).default(['tracecontext', 'baggage']),
+    'How units tell each other the trace of a call. Events and jobs keep only `tracecontext`.',
+  ),
+  isDisabled: setting(
+    'OTEL_SDK_DISABLED',
+    z.string().toLowerCase().pipe(flag).default(false).meta({ title: 'true | false' }),
+    'Turns traces off, whatever else is set.',
+  ),
 };
 
 /** What every process reads, with one unit or with all. */

@@ -2,33 +2,37 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Attributes, type Context, context as otel, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type Environment, readSettings } from './config.ts';
 import { tracingSettings } from './shared-settings.ts';
+import type { TracingSettings } from './tracing-sdk.ts';
 import type { Part } from './unit.ts';
 
 /** How long a process that stops waits for its last spans to be exported. */
 const flushTimeoutMs = 2_000;
 
 /**
- * OpenTelemetry for one process, configured by the `OTEL_*` variables. Without `OTEL_EXPORTER_OTLP_ENDPOINT` or
- * `OTEL_TRACES_EXPORTER` the SDK is not loaded. There is no automatic instrumentation: boundaries make their spans by `inSpan`.
+ * OpenTelemetry's traces for one process, configured by the `OTEL_*` variables. Unless they turn traces on, the SDK is not loaded.
+ * There is no automatic instrumentation: boundaries make their spans by `inSpan`.
  */
 export function telemetry(env: Environment): Part {
-  let shutdown: (() => Promise<void>) | undefined;
+  let sdk: { shutdown(): Promise<void> } | undefined;
   return {
     name: 'telemetry',
     async start() {
-      const { endpoint, exporter, serviceName } = readSettings(env, tracingSettings);
-      if (!endpoint && !exporter) return;
-      const { NodeSDK } = await import('@opentelemetry/sdk-node');
-      const sdk = new NodeSDK({ serviceName, instrumentations: [] });
-      sdk.start();
-      shutdown = () => sdk.shutdown();
+      const settings = readSettings(env, tracingSettings);
+      if (!areTracesOn(settings)) return;
+      const { startTracing } = await import('./tracing-sdk.ts');
+      sdk = await startTracing(settings);
     },
     async stop() {
       // The SDK would retry for some 10 s while the collector is down.
-      const sent = shutdown?.().catch(() => undefined);
+      const sent = sdk?.shutdown().catch(() => undefined);
       await Promise.race([sent, delay(flushTimeoutMs, undefined, { ref: false })]);
     },
   };
+}
+
+function areTracesOn({ isDisabled, endpoint, tracesEndpoint, exporters = [] }: TracingSettings): boolean {
+  if (isDisabled || exporters.includes('none')) return false;
+  return endpoint !== undefined || tracesEndpoint !== undefined || exporters.length > 0;
 }
 
 /** Runs `work` in a span of its own. Attributes hold ids and counts, never text, prompts, tokens or secrets. */
