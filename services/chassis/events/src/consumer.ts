@@ -10,6 +10,7 @@ import {
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import type { Part } from '@parley/kernel/unit';
+import { untilReached } from '@parley/kernel/until-reached';
 import type { Envelope } from './envelope.ts';
 import type { EventBus, SubscribeOptions, Subscription } from './event-bus.ts';
 
@@ -53,7 +54,6 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
   const reactions = new Map<string, EventReaction<Payloads[string]>>(Object.entries(handlers));
   const topics = [...new Set([...reactions.values()].map(({ topic }) => topic))];
   let subscription: Subscription | undefined;
-  let wasReached = false;
 
   async function handler(event: Envelope, signal: AbortSignal): Promise<void> {
     const { id, type, topic, tenantId, key, time } = event;
@@ -109,12 +109,7 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     async stop() {
       await subscription?.stop();
     },
-    /** Checks the bus until it was reached once. A later outage only delays events, so the unit stays ready. */
-    async ready() {
-      if (wasReached) return;
-      await bus.ping?.();
-      wasReached = true;
-    },
+    ready: untilReached(async () => bus.ping?.()),
   };
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type EventReaction, eventConsumer, type Handler } from '@parley/events/consumer';
 import type { Part } from '@parley/kernel/unit';
+import { untilReached } from '@parley/kernel/until-reached';
 import { type SubscriptionField, subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
 import type { Database } from '@parley/postgres/database/types';
 import type { JobDeclaration } from '@parley/postgres/jobs/job';
@@ -141,7 +142,14 @@ export function service<
       ...(tenantEnd ? [[tenantDeleted.type, tenantEndReaction(name, tenantEnd, database)]] : []),
     ]) as Record<string, EventReaction<unknown>>;
     return [
-      ...(publishes.length > 0 ? [outboxRelay({ database, bus, soleOwner, log, metrics })] : []),
+      ...(publishes.length > 0
+        ? [
+            {
+              ...outboxRelay({ database, bus, soleOwner, log, metrics }),
+              ready: untilReached(async () => bus.ping?.()),
+            },
+          ]
+        : []),
       ...runners,
       ...(Object.keys(handlers).length > 0
         ? [eventConsumer({ bus, group: name, database, handlers, log, metrics })]

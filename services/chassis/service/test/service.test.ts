@@ -385,6 +385,30 @@ test('a service publishes only declared topics and types, and appends only jobs 
   await eventually('it is done', () => done.length === 1);
 });
 
+test('a unit that publishes is not ready before it has reached the event bus once; a later outage leaves it ready', async (t) => {
+  let isDown = true;
+  const ping = async () => {
+    if (isDown) throw new Error('no answer');
+  };
+  const publishing = service(
+    {
+      ...notes,
+      publishes: [{ name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 }],
+    },
+    { dependencies: nothing, onTenantEnd: keeping },
+  );
+  const { unit } = await startService(t, publishing, {
+    database: await testSchema(t, notesSchema),
+    log: silent,
+    dependencies: { eventBus: { ...testDependencies().eventBus, ping } },
+  });
+  await t.throwsAsync(unit.ready(), { message: 'no answer' });
+  isDown = false;
+  await unit.ready();
+  isDown = true;
+  await t.notThrowsAsync(unit.ready(), 'its commits go on, and their events wait in the outbox');
+});
+
 test('a service without gRPC is started by the harness like others', async (t) => {
   const quiet = service(notes, { dependencies: () => ({ text: 'built' }), onTenantEnd: keeping });
   const { unit, rpc } = await startService(t, quiet, { database: await testSchema(t, notesSchema), log: silent });
