@@ -29,7 +29,7 @@ const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoin
 
 /** The settings of a unit as a process of its own. Starts and reads nothing. */
 export function settingsOfUnit(
-  unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'keepsData' | 'schema' | 'calls'>,
+  unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'schema' | 'publishes' | 'consumes' | 'keepsFiles' | 'calls'>,
 ) {
   return settingsOfProcess(unit, unit.serves.includes('public') ? subgraphs : []);
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { allSettings, settingsOfUnit } from '../src/settings.ts';
+import { allSettings, settingsOfUnit, sharedSettings } from '../src/settings.ts';
 import { units } from '../src/units.ts';
 
 test('each unit is listed with the addresses of its neighbours, and of its database where it has one', (t) => {
@@ -20,14 +20,15 @@ test('each unit is listed with the addresses of its neighbours, and of its datab
   );
 });
 
-test('the engines that keep data are settings of every service, and not of the gateway', (t) => {
-  const withEngines = units.filter((unit) => {
-    const names = settingsOfUnit(unit).shared.map(({ name }) => name);
-    return ['KAFKA_BROKERS', 'S3_ENDPOINT', 'DATABASE_POOL_SIZE'].every((name) => names.includes(name));
-  });
-  t.deepEqual(
-    withEngines.map(({ name }) => name),
-    units.map(({ name }) => name).filter((name) => name !== 'gateway'),
+test('an engine is a setting of the units that use it', (t) => {
+  const unitsWith = (setting: string) =>
+    units.filter((unit) => settingsOfUnit(unit).shared.some(({ name }) => name === setting)).map(({ name }) => name);
+  t.deepEqual(unitsWith('DATABASE_POOL_SIZE'), ['identity', 'agent', 'evaluation', 'session']);
+  t.deepEqual(unitsWith('KAFKA_BROKERS'), ['identity', 'evaluation', 'session']);
+  t.deepEqual(unitsWith('S3_ENDPOINT'), []);
+  t.true(
+    sharedSettings().some(({ name }) => name === 'S3_ENDPOINT'),
+    'one process has an object store for all units',
   );
 });
 

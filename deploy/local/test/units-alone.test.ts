@@ -4,12 +4,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { usesEvents } from '@parley/service/declaration';
 import test from 'ava';
-import { units } from '../src/units.ts';
+import { type ListedUnit, units } from '../src/units.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-for (const { name, folder, schema } of units) {
+for (const unit of units) {
+  const { name, folder, schema, keepsFiles }: ListedUnit = unit;
   test(`${name} alone names all that is wrong with its settings in one message`, async (t) => {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const child = spawn(process.execPath, [join(root, folder, 'src/main.ts')], {
@@ -27,9 +29,9 @@ for (const { name, folder, schema } of units) {
     for (const setting of [`${name.toUpperCase()}_OPS_PORT`, 'MESH_KEY', 'REDIS_URL']) {
       t.is(times(setting), 1, `${setting} in ${stderr}`);
     }
-    // A unit without data needs no engine that keeps it.
-    for (const setting of ['KAFKA_BROKERS', 'S3_ENDPOINT'])
-      t.is(times(setting), schema ? 1 : 0, `${setting} in ${stderr}`);
+    // An engine that the unit does not use is not required.
+    t.is(times('KAFKA_BROKERS'), usesEvents(unit) ? 1 : 0, stderr);
+    t.is(times('S3_ENDPOINT'), keepsFiles ? 1 : 0, stderr);
     t.is(stderr.includes(`  ${database}: is missing\n`), schema !== undefined, stderr);
   });
 }

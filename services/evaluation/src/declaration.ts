@@ -10,4 +10,5 @@ export const evaluationDeclaration = declareService({
   readConfig: readEvaluationConfig,
   calls: ['agent', 'session', 'identity'],
   schema: evaluationSchema,
+  consumes: ['session.ended.v1'],
 });

@@ -11,6 +11,7 @@ export const sessionDeclaration = declareService({
   readConfig: readSessionConfig,
   calls: ['agent', 'evaluation'],
   schema: sessionSchema,
+  consumes: ['tenant.deleted.v1'],
   publishes: [
     // Keyed by the session.
     { name: 'session-ended', types: ['session.ended.v1'], partitions: 12, retentionMs: usualRetentionMs },

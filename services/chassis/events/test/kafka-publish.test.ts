@@ -1,5 +1,5 @@
 import { readSettings } from '@parley/kernel/config';
-import { processSettings } from '@parley/kernel/shared-settings';
+import { eventSettings } from '@parley/kernel/shared-settings';
 import { eventually } from '@parley/testing/eventually';
 import { pino } from 'pino';
 import { kafkaEventBus } from '../src/kafka-event-bus.ts';
@@ -112,7 +112,7 @@ onKafka((test) => {
   test('a unit starts during an outage of Kafka without waiting for it', async (t) => {
     const { topic } = await kafkaSetup(t);
     const log = pino({ level: 'silent' });
-    const settings = readSettings({ KAFKA_BROKERS: '127.0.0.1:1' }, processSettings.kafka);
+    const settings = readSettings({ KAFKA_BROKERS: '127.0.0.1:1' }, eventSettings.kafka);
     const bus = kafkaBusOf(settings, log) ?? t.fail('it is configured');
     t.teardown(() => bus.close());
     const since = performance.now();

@@ -122,7 +122,7 @@ const everyProcessSettings = {
   nodeEnv: setting(
     'NODE_ENV',
     z.string().optional(),
-    '`production`: a missing database, Redis, Kafka or S3 is an error; no introspection or reflection.',
+    '`production`: a database, Redis, Kafka or S3 that is used and missing is an error; no introspection or reflection.',
   ),
   meshKey: meshKeySetting,
   redisUrl: setting(
@@ -140,9 +140,8 @@ const everyProcessSettings = {
   tracing: tracingSettings,
 };
 
-/** What a process with a service that keeps data reads besides. */
-export const dataSettings = {
-  databasePoolSize: poolSizeSetting,
+/** What the process of a service reads besides, where it publishes or consumes events. */
+export const eventSettings = {
   kafka: {
     brokers: setting('KAFKA_BROKERS', brokers.optional(), brokersMeaning, {
       without: 'in process',
@@ -154,6 +153,10 @@ export const dataSettings = {
       'After how long without a heartbeat, or without progress, a consumer is restarted.',
     ),
   },
+};
+
+/** What the process of a service reads besides, where it keeps files. */
+export const fileSettings = {
   s3: optionalGroup('S3_ENDPOINT', {
     endpoint: setting('S3_ENDPOINT', httpUrl, 'The S3 service that stores files.', {
       without: 'files',
@@ -172,7 +175,13 @@ export const dataSettings = {
   }),
 };
 
-export const processSettings = { ...everyProcessSettings, ...dataSettings };
+/** What one process for all units reads. */
+export const processSettings = {
+  ...everyProcessSettings,
+  databasePoolSize: poolSizeSetting,
+  ...eventSettings,
+  ...fileSettings,
+};
 
 export const unitProcessSettings = {
   ...everyProcessSettings,

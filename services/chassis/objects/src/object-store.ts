@@ -106,7 +106,10 @@ export async function readObject(
   return { ...facts, bytes: Buffer.concat(chunks) };
 }
 
-/** For a process without an object store: each call is `unavailable`, so that work is retried instead of failing for good. */
+/**
+ * For a process without an object store: each call is `unavailable`, so that work is retried instead of failing for good. Readiness does
+ * not wait for a store that is not configured, so `ping` resolves.
+ */
 export function absentObjectStore(why = 'no object store is configured (S3_ENDPOINT)'): ObjectStore {
   const absent = () => Promise.reject(unavailable(why));
   return {
@@ -117,7 +120,7 @@ export function absentObjectStore(why = 'no object store is configured (S3_ENDPO
     list: absent,
     presignPut: absent,
     presignGet: absent,
-    ping: absent,
+    ping: async () => undefined,
     close: async () => undefined,
   };
 }

@@ -1,44 +1,47 @@
 import { randomBytes } from 'node:crypto';
+import { readSettings } from '@parley/kernel/config';
+import { fileSettings } from '@parley/kernel/shared-settings';
+import { absentObjectStore } from '@parley/objects/object-store';
 import test from 'ava';
 import { connectService } from './connect-service.ts';
+import { processEventBus } from './process-event-bus.ts';
 
 const env = { MESH_KEY: randomBytes(32).toString('base64') };
-const key = 'tenants/1/a';
-const s3 = {
-  S3_ENDPOINT: 'http://127.0.0.1:1',
-  S3_PUBLIC_ENDPOINT: 'https://files.example.com',
-  S3_BUCKET: 'parley',
-  S3_ACCESS_KEY_ID: 'id',
-  S3_SECRET_ACCESS_KEY: 'secret',
+const production = { NODE_ENV: 'production', LOG_LEVEL: 'loud' };
+const everything = {
+  schema: 'session',
+  events: processEventBus,
+  files: (given: Record<string, string | undefined>) => {
+    readSettings(given, fileSettings);
+    return absentObjectStore();
+  },
 };
 
-test('a process of its own keeps files in its configured bucket', async (t) => {
-  const { objectStore, stop } = connectService({ ...env, ...s3 });
-  const { url } = await objectStore.presignGet({ key, expiresInMs: 60_000 });
-  t.true(url.startsWith('https://files.example.com/parley/tenants/1/a?'));
-  await stop();
-  t.like(await t.throwsAsync(objectStore.head(key)), { kind: 'unavailable' });
-});
-
-test('without a bucket files are unavailable, and nothing else', async (t) => {
-  const { objectStore, keyValue, stop } = connectService(env);
-  t.like(await t.throwsAsync(objectStore.head(key)), { kind: 'unavailable' });
+test('what a service does not need is neither required nor connected, and each call of it is refused', async (t) => {
+  const { objectStore, eventBus, keyValue, stop } = connectService(env, {});
+  t.like(await t.throwsAsync(objectStore.head('tenants/1/a')), { kind: 'unavailable' });
+  await t.throwsAsync(eventBus.publish([]), { message: 'This service declares no events' });
   await keyValue.ping();
   await stop();
+
+  const { message } = t.throws(() => connectService(production, {}));
+  t.regex(message, /REDIS_URL: /u);
+  t.notRegex(message, /KAFKA|S3|DATABASE/u);
 });
 
-test('in production every engine is required, and reported with all other problems', (t) => {
-  const { message } = t.throws(() => connectService({ NODE_ENV: 'production', LOG_LEVEL: 'loud' }, 'session'));
+test('in production every engine that it needs is required, and reported with all other problems', (t) => {
+  const { message } = t.throws(() => connectService({ ...production, DATABASE_POOL_SIZE: 'many' }, everything));
   for (const name of ['REDIS_URL', 'KAFKA_BROKERS', 'S3_ENDPOINT']) {
     t.true(message.includes(`\n  ${name}: is missing, and NODE_ENV is production`), message);
   }
-  for (const name of ['DATABASE_URL or SESSION_DATABASE_URL', 'MESH_KEY', 'LOG_LEVEL']) {
+  for (const name of ['DATABASE_URL or SESSION_DATABASE_URL', 'DATABASE_POOL_SIZE', 'MESH_KEY', 'LOG_LEVEL']) {
     t.true(message.includes(`\n  ${name}: `), message);
   }
 });
 
 test('only a unit that has a schema needs a database', async (t) => {
-  t.throws(() => connectService(env, 'session'), { message: /SESSION_DATABASE_URL: is missing/ });
-  await connectService(env).stop();
-  await connectService({ ...env, SESSION_DATABASE_URL: 'postgres://localhost/parley' }, 'session').stop();
+  const schema = 'session';
+  t.throws(() => connectService(env, { schema }), { message: /SESSION_DATABASE_URL: is missing/ });
+  await connectService(env, {}).stop();
+  await connectService({ ...env, SESSION_DATABASE_URL: 'postgres://localhost/parley' }, { schema }).stop();
 });

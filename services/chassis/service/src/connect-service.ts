@@ -1,44 +1,42 @@
-import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { kafkaBusOf } from '@parley/events/kafka-settings';
+import type { EventBus } from '@parley/events/event-bus';
 import { type Environment, readAll, readSettings } from '@parley/kernel/config';
-import { createLogger } from '@parley/kernel/log';
-import { dataSettings } from '@parley/kernel/shared-settings';
+import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import type { Part } from '@parley/kernel/unit';
-import { absentObjectStore } from '@parley/objects/object-store';
-import { s3ObjectStore } from '@parley/objects/s3-object-store';
+import { absentObjectStore, type ObjectStore } from '@parley/objects/object-store';
 import { readDatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { connectUnit } from '@parley/unit/connect-unit';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
+/** What a service needs beside the dependencies of every unit. */
+export interface ServiceNeeds {
+  /** The name of its database schema. */
+  schema?: string | undefined;
+  /** Connects its event bus: `processEventBus`. */
+  events?: ((env: Environment) => EventBus) | undefined;
+  /** Connects its object store, e.g. `s3Files` of `@parley/s3`. */
+  files?: ((env: Environment) => ObjectStore) | undefined;
+}
+
 /**
- * The dependencies of a service in a process of its own, from the environment. Production requires all of these settings.
- * - Database: a service with a schema needs `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`). `scripts/migrate` migrates it
- *   beforehand.
- * - Events: with `KAFKA_BROKERS` all processes share them, else the bus is in memory. `scripts/topics` creates the topics beforehand.
- * - Files: in the bucket of `S3_ENDPOINT`; without it each call of the object store is `unavailable`.
- * @param schema name of the service's database schema; left out where it has none.
+ * The dependencies of a service in a process of its own, from the environment. What it does not need is neither read nor connected, and
+ * each call of it is refused.
+ * - Database: `DATABASE_URL`, or one of its own (`SESSION_DATABASE_URL`). `scripts/migrate` migrates it beforehand.
  * @throws SettingsError naming every setting that is missing or wrong.
  */
-export function connectService(env: Environment, schema?: string): ServiceDependencies & Part {
-  const { settings, unit } = readAll({
+export function connectService(env: Environment, { schema, events, files }: ServiceNeeds): ServiceDependencies & Part {
+  const connected = readAll({
     unit: () => connectUnit(env),
-    settings: () => readSettings(env, dataSettings),
-    database: () => schema !== undefined && requireDatabaseUrls(env, schema),
+    poolSize: () => (schema === undefined ? 0 : readPoolSize(env, schema)),
+    eventBus: () => events?.(env) ?? absentEventBus,
+    objectStore: () => files?.(env) ?? absentObjectStore('this service declares no files'),
   });
-  const { s3, kafka } = settings;
-  // Only outside production, where brokers are required: events in memory would count as delivered and reach no other process.
-  const eventBus =
-    kafkaBusOf(kafka, createLogger('kafka')) ??
-    inProcessEventBus({
-      deadLetters: { append: () => Promise.reject(new Error('An in-memory bus keeps no dead letters')) },
-    });
-  const objectStore = s3 ? s3ObjectStore(s3) : absentObjectStore();
+  const { unit, poolSize, eventBus, objectStore } = connected;
 
   return {
     ...unit,
-    database: (declared) => serviceDatabase(env, declared, settings.databasePoolSize),
+    database: (declared) => serviceDatabase(env, declared, poolSize),
     eventBus,
     objectStore,
     migrateOnStart: false,
@@ -49,6 +47,17 @@ export function connectService(env: Environment, schema?: string): ServiceDepend
     },
   };
 }
+
+function readPoolSize(env: Environment, schema: string): number {
+  const read = readAll({
+    settings: () => readSettings(env, { poolSize: poolSizeSetting }),
+    urls: () => requireDatabaseUrls(env, schema),
+  });
+  return read.settings.poolSize;
+}
+
+const noEvents = () => Promise.reject(new Error('This service declares no events'));
+const absentEventBus: EventBus = { publish: noEvents, subscribe: noEvents, close: async () => undefined };
 
 /**
  * The database of one service: at the URL of its settings, else at `fallbackUrl`.

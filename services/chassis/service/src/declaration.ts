@@ -17,13 +17,10 @@ export interface ServiceDeclaration<Name extends string = string, Config extends
   schema?: SchemaDeclaration;
   /** Its events. Appending an event of another topic or type to the outbox throws. */
   publishes?: readonly PublishedTopic[];
-}
-
-/** What `declareService` returns. */
-export interface DeclaredService<Name extends string = string, Config extends UnitConfig = UnitConfig>
-  extends ServiceDeclaration<Name, Config> {
-  /** Its process connects the engines that keep data (`connectService`), also where it has no schema. A unit without data lacks it. */
-  readonly keepsData: true;
+  /** The types of events of other services that it consumes; `tenant.deleted.v1` where it ends tenants. */
+  consumes?: readonly string[];
+  /** Whether it keeps files, so that its process needs an object store. */
+  keepsFiles?: boolean;
 }
 
 /** A unit of either kind. */
@@ -31,16 +28,27 @@ export type DeclaredUnit<Name extends string = string, Config extends UnitConfig
   Name,
   Config
 > &
-  Partial<Pick<DeclaredService<Name, Config>, 'keepsData' | 'schema' | 'publishes'>>;
+  Pick<ServiceDeclaration<Name, Config>, 'schema' | 'publishes' | 'consumes' | 'keepsFiles'>;
 
 /** Checks a declaration. @throws Error where it contradicts itself. */
 export function declareService<const Name extends string, Config extends UnitConfig>(
   declaration: ServiceDeclaration<Name, Config>,
-): DeclaredService<Name, Config> {
+): ServiceDeclaration<Name, Config> {
   const { name, schema, publishes = [] } = declaration;
   if (schema && schema.name !== name) throw new Error(`${name} declares the schema ${schema.name}; name it ${name}`);
   if (publishes.length > 0 && !schema)
     throw new Error(`${name} publishes events and declares no schema for the outbox`);
   declareUnit(declaration);
-  return { ...declaration, keepsData: true };
+  return declaration;
+}
+
+/** Whether its process needs an event bus. */
+export function usesEvents({
+  publishes = [],
+  consumes = [],
+}: {
+  publishes?: readonly unknown[];
+  consumes?: readonly unknown[];
+}) {
+  return publishes.length + consumes.length > 0;
 }

@@ -2,12 +2,16 @@ import type { Environment } from '@parley/kernel/config';
 import type { UnitConfig } from '@parley/unit/declaration';
 import { runProcess } from '@parley/unit/run-unit';
 import { connectService } from './connect-service.ts';
+import { usesEvents } from './declaration.ts';
 import type { Service } from './service.ts';
 
 /** Runs a service in this process until a signal ends it; the whole of its `main.ts`. */
-export function runService<Config extends UnitConfig>(
+export async function runService<Config extends UnitConfig>(
   service: Service<string, Config, unknown>,
   env: Environment = process.env,
 ): Promise<void> {
-  return runProcess(service, (read) => connectService(read, service.schema?.name), env);
+  // Imported where it is used, because loading the Kafka client takes a while.
+  const bus = usesEvents(service) ? await import('./process-event-bus.ts') : undefined;
+  const needs = { schema: service.schema?.name, events: bus?.processEventBus, files: service.files };
+  await runProcess(service, (read) => connectService(read, needs), env);
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { type EventReaction, eventConsumer, type Handler } from '@parley/events/consumer';
+import type { Environment } from '@parley/kernel/config';
 import type { Part } from '@parley/kernel/unit';
 import { untilReached } from '@parley/kernel/until-reached';
 import { type SubscriptionField, subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
+import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { JobDeclaration } from '@parley/postgres/jobs/job';
 import { outboxRelay } from '@parley/postgres/outbox/relay';
@@ -15,15 +17,17 @@ import { type Called, type DefinedUnit, defineUnit, type Provided } from '@parle
 import { Kind, parse } from 'graphql';
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
 import { databasePart } from './database-part.ts';
-import type { DeclaredService, ServiceDeclaration } from './declaration.ts';
+import type { ServiceDeclaration } from './declaration.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
 export interface ServiceProvided<Config, Calls extends Called = Called>
-  extends Omit<ServiceDependencies, 'database'>,
+  extends Omit<ServiceDependencies, 'database' | 'objectStore'>,
     Provided<Config, Calls> {
   /** @throws Error where the service declares no schema. */
   readonly database: Database;
+  /** The objects of all tenants; use `tenantObjects` for work of one tenant. @throws Error where the service declares no files. */
+  readonly objectStore: ObjectStore;
 }
 
 /** The code of a service; its `ServiceDeclaration` has the rest. */
@@ -44,6 +48,8 @@ export interface ServiceDefinition<
   jobs?: ((deps: Deps, config: Config) => JobDeclaration)[];
   /** Handlers of events of other services, by type. A handler commits the inbox row together with its effect. */
   consumes?: { [Type in keyof Payloads]: Consumed<Payloads[Type], Deps> };
+  /** Connects its object store where it is a process of its own: `s3Files` of `@parley/s3`. Required where it declares `keepsFiles`. */
+  files?(env: Environment): ObjectStore;
   /** What it does when a tenant is deleted. Required where it has tenant tables. */
   onTenantEnd?: OnTenantEnd<Deps, Config>;
   rpc?: {
@@ -71,10 +77,11 @@ export interface Service<
   Deps,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
 > extends DefinedUnit<Name, Config, Deps, ServiceDependencies>,
-    Pick<ServiceDeclaration, 'schema' | 'publishes'> {
+    Pick<ServiceDeclaration, 'schema' | 'publishes' | 'keepsFiles'> {
   readonly rpc: Rpc | undefined;
   /** The events that it consumes, in the group of its name. */
   readonly consumes: readonly { topic: string; type: string }[];
+  readonly files: ((env: Environment) => ObjectStore) | undefined;
 }
 
 /**
@@ -92,14 +99,19 @@ export function service<
   Context extends GraphContext = GraphContext,
   Payloads = Record<string, never>,
 >(
-  declaration: DeclaredService<Name, Config>,
+  declaration: ServiceDeclaration<Name, Config>,
   definition: ServiceDefinition<Config, Calls, Deps, Rpc, Context, Payloads>,
 ): Service<Name, Config, Deps, Rpc> {
-  const { name, schema, publishes = [] } = declaration;
+  const { name, schema, publishes = [], keepsFiles = false } = declaration;
   const { calls, jobs = [], rpc, graph, onTenantEnd } = definition;
   const reactions = Object.entries((definition.consumes ?? {}) as Record<string, Consumed<unknown, Deps>>);
   const tenantEnd = onTenantEnd && 'close' in onTenantEnd ? onTenantEnd : undefined;
-  const problem = problemOf(declaration, { ...definition, needsDatabase: jobs.length + reactions.length > 0 });
+  const consumes = [...reactions.map(([type, { topic }]) => ({ topic, type })), ...(tenantEnd ? [tenantDeleted] : [])];
+  const problem = problemOf(declaration, {
+    ...definition,
+    consumed: consumes.map(({ type }) => type),
+    needsDatabase: jobs.length + reactions.length > 0,
+  });
   if (problem) throw new Error(`${name}: ${problem}`);
   type Built = { deps: Deps; provided: ServiceProvided<Config, Calls>; database: Database | undefined };
 
@@ -114,11 +126,16 @@ export function service<
           if (!database) throw new Error(`${name} declares no schema`);
           return database;
         },
+        get objectStore() {
+          if (!keepsFiles) throw new Error(`${name} does not declare that it keeps files`);
+          return dependencies.objectStore;
+        },
       };
       return { deps: definition.dependencies(provided), provided, database };
     },
     parts: ({ deps, provided, database }, { migrateOnStart }) => [
       ...(database ? [databasePart(database, { migrateOnStart })] : []),
+      ...(keepsFiles ? [filesPart(provided.objectStore)] : []),
       ...(definition.parts?.(deps, provided) ?? []),
       ...(database ? databaseWorkers(deps, provided) : []),
     ],
@@ -206,7 +223,8 @@ export function service<
     ...declaration,
     rpc: rpc?.definition,
     calls: defined.calls,
-    consumes: [...reactions.map(([type, { topic }]) => ({ topic, type })), ...(tenantEnd ? [tenantDeleted] : [])],
+    consumes,
+    files: definition.files,
     unit(config, dependencies, options) {
       const built = defined.unit(config, dependencies, options);
       return { ...built, deps: built.deps.deps };
@@ -216,8 +234,10 @@ export function service<
 
 /** Why a declaration and a definition contradict each other; undefined where they do not. */
 function problemOf(
-  { serves, schema }: ServiceDeclaration,
+  { serves, schema, keepsFiles = false, consumes: declared = [] }: ServiceDeclaration,
   definition: {
+    consumed: string[];
+    files?: unknown;
     consumes?: object;
     rpc?: unknown;
     graph?: { subscriptions?: unknown };
@@ -246,7 +266,24 @@ function problemOf(
   if (closesTenants && tables[tombstonesTable] !== 'tenant') {
     return `onTenantEnd marks deleted tenants in the table ${tombstonesTable}: declare it as a tenant table (tombstonesMigration makes it)`;
   }
+  const undeclared = definition.consumed.find((type) => !declared.includes(type));
+  if (undeclared !== undefined) return `it consumes ${undeclared}, so declare that`;
+  const unused = declared.find((type) => !definition.consumed.includes(type));
+  if (unused !== undefined) return `it declares that it consumes ${unused}, and does not`;
+  if (keepsFiles && !definition.files)
+    return 'it declares that it keeps files, so define files (s3Files of @parley/s3)';
+  if (!keepsFiles && definition.files) return 'it defines files, so declare keepsFiles';
   return undefined;
+}
+
+/** Its work with files is retried in an outage, so only a store that was never reached keeps the unit from being ready. */
+function filesPart(store: ObjectStore): Part {
+  return {
+    name: 'files',
+    start: async () => undefined,
+    stop: async () => undefined,
+    ready: untilReached(() => store.ping()),
+  };
 }
 
 function subscriptionsOf(typeDefs: string): string {

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { Environment } from '@parley/kernel/config';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { fileSettings } from '@parley/kernel/shared-settings';
 import type { Part } from '@parley/kernel/unit';
+import { absentObjectStore } from '@parley/objects/object-store';
 import { connectUnit } from '@parley/unit/connect-unit';
 import { declareUnit } from '@parley/unit/declaration';
 import test from 'ava';
 import { connectService } from './connect-service.ts';
 import { declareService } from './declaration.ts';
+import { processEventBus } from './process-event-bus.ts';
 import { settingsOfProcess } from './unit-settings.ts';
 
 const kitchen = {
@@ -36,8 +39,22 @@ function namesListed(unit: Parameters<typeof settingsOfProcess>[0]) {
 }
 
 const kinds: [what: string, unit: Parameters<typeof settingsOfProcess>[0], connect: (env: Environment) => Part][] = [
-  ['a service with a schema', declareService({ ...kitchen, schema }), (env) => connectService(env, 'kitchen')],
-  ['a service without a schema', declareService(kitchen), (env) => connectService(env)],
+  [
+    'a service with a schema',
+    declareService({ ...kitchen, schema }),
+    (env) => connectService(env, { schema: 'kitchen' }),
+  ],
+  ['a service without a schema', declareService(kitchen), (env) => connectService(env, {})],
+  [
+    'a service that consumes events',
+    declareService({ ...kitchen, consumes: ['harvest.ended.v1'] }),
+    (env) => connectService(env, { events: processEventBus }),
+  ],
+  [
+    'a service that keeps files',
+    declareService({ ...kitchen, keepsFiles: true }),
+    (env) => connectService(env, { files: (given) => (readSettings(given, fileSettings), absentObjectStore()) }),
+  ],
   ['a unit without data', declareUnit(kitchen), (env) => connectUnit(env)],
 ];
 

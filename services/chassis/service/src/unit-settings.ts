@@ -1,7 +1,13 @@
 import { type ListedSetting, listSettings, type Settings, setting } from '@parley/kernel/settings';
-import { databaseSettings, dataSettings, unitProcessSettings } from '@parley/kernel/shared-settings';
+import {
+  databaseSettings,
+  eventSettings,
+  fileSettings,
+  poolSizeSetting,
+  unitProcessSettings,
+} from '@parley/kernel/shared-settings';
 import { z } from 'zod';
-import type { DeclaredUnit } from './declaration.ts';
+import { type DeclaredUnit, usesEvents } from './declaration.ts';
 
 /**
  * Lists all settings that the unit reads in a process of its own, without starting or reading anything.
@@ -9,15 +15,10 @@ import type { DeclaredUnit } from './declaration.ts';
  * @returns `own`: those that only it reads, addresses of other units included; `shared`: those of every process.
  */
 export function settingsOfProcess(
-  {
-    name,
-    settings,
-    keepsData,
-    schema,
-    calls = [],
-  }: Pick<DeclaredUnit, 'name' | 'settings' | 'keepsData' | 'schema' | 'calls'>,
+  unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>,
   subgraphs: readonly string[] = [],
 ): { own: ListedSetting[]; shared: ListedSetting[] } {
+  const { name, settings, schema, keepsFiles, calls = [] } = unit;
   const urls = databaseSettings(name);
   return {
     own: listSettings({
@@ -27,8 +28,9 @@ export function settingsOfProcess(
     }),
     shared: listSettings({
       ...unitProcessSettings,
-      ...(keepsData && dataSettings),
-      ...(schema && { database: urls.shared }),
+      ...(schema && { database: urls.shared, databasePoolSize: poolSizeSetting }),
+      ...(usesEvents(unit) && eventSettings),
+      ...(keepsFiles && fileSettings),
     }),
   };
 }

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import type { Envelope } from '@parley/events/envelope';
 import { createLogger } from '@parley/kernel/log';
 import { portSettings } from '@parley/kernel/shared-settings';
+import { absentObjectStore } from '@parley/objects/object-store';
 import { job } from '@parley/postgres/jobs/job';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { leaseTimes } from '@parley/postgres/jobs/lease-times';
@@ -93,6 +94,24 @@ test('a service with a missing declaration is refused before it starts', (t) => 
     () => declareService({ name: 'bare', serves: ['graph'], settings: portSettings('other', ['graph']), readConfig }),
     'bare serves graph and has no setting BARE_GRAPH_PORT (portSettings)',
   );
+  const written = 'note.written.v1';
+  const consumes = { [written]: { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } };
+  refused(
+    () => service(notes, { dependencies: nothing, consumes, onTenantEnd: keeping }),
+    'notes: it consumes note.written.v1, so declare that',
+  );
+  refused(
+    () => service({ ...notes, consumes: [written] }, { dependencies: nothing, onTenantEnd: keeping }),
+    'notes: it declares that it consumes note.written.v1, and does not',
+  );
+  refused(
+    () => service({ ...notes, keepsFiles: true }, { dependencies: nothing, onTenantEnd: keeping }),
+    'notes: it declares that it keeps files, so define files (s3Files of @parley/s3)',
+  );
+  refused(
+    () => service(notes, { dependencies: nothing, onTenantEnd: keeping, files: () => absentObjectStore() }),
+    'notes: it defines files, so declare keepsFiles',
+  );
   const topic = { name: 'bare-worked', types: ['bare.worked.v1'], partitions: 2, retentionMs: 1_000 } as const;
   refused(
     () => declareService({ name: 'bare', serves: [], settings: {}, readConfig, publishes: [topic] }),
@@ -161,7 +180,7 @@ function endingNotes({
     migrations: [...notesSchema.migrations, tombstonesMigration('002-deleted-tenants')],
   };
   return service(
-    { ...notes, serves: ['rpc'], schema },
+    { ...notes, serves: ['rpc'], schema, consumes: [tenantDeleted.type] },
     {
       dependencies: ({ database }) => ({ database }),
       onTenantEnd: { ...end, finish: (_deps, { tenantId, signal }) => finish(tenantId, signal) },
@@ -240,6 +259,7 @@ test('parts start in the order of their dependencies and stop in reverse', async
       serves: ['rpc', 'graph'],
       calls: ['evaluation'],
       publishes: [{ name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 }],
+      consumes: ['x.happened.v1'],
     },
     {
       calls: { evaluation: EvaluationServiceDefinition },
@@ -407,6 +427,33 @@ test('a unit that publishes is not ready before it has reached the event bus onc
   await unit.ready();
   isDown = true;
   await t.notThrowsAsync(unit.ready(), 'its commits go on, and their events wait in the outbox');
+});
+
+test('a unit that keeps files is not ready before it has reached the object store once; no other unit has one', async (t) => {
+  let isDown = true;
+  const ping = async () => {
+    if (isDown) throw new Error('no bucket');
+  };
+  const objectStore = { ...absentObjectStore(), ping };
+  const database = await testSchema(t, notesSchema);
+  const start = async (files: boolean) => {
+    const withFiles = service(
+      { ...notes, keepsFiles: files },
+      {
+        dependencies: (provided) => ({ objectStore: provided.objectStore }),
+        onTenantEnd: keeping,
+        ...(files && { files: () => objectStore }),
+      },
+    );
+    return startService(t, withFiles, { database, log: silent, dependencies: { objectStore } });
+  };
+  await t.throwsAsync(start(false), { message: 'notes does not declare that it keeps files' });
+  const { unit } = await start(true);
+  await t.throwsAsync(unit.ready(), { message: 'no bucket' });
+  isDown = false;
+  await unit.ready();
+  isDown = true;
+  await t.notThrowsAsync(unit.ready());
 });
 
 test('a service without gRPC is started by the harness like others', async (t) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type FileObjectStore, fileObjectStore } from '@parley/embedded/file-object-store';
 import { type UrlSigner, urlSigner } from '@parley/embedded/signed-urls';
 import { type StorageServerOptions, storageServer } from '@parley/embedded/storage-server';
-import { type S3Options, s3ObjectStore } from '@parley/objects/s3-object-store';
+import { type S3Options, s3ObjectStore } from '@parley/s3/s3-object-store';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import type { ConnectedStores } from './object-store-contract.ts';

@@ -1,6 +1,6 @@
 import { conflict, unavailable } from '@parley/kernel/errors';
-import { objectNotFound } from './object-keys.ts';
-import { objectChanged } from './object-store.ts';
+import { objectNotFound } from '@parley/objects/object-keys';
+import { objectChanged } from '@parley/objects/object-store';
 
 interface SdkError extends Error {
   $metadata?: { httpStatusCode?: number };

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { unavailable } from '@parley/kernel/errors';
-import { objectBody } from './object-body.ts';
+import { objectBody } from '@parley/objects/object-body';
 import {
   attachment,
   checkContentType,
@@ -10,8 +10,8 @@ import {
   expirySeconds,
   objectNotFound,
   pageSize,
-} from './object-keys.ts';
-import { type ObjectFacts, type ObjectStore, objectTooLarge } from './object-store.ts';
+} from '@parley/objects/object-keys';
+import { type ObjectFacts, type ObjectStore, objectTooLarge } from '@parley/objects/object-store';
 import { s3Error } from './s3-errors.ts';
 
 export interface S3Options {

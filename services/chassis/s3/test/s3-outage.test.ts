@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readObject } from '@parley/objects/object-store';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
-import { readObject } from '../src/object-store.ts';
 import { type S3Options, s3ObjectStore } from '../src/s3-object-store.ts';
 
 const key = 'tenants/1/a';

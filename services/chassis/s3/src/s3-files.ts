@@ -1,0 +1,14 @@
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { fileSettings } from '@parley/kernel/shared-settings';
+import { absentObjectStore, type ObjectStore } from '@parley/objects/object-store';
+import { s3ObjectStore } from './s3-object-store.ts';
+
+/**
+ * The files of a service that is a process of its own: in the bucket of `S3_ENDPOINT`, which production requires. Elsewhere each call
+ * is `unavailable` without it.
+ * @throws SettingsError naming every setting that is missing or wrong.
+ */
+export function s3Files(env: Environment): ObjectStore {
+  const { s3 } = readSettings(env, fileSettings);
+  return s3 ? s3ObjectStore(s3) : absentObjectStore();
+}

@@ -1,0 +1,22 @@
+import type { EventBus } from '@parley/events/event-bus';
+import { inProcessEventBus } from '@parley/events/in-process-event-bus';
+import { kafkaBusOf } from '@parley/events/kafka-settings';
+import { type Environment, readSettings } from '@parley/kernel/config';
+import { createLogger } from '@parley/kernel/log';
+import { eventSettings } from '@parley/kernel/shared-settings';
+
+/**
+ * The event bus of a service that is a process of its own: Kafka (`KAFKA_BROKERS`), which all processes share and production requires.
+ * `scripts/topics` creates the topics beforehand. Without brokers it is in memory, for a unit that runs alone.
+ * @throws SettingsError naming every setting that is missing or wrong.
+ */
+export function processEventBus(env: Environment): EventBus {
+  const { kafka } = readSettings(env, eventSettings);
+  return (
+    kafkaBusOf(kafka, createLogger('kafka')) ??
+    // Only outside production: events in memory would count as delivered and reach no other process.
+    inProcessEventBus({
+      deadLetters: { append: () => Promise.reject(new Error('An in-memory bus keeps no dead letters')) },
+    })
+  );
+}
