@@ -6,12 +6,13 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { usesEvents } from '@parley/service/declaration';
 import test from 'ava';
+import { settingsOfUnit } from '../src/settings.ts';
 import { type ListedUnit, units } from '../src/units.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
 for (const unit of units) {
-  const { name, folder, schema, keepsFiles }: ListedUnit = unit;
+  const { name, folder, schema, keepsFiles, calls = [] }: ListedUnit = unit;
   test(`${name} alone names all that is wrong with its settings in one message`, async (t) => {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const child = spawn(process.execPath, [join(root, folder, 'src/main.ts')], {
@@ -32,6 +33,9 @@ for (const unit of units) {
     // An engine that the unit does not use is not required.
     t.is(times('KAFKA_BROKERS'), usesEvents(unit) ? 1 : 0, stderr);
     t.is(times('S3_ENDPOINT'), keepsFiles ? 1 : 0, stderr);
+    const addresses = settingsOfUnit(unit).own.filter(({ name: setting }) => /_(?:RPC|GRAPH)_URL$/u.test(setting));
+    t.is(addresses.length > 0, calls.length > 0);
+    for (const address of addresses) t.is(times(address.name), 1, `${address.name} in ${stderr}`);
     t.is(stderr.includes(`  ${database}: is missing\n`), schema !== undefined, stderr);
   });
 }
@@ -42,6 +46,9 @@ test('a unit alone warns of a variable with its name that is no setting, and sta
       PATH: process.env.PATH,
       MESH_KEY: randomBytes(32).toString('base64'),
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', // it waits for a database until the test ends it
+      AGENT_RPC_URL: '127.0.0.1:1',
+      IDENTITY_RPC_URL: '127.0.0.1:1',
+      SESSION_RPC_URL: '127.0.0.1:1',
       EVALUATION_CONCURENCY: '3',
       EVALUATION_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       SESSION_TURNS: '3', // another unit's

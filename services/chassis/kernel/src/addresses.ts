@@ -14,6 +14,11 @@ export interface Addresses {
   announced(): Record<string, Partial<Record<Endpoint, string>>>;
 }
 
+/** The setting of an address of a unit, e.g. `SESSION_RPC_URL`. */
+export function addressName(unit: string, endpoint: Endpoint): string {
+  return `${unit}_${endpoint}_url`.toUpperCase();
+}
+
 export class NotListeningYetError extends Error {
   override readonly name = 'NotListeningYetError';
 }
@@ -26,7 +31,7 @@ export function createAddresses(env: Record<string, string | undefined>, units: 
   const announced = new Map<string, string>();
   return {
     of(unit, endpoint) {
-      const name = `${unit.toUpperCase()}_${endpoint.toUpperCase()}_URL`;
+      const name = addressName(unit, endpoint);
       const address = announced.get(`${unit} ${endpoint}`) ?? env[name];
       if (address) return address;
       if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet, or serves no ${endpoint}`);

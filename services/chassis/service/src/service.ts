@@ -223,6 +223,7 @@ export function service<
     ...declaration,
     rpc: rpc?.definition,
     calls: defined.calls,
+    uses: defined.uses,
     consumes,
     files: definition.files,
     unit(config, dependencies, options) {

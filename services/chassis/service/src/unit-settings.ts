@@ -1,4 +1,4 @@
-import { type ListedSetting, listSettings, type Settings, setting } from '@parley/kernel/settings';
+import { type ListedSetting, listSettings } from '@parley/kernel/settings';
 import {
   databaseSettings,
   eventSettings,
@@ -6,7 +6,7 @@ import {
   poolSizeSetting,
   unitProcessSettings,
 } from '@parley/kernel/shared-settings';
-import { z } from 'zod';
+import { addressSettings } from '@parley/unit/address-settings';
 import { type DeclaredUnit, usesEvents } from './declaration.ts';
 
 /**
@@ -23,7 +23,10 @@ export function settingsOfProcess(
   return {
     own: listSettings({
       settings,
-      addresses: addressSettings(calls, subgraphs),
+      addresses: addressSettings([
+        ...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })),
+        ...subgraphs.map((unit) => ({ unit, endpoint: 'graph' as const })),
+      ]),
       ...(schema && { database: urls.own }),
     }),
     shared: listSettings({
@@ -33,21 +36,4 @@ export function settingsOfProcess(
       ...(keepsFiles && fileSettings),
     }),
   };
-}
-
-function addressSettings(calls: readonly string[], subgraphs: readonly string[]): Settings {
-  const names = { RPC: calls, GRAPH: subgraphs };
-  const each = Object.entries(names).flatMap(([kind, units]) =>
-    units.map((unit) => {
-      const name = `${unit.toUpperCase()}_${kind}_URL`;
-      const type = kind === 'RPC' ? z.string() : z.url();
-      return [name, setting(name, type.meta({ title: kind === 'RPC' ? 'host:port' : 'URL' }), meaningOf(unit, kind))];
-    }),
-  );
-  return Object.fromEntries(each);
-}
-
-function meaningOf(unit: string, kind: string): string {
-  const what = kind === 'RPC' ? `The gRPC of ${unit}, as \`host:port\`` : `The subgraph of ${unit}`;
-  return `${what}. Not needed where both run in one process.`;
 }

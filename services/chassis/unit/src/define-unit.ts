@@ -4,6 +4,7 @@ import { opsServer } from '@parley/kernel/ops';
 import { type Part, type Unit, unit } from '@parley/kernel/unit';
 import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/rpc/client';
 import type { CompatServiceDefinition } from 'nice-grpc';
+import type { UsedEndpoint } from './address-settings.ts';
 import type { UnitConfig, UnitDeclaration } from './declaration.ts';
 import type { UnitDependencies } from './unit-dependencies.ts';
 
@@ -27,6 +28,8 @@ export interface UnitDefinition<
   Dependencies extends UnitDependencies = UnitDependencies,
 > {
   calls?: Calls;
+  /** The endpoints of other units that it uses beside the gRPC of `calls`. */
+  uses?(): Promise<readonly UsedEndpoint[]>;
   /** Makes the dependencies of its use cases. Opens nothing. */
   dependencies(provided: Dependencies & Provided<Config, Calls>): Deps;
   /** Its own parts, in their start order; started after its clients. */
@@ -54,6 +57,8 @@ export interface DefinedUnit<
   Dependencies extends UnitDependencies = UnitDependencies,
 > extends UnitDeclaration<Name, Config> {
   readonly calls: readonly string[];
+  /** The endpoints of other units that it uses; a process of its own needs their addresses. */
+  uses(): Promise<readonly UsedEndpoint[]>;
   unit(config: Config, dependencies: Dependencies, options?: UnitOptions): BuiltUnit<Deps>;
 }
 
@@ -112,7 +117,15 @@ export function defineUnit<
     return { ...self, deps };
   }
 
-  return { ...declaration, calls: Object.keys(calls), unit: build };
+  return {
+    ...declaration,
+    calls: Object.keys(calls),
+    uses: async () => [
+      ...Object.keys(calls).map((unit) => ({ unit, endpoint: 'rpc' as const })),
+      ...((await definition.uses?.()) ?? []),
+    ],
+    unit: build,
+  };
 }
 
 function checkCalls({ name, calls: declared = [] }: UnitDeclaration, defined: string[]): void {

@@ -1,8 +1,9 @@
-import { type Environment, readAll, SettingsError, warnOfUnknownSettings } from '@parley/kernel/config';
+import { type Environment, readAll, readSettings, SettingsError, warnOfUnknownSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
 import { run } from '@parley/kernel/run';
 import { telemetry } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
+import { addressSettings } from './address-settings.ts';
 import { connectUnit } from './connect-unit.ts';
 import type { UnitConfig } from './declaration.ts';
 import type { DefinedUnit } from './define-unit.ts';
@@ -17,15 +18,22 @@ export function runUnit<Config extends UnitConfig>(
 }
 
 /**
- * Runs one unit in this process with the dependencies that `connect` makes. Where settings of either are missing or wrong, it prints
- * all problems in one message and exits with code 1 before anything is opened.
+ * Runs one unit in this process with the dependencies that `connect` makes. Where settings are missing or wrong, addresses of other
+ * units included, it prints all problems in one message and exits with code 1 before anything is opened.
  */
 export async function runProcess<Config extends UnitConfig, Dependencies extends UnitDependencies>(
-  { name, readConfig, unit }: DefinedUnit<string, Config, unknown, Dependencies>,
+  { name, readConfig, uses, unit }: DefinedUnit<string, Config, unknown, Dependencies>,
   connect: (env: Environment) => Dependencies & Part,
   env: Environment,
 ): Promise<void> {
-  const read = readOrReport(() => readAll({ config: () => readConfig(env), dependencies: () => connect(env) }));
+  const addresses = addressSettings(await uses());
+  const read = readOrReport(() =>
+    readAll({
+      config: () => readConfig(env),
+      dependencies: () => connect(env),
+      addresses: () => readSettings(env, addresses),
+    }),
+  );
   if (!read) return;
   const { config, dependencies } = read;
   const log = createLogger(name);

@@ -1,0 +1,39 @@
+import { addressName, type Endpoint } from '@parley/kernel/addresses';
+import { SettingsError } from '@parley/kernel/config';
+import { httpUrl } from '@parley/kernel/setting-types';
+import { type Setting, setting } from '@parley/kernel/settings';
+import { rpcTarget } from '@parley/rpc/rpc-target';
+import { z } from 'zod';
+
+/** An endpoint of another unit. */
+export interface UsedEndpoint {
+  unit: string;
+  endpoint: Exclude<Endpoint, 'ops' | 'public'>;
+}
+
+/** One `host:port`, or several, as `rpcTarget` takes them. */
+const rpcAddress = z
+  .string()
+  .check(({ value, issues }) => {
+    try {
+      rpcTarget(value);
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      issues.push({ code: 'custom', input: value, message: error.problems.join() });
+    }
+  })
+  .meta({ title: 'host:port' });
+
+/** The settings by which a process of its own finds these endpoints, by their names. All are required. */
+export function addressSettings(used: readonly UsedEndpoint[]): Record<string, Setting<string>> {
+  const settings = used.map(({ unit, endpoint }) => {
+    const name = addressName(unit, endpoint);
+    return [name, setting(name, endpoint === 'rpc' ? rpcAddress : httpUrl, meaningOf(unit, endpoint))];
+  });
+  return Object.fromEntries(settings) as Record<string, Setting<string>>;
+}
+
+function meaningOf(unit: string, endpoint: UsedEndpoint['endpoint']): string {
+  const what = endpoint === 'rpc' ? `The gRPC of ${unit}, as \`host:port\`` : `The subgraph of ${unit}`;
+  return `${what}. Not needed where both run in one process.`;
+}
