@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { root } from '../root.ts';
 import type { Step } from './observe-migrations.ts';
 import { previousState } from './previous-state.ts';
@@ -30,6 +31,20 @@ export function earlierMerged(mustCompare = false): MergedMigrations | undefined
   }
   if (mustCompare && previous.lacks) throw new Error(previous.none);
   return undefined;
+}
+
+/** The declared migrations that are not in the list, by their names alone, so that no database is needed. */
+export function unlisted(
+  schemas: readonly Pick<SchemaDeclaration, 'name' | 'migrations'>[],
+  merged: MergedMigrations,
+): string[] {
+  const names = schemas.flatMap(({ name: owner, migrations }) => migrations.map(({ name }) => listedName(owner, name)));
+  return names.filter((name) => merged[name] === undefined);
+}
+
+/** `session/001-conversations`; migrations of the chassis have their prefix already. */
+export function listedName(owner: string, migration: string): string {
+  return migration.startsWith('chassis/') ? migration : `${owner}/${migration}`;
 }
 
 /** Violations of the rules for rolling updates: a merged migration is never edited, and new ones only expand the schema. */

@@ -3,7 +3,7 @@ import type { Migration, SchemaDeclaration } from '@parley/postgres/database/typ
 import { testDatabaseUrl } from '@parley/testing/test-database';
 import { testSchema } from '@parley/testing/test-schema';
 import test, { type ExecutionContext } from 'ava';
-import { earlierMerged, forgotten, problemsOf, readMerged, withNew } from './merged-migrations.ts';
+import { earlierMerged, forgotten, problemsOf, readMerged, unlisted, withNew } from './merged-migrations.ts';
 import { observe, observeMigrations, type Step } from './observe-migrations.ts';
 
 const sql = (name: string, statements: string, rest: Partial<Migration> = {}): Migration => ({
@@ -50,6 +50,13 @@ test('the migrations of all services are listed, unedited, and take nothing from
 
   t.deepEqual(problemsOf(steps, readMerged()), []);
   t.deepEqual(forgotten(earlierMerged(Boolean(process.env['CI'])) ?? {}, readMerged()), []);
+});
+
+test('a migration without an entry is named before any database is asked', (t) => {
+  const chassis = { name: 'chassis', migrations: [sql('chassis/001-outbox', '')] };
+  const declared = { name: 'pets', migrations: [pets, sql('002-visits', '')] };
+  t.deepEqual(unlisted([chassis, declared], { 'chassis/001-outbox': 'x', 'pets/001-pets': 'x' }), ['pets/002-visits']);
+  t.deepEqual(unlisted([{ name: 'toys', migrations: [pets] }], { 'pets/001-pets': 'x' }), ['toys/001-pets']);
 });
 
 const refused: [statements: string, loss: string][] = [

@@ -4,6 +4,7 @@ import type { Migration, SchemaDeclaration } from '@parley/postgres/database/typ
 import type { Knex } from 'knex';
 import { readCatalogue } from './catalogue.ts';
 import { losses } from './losses.ts';
+import { listedName } from './merged-migrations.ts';
 
 /** One migration and its observed effects. */
 export interface Step {
@@ -40,7 +41,7 @@ export async function observe(owner: string, migration: Migration, knex: Knex.Tr
   await up(knex);
   knex.off('query', note);
   return {
-    name: name.startsWith('chassis/') ? name : `${owner}/${name}`,
+    name: listedName(owner, name),
     contracts,
     hash: createHash('sha256').update(statements.join(';\n')).digest('hex'),
     losses: [...losses(before, await readCatalogue(knex)), ...statements.flatMap(lostRows)],
