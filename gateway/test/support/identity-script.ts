@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { notFound, unavailable } from '@parley/kernel/errors';
-import type {
-  IdentityServiceImplementation,
-  ResolveApiKeyResponse,
-  ResolveSignInResponse,
+import {
+  IdentityServiceDefinition,
+  type IdentityServiceImplementation,
+  type ResolveApiKeyResponse,
+  type ResolveSignInResponse,
 } from '@parley/protos/parley/identity/v1/identity';
 import type { MeshContext } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
 
 /** Issuer and audience of access tokens in tests. */
@@ -81,7 +83,7 @@ export async function identityScript(): Promise<IdentityScript> {
     },
     addApiKey: (apiKey, facts) => void apiKeys.set(hashOf(apiKey), facts),
     removeApiKey: (apiKey) => void apiKeys.delete(hashOf(apiKey)),
-    rpc: {
+    rpc: stubRpc(IdentityServiceDefinition, {
       async getJwks() {
         answer('jwks');
         return { jwksJson: JSON.stringify(script.jwks) };
@@ -111,8 +113,7 @@ export async function identityScript(): Promise<IdentityScript> {
         if (found === 'absent') throw notFound('Tenant', tenantId);
         return { tenantId, plan: 'DEV', suspended: false, deleted: false, ...found };
       },
-      rotateSigningKey: () => Promise.reject(new Error('the gateway does not ask this')),
-    },
+    }),
   };
   return script;
 }

@@ -1,8 +1,9 @@
 import type { Caller } from '@parley/kernel/caller';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
-import type { SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshCall, MeshContext } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
 
 /** The request of a stream, as the owning service reads it. */
 export interface FollowedSession {
@@ -63,7 +64,7 @@ export function sessionScript(): SessionScript {
     statuses: new Map(),
     onOpen: () => undefined,
     beforeFollowing: async () => undefined,
-    rpc: {
+    rpc: stubRpc(SessionServiceDefinition, {
       async resolveSessions({ sessionIds }, { caller }) {
         const found = caller.tenantId === 1 ? sessionIds : [];
         return {
@@ -73,17 +74,7 @@ export function sessionScript(): SessionScript {
           }),
         };
       },
-      getTranscript: () => Promise.reject(new Error('the gateway does not ask this')),
-      streamTranscript: () => {
-        throw new Error('the gateway does not ask this');
-      },
-      watchSession: () => {
-        throw new Error('the gateway does not ask this');
-      },
-      followSession: () => {
-        throw new Error('the gateway does not ask this');
-      },
-    },
+    }),
     subscriptions: {
       async *follow(requests, call) {
         const { request, left } = await acceptFollow(requests, call.draining);

@@ -11,6 +11,7 @@ import { createMetrics } from '@parley/kernel/metrics';
 import { units } from '@parley/local/units';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import test, { type ExecutionContext } from 'ava';
 import { rpcCommand, type Typed } from './command.ts';
 import { nameOf, readMethods } from './methods.ts';
@@ -64,14 +65,13 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
     log: createLogger('session', { LOG_LEVEL: 'silent' }),
     metrics: createMetrics('session'),
     services: (grpc) =>
-      grpc.add(SessionServiceDefinition, {
-        getTranscript: async () => ({ messages: [] }),
-        streamTranscript: async function* () {},
-        resolveSessions: async () => ({ sessions: [] }),
-        watchSession: async function* () {},
-        followSession: async function* () {},
-        ...handlers,
-      }),
+      grpc.add(
+        SessionServiceDefinition,
+        stubRpc<SessionServiceImplementation<MeshContext>>(SessionServiceDefinition, {
+          getTranscript: async () => ({ messages: [] }),
+          ...handlers,
+        }),
+      ),
     onListening: (bound) => {
       address = bound;
     },

@@ -1,27 +1,34 @@
 import { DomainError, notFound } from '@parley/kernel/errors';
-import type {
+import {
   Agent,
-  AgentServiceImplementation,
+  AgentServiceDefinition,
+  type AgentServiceImplementation,
   DescribeModelResponse,
-  GenerateRequest,
+  type GenerateRequest,
   GenerateResponse,
 } from '@parley/protos/parley/agent/v1/agent';
-import type { GetTenantResponse, IdentityServiceImplementation } from '@parley/protos/parley/identity/v1/identity';
-import type { Message, SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import {
+  type GetTenantResponse,
+  IdentityServiceDefinition,
+  type IdentityServiceImplementation,
+} from '@parley/protos/parley/identity/v1/identity';
+import {
+  Message,
+  SessionServiceDefinition,
+  type SessionServiceImplementation,
+} from '@parley/protos/parley/session/v1/session';
 import type { MeshContext } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
 
-export const interviewer: Agent = {
+export const interviewer = Agent.fromPartial({
   id: 5,
   name: 'Ivy',
   personaPrompt: 'You interview candidates for database engineering.',
   position: 'Recruiter',
   subject: 'Databases',
-  openingGreeting: '',
   useCase: 'INTERVIEW',
   active: true,
-  deleted: false,
-  evaluationPromptTemplate: '',
-};
+});
 
 export const modelJudgement = {
   score: 87,
@@ -33,19 +40,17 @@ export const modelJudgement = {
 
 /** From lines `MODEL: …` and `USER: …`. */
 export function conversation(...lines: string[]): Message[] {
-  return lines.map((line, turnIndex) => ({
-    id: turnIndex + 1,
-    sessionId: 1,
-    role: line.startsWith('USER') ? 'USER' : 'MODEL',
-    text: line.slice(line.indexOf(':') + 2),
-    turnIndex,
-    tokensIn: 0,
-    tokensOut: 0,
-    costUsdE8: 0n,
-    structuredContentJson: '',
-    createdAt: new Date('2026-01-02T03:04:05.678Z'),
-    updatedAt: new Date('2026-01-02T03:04:05.678Z'),
-  }));
+  return lines.map((line, turnIndex) =>
+    Message.fromPartial({
+      id: turnIndex + 1,
+      sessionId: 1,
+      role: line.startsWith('USER') ? 'USER' : 'MODEL',
+      text: line.slice(line.indexOf(':') + 2),
+      turnIndex,
+      createdAt: new Date('2026-01-02T03:04:05.678Z'),
+      updatedAt: new Date('2026-01-02T03:04:05.678Z'),
+    }),
+  );
 }
 
 export const shortConversation = conversation(
@@ -61,15 +66,14 @@ export type Answer = (
 /** `value` is text or becomes JSON. */
 export function answering(value: unknown): Answer {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return async () => ({
-    text,
-    offline: false,
-    tokensIn: 1,
-    tokensOut: 1,
-    costUsdE8: 0n,
-    providerId: 'DIRECT_MODEL_API',
-    modelId: 'judge-1',
-  });
+  return async () =>
+    GenerateResponse.fromPartial({
+      text,
+      tokensIn: 1,
+      tokensOut: 1,
+      providerId: 'DIRECT_MODEL_API',
+      modelId: 'judge-1',
+    });
 }
 
 export const offlineOnly: Answer = async (request, context) => ({
@@ -80,8 +84,6 @@ export const offlineOnly: Answer = async (request, context) => ({
 export function failing(...[kind, message, details]: ConstructorParameters<typeof DomainError>): Answer {
   return () => Promise.reject(new DomainError(kind, message, details));
 }
-
-const notCalled = () => Promise.reject(new Error('evaluation does not ask this'));
 
 /** Stubs of the services that evaluation calls. */
 export interface StubServices {
@@ -112,15 +114,14 @@ export function stubServices(): StubServices {
     answers: [answering(modelJudgement)],
     asked: [],
     tenants: new Map(),
-    model: {
-      offline: false,
+    model: DescribeModelResponse.fromPartial({
       contextTokens: 16_384,
       maxOutputTokens: 4_096,
       providerId: 'DIRECT_MODEL_API',
       modelId: 'judge-1',
-    },
+    }),
     tenantsAsked: 0,
-    agentRpc: {
+    agentRpc: stubRpc(AgentServiceDefinition, {
       async getAgent({ agentId }, { caller }) {
         const agent = caller.tenantId === 1 ? script.agents.get(agentId) : undefined;
         if (!agent) throw notFound('Agent', agentId);
@@ -132,12 +133,8 @@ export function stubServices(): StubServices {
         const answer = script.answers[Math.min(script.asked.length, script.answers.length) - 1];
         return answer ? answer(request, context) : Promise.reject(new Error('the test gives no answer'));
       },
-      runTurn: () => {
-        throw new Error('evaluation does not ask this');
-      },
-    },
-    sessionRpc: {
-      getTranscript: notCalled,
+    }),
+    sessionRpc: stubRpc(SessionServiceDefinition, {
       async *streamTranscript({ sessionId }, { caller }) {
         const messages = caller.tenantId === 1 ? script.transcripts.get(sessionId) : undefined;
         if (!messages) throw notFound('Session', sessionId);
@@ -146,26 +143,14 @@ export function stubServices(): StubServices {
           yield { lines: part.map(({ role, text, turnIndex, createdAt }) => ({ role, text, turnIndex, createdAt })) };
         }
       },
-      watchSession: () => {
-        throw new Error('evaluation does not ask this');
-      },
-      followSession: () => {
-        throw new Error('evaluation does not ask this');
-      },
-      resolveSessions: () => Promise.reject(new Error('evaluation does not ask this')),
-    },
-    identityRpc: {
+    }),
+    identityRpc: stubRpc(IdentityServiceDefinition, {
       async getTenant({ tenantId }, { caller }) {
         script.tenantsAsked += 1;
         if (caller.tenantId !== tenantId) throw notFound('Tenant', tenantId);
         return { tenantId, plan: 'DEV', suspended: false, deleted: false, ...script.tenants.get(tenantId) };
       },
-      getJwks: notCalled,
-      resolveSignIn: notCalled,
-      resolveSignIns: notCalled,
-      resolveApiKey: notCalled,
-      rotateSigningKey: notCalled,
-    },
+    }),
   };
   return script;
 }

@@ -7,11 +7,13 @@ import { createMetrics } from '@parley/kernel/metrics';
 import {
   Agent,
   AgentServiceDefinition,
+  type AgentServiceImplementation,
   type RunTurnRequest,
   type RunTurnResponse,
 } from '@parley/protos/parley/agent/v1/agent';
-import { rpcServer } from '@parley/rpc/server';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { createGate, type Gate } from '@parley/testing/gate';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import type { ExecutionContext } from 'ava';
 
 /** One call of RunTurn. */
@@ -97,26 +99,27 @@ export async function scriptedAgent(
     drainTimeoutMs: 200,
     onListening: (address) => addresses.announce('agent', 'rpc', address),
     services: (services) =>
-      services.add(AgentServiceDefinition, {
-        async getAgent({ agentId }, { caller }) {
-          const owner = agentId === foreignAgentId ? 2 : 1;
-          const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
-          if (!agent) throw notFound('Agent', agentId);
-          return { agent };
-        },
-        async *runTurn(request, { signal }) {
-          const call: TurnCall = { request, asked: request.history.at(-1)?.text ?? '', signal, end: undefined };
-          self.calls.push(call);
-          try {
-            yield* self.script(call);
-            call.end = 'finished';
-          } finally {
-            call.end ??= signal.aborted ? 'cancelled' : 'failed';
-          }
-        },
-        generate: async () => ({ offline: true }),
-        describeModel: async () => ({ offline: true }),
-      }),
+      services.add(
+        AgentServiceDefinition,
+        stubRpc<AgentServiceImplementation<MeshContext>>(AgentServiceDefinition, {
+          async getAgent({ agentId }, { caller }) {
+            const owner = agentId === foreignAgentId ? 2 : 1;
+            const agent = caller.tenantId === owner ? self.agents.get(agentId) : undefined;
+            if (!agent) throw notFound('Agent', agentId);
+            return { agent };
+          },
+          async *runTurn(request, { signal }) {
+            const call: TurnCall = { request, asked: request.history.at(-1)?.text ?? '', signal, end: undefined };
+            self.calls.push(call);
+            try {
+              yield* self.script(call);
+              call.end = 'finished';
+            } finally {
+              call.end ??= signal.aborted ? 'cancelled' : 'failed';
+            }
+          },
+        }),
+      ),
   });
   await server.start();
   t.teardown(() => server.stop());

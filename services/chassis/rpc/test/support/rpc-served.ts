@@ -6,6 +6,7 @@ import {
   type EvaluationServiceImplementation,
 } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition, type SessionServiceImplementation } from '@parley/protos/parley/session/v1/session';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import { tcpProxy } from '@parley/testing/tcp-proxy';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
@@ -34,7 +35,6 @@ export async function serving(
 ) {
   const callers = createCallers(randomBytes(32));
   let address = '';
-  const unused = () => Promise.reject(new Error('not part of this test'));
   const server = rpcServer({
     unit: 'it',
     port: 0,
@@ -43,14 +43,10 @@ export async function serving(
     metrics: createMetrics('it'),
     drainTimeoutMs,
     services: (grpc) => {
-      grpc.add(EvaluationServiceDefinition, { getEvaluation: handlers.getEvaluation ?? unused });
-      grpc.add(SessionServiceDefinition, {
-        watchSession: handlers.watchSession ?? async function* () {},
-        followSession: handlers.followSession ?? async function* () {},
-        resolveSessions: handlers.resolveSessions ?? unused,
-        getTranscript: handlers.getTranscript ?? unused,
-        streamTranscript: handlers.streamTranscript ?? async function* () {},
-      });
+      const evaluation: EvaluationServiceImplementation<MeshContext> = stubRpc(EvaluationServiceDefinition, handlers);
+      const session: SessionServiceImplementation<MeshContext> = stubRpc(SessionServiceDefinition, handlers);
+      grpc.add(EvaluationServiceDefinition, evaluation);
+      grpc.add(SessionServiceDefinition, session);
     },
     onListening: (bound) => {
       address = bound;

@@ -1,0 +1,19 @@
+import {
+  AgentServiceDefinition,
+  type AgentServiceImplementation,
+  GetAgentRequest,
+  RunTurnRequest,
+} from '@parley/protos/parley/agent/v1/agent';
+import test from 'ava';
+import { stubRpc } from './stub-rpc.ts';
+
+test('a stub answers the methods that it is given, and names one that it is not', async (t) => {
+  const agent: AgentServiceImplementation = stubRpc(AgentServiceDefinition, {
+    getAgent: async ({ agentId }) => ({ agent: { id: agentId } }),
+  });
+  const context = {} as Parameters<typeof agent.getAgent>[1];
+  t.deepEqual(await agent.getAgent(GetAgentRequest.fromPartial({ agentId: 3 }), context), { agent: { id: 3 } });
+  t.throws(() => agent.runTurn(RunTurnRequest.fromPartial({}), context), {
+    message: 'no test answers parley.agent.v1.AgentService/RunTurn',
+  });
+});
