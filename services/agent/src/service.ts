@@ -1,6 +1,7 @@
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { service } from '@parley/service/service';
+import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { agentReader } from './agent-reader.ts';
 import { builtInCatalogue } from './catalogue.ts';
 import { agentDeclaration } from './declaration.ts';
@@ -35,9 +36,9 @@ export const agent = service(agentDeclaration, {
     // An interrupted reply is lost, so replies in progress get most of the 25 s that a stop may take.
     drainTimeoutMs: 15_000,
   },
-  graph: {
+  graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    context: (ports) => contextFor(ports),
-  },
+    context: contextFor,
+  }),
 });

@@ -1,6 +1,7 @@
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { service } from '@parley/service/service';
+import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { announceCredentials } from './credentials-changed.ts';
 import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';
@@ -32,11 +33,11 @@ export const identity = service(identityDeclaration, {
   ],
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
   rpc: { definition: IdentityServiceDefinition, implementation: identityRpc },
-  graph: {
+  graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
     context:
-      (ports) =>
+      (ports: Ports) =>
       (request): Context => ({ ...request, ports }),
-  },
+  }),
 });

@@ -2,6 +2,7 @@ import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { service } from '@parley/service/service';
+import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { announceEnd } from './announce-end.ts';
 import { countWaitingTurns } from './count-waiting-turns.ts';
 import { sessionDeclaration } from './declaration.ts';
@@ -39,10 +40,10 @@ export const session = service(sessionDeclaration, {
   jobs: [turnJob, expiryJob],
   onTenantEnd: tenantEnd,
   rpc: { definition: SessionServiceDefinition, implementation: (ports) => sessionRpc(ports) },
-  graph: {
+  graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
-    subscriptions: (ports) => sessionSubscriptions(ports),
-    context: (ports) => contextFor(ports),
-  },
+    subscriptions: sessionSubscriptions,
+    context: contextFor,
+  }),
 });

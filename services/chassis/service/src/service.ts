@@ -3,7 +3,7 @@ import { type EventReaction, eventConsumer, type Handler } from '@parley/events/
 import type { Environment } from '@parley/kernel/config';
 import type { Part } from '@parley/kernel/unit';
 import { untilReached } from '@parley/kernel/until-reached';
-import { type SubscriptionField, subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
+import { subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
 import type { ObjectStore } from '@parley/objects/object-store';
 import type { Database } from '@parley/postgres/database/types';
 import type { JobDeclaration } from '@parley/postgres/jobs/job';
@@ -11,14 +11,13 @@ import { outboxRelay } from '@parley/postgres/outbox/relay';
 import { tombstonesTable } from '@parley/postgres/tenant-tombstones';
 import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
-import { type GraphContext, type SubgraphOptions, subgraph } from '@parley/subgraph/subgraph';
 import type { UnitConfig } from '@parley/unit/declaration';
 import { type Called, type DefinedUnit, defineUnit, type Provided } from '@parley/unit/define-unit';
-import { Kind, parse } from 'graphql';
 import type { CompatServiceDefinition, ServiceImplementation } from 'nice-grpc';
 import { databasePart } from './database-part.ts';
 import type { ServiceDeclaration } from './declaration.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
+import type { ServiceGraph } from './service-graph.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
 export interface ServiceProvided<Config, Calls extends Called = Called>
@@ -36,7 +35,6 @@ export interface ServiceDefinition<
   Calls extends Called,
   Deps,
   Rpc extends CompatServiceDefinition,
-  Context extends GraphContext,
   Payloads,
 > {
   calls?: Calls;
@@ -58,13 +56,8 @@ export interface ServiceDefinition<
     /** How long open calls may take when it stops, in ms, before they are cancelled. Default 10,000. */
     drainTimeoutMs?: number;
   };
-  graph?: {
-    schema: URL;
-    resolvers: SubgraphOptions<Context>['resolvers'];
-    /** Its fields of Subscription, by name. Gateways read them by gRPC, so `rpc` is required. */
-    subscriptions?(deps: Deps): Record<string, SubscriptionField>;
-    context(deps: Deps): SubgraphOptions<Context>['context'];
-  };
+  /** Its GraphQL: `subgraphOf` of `@parley/subgraph`. */
+  graph?: ServiceGraph<NoInfer<Deps>>;
 }
 
 interface Consumed<Payload, Deps> extends Omit<EventReaction<Payload>, 'handle'> {
@@ -96,11 +89,10 @@ export function service<
   Deps,
   Calls extends Called = Record<string, never>,
   Rpc extends CompatServiceDefinition = CompatServiceDefinition,
-  Context extends GraphContext = GraphContext,
   Payloads = Record<string, never>,
 >(
   declaration: ServiceDeclaration<Name, Config>,
-  definition: ServiceDefinition<Config, Calls, Deps, Rpc, Context, Payloads>,
+  definition: ServiceDefinition<Config, Calls, Deps, Rpc, Payloads>,
 ): Service<Name, Config, Deps, Rpc> {
   const { name, schema, publishes = [], keepsFiles = false } = declaration;
   const { calls, jobs = [], rpc, graph, onTenantEnd } = definition;
@@ -178,14 +170,7 @@ export function service<
     const { addresses, callers, config, development, host, log, metrics } = provided;
     const announce = (endpoint: 'rpc' | 'graph') => (address: string) => addresses.announce(name, endpoint, address);
     const common = { unit: name, host, callers, log, metrics };
-    const typeDefs = graph && readFileSync(graph.schema, 'utf8');
     const subscriptions = graph?.subscriptions?.(deps);
-    const declared = subscriptionsOf(typeDefs ?? '');
-    const served = Object.keys(subscriptions ?? {})
-      .sort()
-      .join();
-    if (declared !== served)
-      throw new Error(`${name}: its schema has the subscriptions "${declared}", it serves "${served}"`);
     const servers: Part[] = [];
     if (rpc) {
       const definitions = [rpc.definition, ...(subscriptions ? [SubscriptionServiceDefinition] : [])];
@@ -205,12 +190,9 @@ export function service<
     }
     if (graph) {
       servers.push(
-        subgraph<Context>({
+        graph.server(deps, {
           ...common,
           port: config.graphPort ?? 0,
-          typeDefs: typeDefs ?? '',
-          resolvers: graph.resolvers,
-          context: graph.context(deps),
           ...(config.maxAnswerBytes !== undefined && { maxAnswerBytes: config.maxAnswerBytes }),
           onListening: announce('graph'),
         }),
@@ -285,18 +267,6 @@ function filesPart(store: ObjectStore): Part {
     stop: async () => undefined,
     ready: untilReached(() => store.ping()),
   };
-}
-
-function subscriptionsOf(typeDefs: string): string {
-  const definitions = typeDefs === '' ? [] : parse(typeDefs, { noLocation: true }).definitions;
-  const fields = definitions.flatMap((each) => {
-    const isObject = each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION;
-    return isObject && each.name.value === 'Subscription' ? (each.fields ?? []) : [];
-  });
-  return fields
-    .map(({ name }) => name.value)
-    .sort()
-    .join();
 }
 
 function fullNameOf(definition: CompatServiceDefinition): string {

@@ -17,6 +17,7 @@ import { tenantTombstones, tombstonesMigration } from '@parley/postgres/tenant-t
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import type { GraphContext } from '@parley/subgraph/subgraph';
+import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
@@ -138,7 +139,7 @@ test('a subscription that is only in the schema, or only in the code, is refused
     return service(ticking, {
       dependencies: nothing,
       rpc,
-      graph: { ...graph, subscriptions: () => Object.fromEntries(fields) },
+      graph: subgraphOf({ ...graph, subscriptions: () => Object.fromEntries(fields) }),
     }).unit({ opsPort: 0 }, testDependencies());
   };
   t.notThrows(() => build(['tocks', 'ticks']));
@@ -275,7 +276,7 @@ test('parts start in the order of their dependencies and stop in reverse', async
       consumes: { 'x.happened.v1': { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
       onTenantEnd: keeping,
       rpc,
-      graph: { schema: schemaFile, resolvers: {}, context: () => (request: GraphContext) => request },
+      graph: subgraphOf({ schema: schemaFile, resolvers: {}, context: () => (request: GraphContext) => request }),
     },
   );
   const { unit } = await startService(t, everything, {

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import type { Part } from '@parley/kernel/unit';
+import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
+import { Kind, parse } from 'graphql';
+import { type GraphContext, type SubgraphOptions, subgraph } from './subgraph.ts';
+
+export interface SubgraphDefinition<Deps, Context extends GraphContext> {
+  /** Its `schema.graphql`. */
+  schema: URL;
+  resolvers: SubgraphOptions<Context>['resolvers'];
+  /** Its fields of Subscription, by name. Gateways read them by gRPC, so the service needs `rpc`. */
+  subscriptions?(deps: Deps): Record<string, SubscriptionField>;
+  context(deps: Deps): SubgraphOptions<Context>['context'];
+}
+
+type ServerOptions = Omit<SubgraphOptions<GraphContext>, 'typeDefs' | 'resolvers' | 'context'>;
+
+/** The `graph` of a service: its subgraph, and its subscription fields. */
+export function subgraphOf<Deps, Context extends GraphContext>({
+  schema,
+  resolvers,
+  subscriptions,
+  context,
+}: SubgraphDefinition<Deps, Context>) {
+  return {
+    ...(subscriptions && { subscriptions }),
+    /** @throws Error where the schema has other subscriptions than the code. */
+    server(deps: Deps, options: ServerOptions): Part {
+      const typeDefs = readFileSync(schema, 'utf8');
+      const declared = subscriptionsOf(typeDefs);
+      const served = Object.keys(subscriptions?.(deps) ?? {})
+        .sort()
+        .join();
+      if (declared !== served)
+        throw new Error(`${options.unit}: its schema has the subscriptions "${declared}", it serves "${served}"`);
+      return subgraph<Context>({ ...options, typeDefs, resolvers, context: context(deps) });
+    },
+  };
+}
+
+function subscriptionsOf(typeDefs: string): string {
+  const definitions = typeDefs === '' ? [] : parse(typeDefs, { noLocation: true }).definitions;
+  const fields = definitions.flatMap((each) => {
+    const isObject = each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION;
+    return isObject && each.name.value === 'Subscription' ? (each.fields ?? []) : [];
+  });
+  return fields
+    .map(({ name }) => name.value)
+    .sort()
+    .join();
+}
