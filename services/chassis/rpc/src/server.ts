@@ -7,9 +7,15 @@ import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
 import type { CallContext, ServerMiddlewareCall } from 'nice-grpc-common';
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details';
 import { HealthDefinition, HealthServiceImpl, HealthState } from 'nice-grpc-server-health';
-import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection';
 import { serverErrors } from './server-errors.ts';
 import { serverTracing } from './tracing.ts';
+
+export interface Reflection {
+  /** A `buf build` image. Read by the first call of reflection, because decoding takes longer than most parts of a start. */
+  image: () => Uint8Array;
+  /** Full names of the services to show. */
+  services: string[];
+}
 
 export interface MeshContext {
   /** Who calls, verified. */
@@ -31,8 +37,8 @@ export interface RpcServerOptions {
   log: Logger;
   metrics: Metrics;
   services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
-  /** A `buf build` image and the full names of the services to show by reflection. Left out in production. */
-  reflection?: { image: Uint8Array; services: string[] } | undefined;
+  /** Left out in production. */
+  reflection?: Reflection | undefined;
   /** Called with `host:port` once the server listens. */
   onListening?: (address: string) => void;
   /** How long open calls may take when the server stops, in ms, before they are cancelled. Default 10,000. */
@@ -84,10 +90,7 @@ export function rpcServer(options: RpcServerOptions): Part {
         .use(serverTracing)
         .use(serverErrors(log));
       server.add(HealthDefinition, HealthServiceImpl(health));
-      if (options.reflection) {
-        const { image, services } = options.reflection;
-        server.add(ServerReflectionService, ServerReflection(Buffer.from(image), services));
-      }
+      if (options.reflection) await addReflection(server, options.reflection);
       options.services(server.with<MeshContext>(callerOnly));
       const bound = await server.listen(`${host}:${port}`).catch((error: unknown) => {
         throw /EADDRINUSE/.test(String(error))
@@ -104,4 +107,15 @@ export function rpcServer(options: RpcServerOptions): Part {
       clearTimeout(timer);
     },
   };
+}
+
+async function addReflection(server: Pick<Server, 'add'>, { image, services }: Reflection): Promise<void> {
+  const { ServerReflection, ServerReflectionService } = await import('nice-grpc-server-reflection');
+  let known: ReturnType<typeof ServerReflection> | undefined;
+  server.add(ServerReflectionService, {
+    serverReflectionInfo(requests, context) {
+      known ??= ServerReflection(Buffer.from(image()), services);
+      return known.serverReflectionInfo(requests, context);
+    },
+  });
 }

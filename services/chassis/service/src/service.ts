@@ -183,7 +183,7 @@ export function service<
             if (subscriptions) server.add(SubscriptionServiceDefinition, subscriptionRpc(subscriptions));
           },
           ...(rpc.drainTimeoutMs !== undefined && { drainTimeoutMs: rpc.drainTimeoutMs }),
-          reflection: development ? { image: protoImage(), services: definitions.map(fullNameOf) } : undefined,
+          reflection: development ? { image: protoImage, services: definitions.map(fullNameOf) } : undefined,
           onListening: announce('rpc'),
         }),
       );
