@@ -7,9 +7,6 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-/** Tenants of which none can start another turn; `job-fairness` shows the same of thousands. */
-const crowd = 12;
-
 /** Does so many things, ten at a time. */
 async function tenAtOnce(count: number, work: (n: number) => Promise<void>): Promise<void> {
   const numbers = Array.from({ length: count }, (_, n) => n).values();
@@ -19,7 +16,7 @@ async function tenAtOnce(count: number, work: (n: number) => Promise<void>): Pro
   await Promise.all(Array.from({ length: 10 }, worker));
 }
 
-story('turns of a tenant begin beside tenants that each have a turn behind a running one', async (t, mesh) => {
+story('turns of a tenant begin beside sixty tenants with a turn behind a running one', async (t, mesh) => {
   const { model, person } = mesh;
   const gate = createGate();
   t.teardown(() => gate.open());
@@ -34,13 +31,13 @@ story('turns of a tenant begin beside tenants that each have a turn behind a run
   const asked = (beginning: string) =>
     new Set(model.server.requests.map(({ body }) => messageOf(body)).filter((text) => text.startsWith(beginning))).size;
 
-  await tenAtOnce(crowd, async (n) => {
+  await tenAtOnce(60, async (n) => {
     const client = await person();
     const { id } = await startSession(client, await createAgent(client));
     await sendMessage(client, id, `In the crowd: ${n}`);
     await sendMessage(client, id, `Behind the crowd: ${n}`);
   });
-  await eventually('the crowd runs', () => asked('In the crowd') === crowd);
+  await eventually('the crowd runs', () => asked('In the crowd') === 60);
 
   const stranger = await person();
   const agentId = await createAgent(stranger);
