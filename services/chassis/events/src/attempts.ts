@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isLockTimeout } from '@parley/kernel/database-errors';
 import { DomainError, unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
+import { sleep } from '@parley/kernel/timers';
 import { attemptRuns } from './attempt-runs.ts';
 import type { Envelope } from './envelope.ts';
 import type { SubscribeOptions } from './event-bus.ts';
@@ -83,7 +83,7 @@ export async function attemptEvent(event: Envelope, options: Attempts): Promise<
       if (hadOutage) attempt--;
       else if (attempt >= maxAttempts || remainingMs() <= waitMs) return await fail(attempt, error);
 
-      const waited = delay(waitMs, undefined, { signal: stopped }).catch(() => undefined);
+      const waited = sleep(waitMs, stopped);
       await (runs.count === 0 ? pause(waited, stopped) : waited);
       // A further attempt would hold another connection, only to wait for the rows that the earlier ones have locked.
       while (runs.count >= maxUnsettled && !runs.hasSucceeded && !stopped.aborted) {

@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
+import { sleep, within } from '@parley/kernel/timers';
 import type { EachBatchPayload } from 'kafkajs';
-import { within } from './kafka-client.ts';
 import type { ReceivedMessage } from './kafka-handle.ts';
 import { type PartitionProgress, partitionProgress } from './kafka-progress.ts';
 import { type KeyedQueue, keyedQueue, type Pause } from './keyed-queue.ts';
@@ -115,10 +114,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
         if (revoked.aborted) throw error;
         log?.error({ err: error, topic, partition: message.partition }, 'event handling broke off; will retry');
       }
-      await pause(
-        delay(retryPauseMs, undefined, { signal: revoked }).catch(() => undefined),
-        revoked,
-      );
+      await pause(sleep(retryPauseMs, revoked), revoked);
     }
   }
 

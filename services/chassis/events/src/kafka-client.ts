@@ -32,14 +32,3 @@ export function kafkaClient(connection: KafkaConnection, { retries }: { retries:
     ...(socketFactory && { socketFactory }),
   });
 }
-
-/** Settles as `work` does, or rejects after `timeoutMs` with `what` in the message; the work is not cancelled. */
-export async function within<T>(timeoutMs: number, what: string, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`${what} took longer than ${timeoutMs} ms`)), timeoutMs);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

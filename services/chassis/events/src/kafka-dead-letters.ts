@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { within } from '@parley/kernel/timers';
 import type { KafkaMessage } from 'kafkajs';
 import type { Envelope } from './envelope.ts';
 import { deadLetterTopic } from './event-bus.ts';
-import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
+import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 import {
   type DeadLetterFacts,
   deadLetterFacts,

@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { unavailable } from '@parley/kernel/errors';
+import { within } from '@parley/kernel/timers';
 import type { Admin } from 'kafkajs';
 import type { AttemptTimes } from './attempts.ts';
-import type { Envelope } from './envelope.ts';
 import type { EventBus } from './event-bus.ts';
-import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
+import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 import { handleMessage } from './kafka-handle.ts';
 import { joinGroup, type Member, type MemberTimes } from './kafka-member.ts';
 import { toMessage } from './kafka-message.ts';
@@ -49,7 +48,8 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
   return {
     async publish(events) {
       assertOpen();
-      const sent = [...byTopic(events)].map(([topic, ofTopic]) => producer.send(topic, ofTopic.map(toMessage)));
+      const byTopic = Map.groupBy(events, ({ topic }) => topic);
+      const sent = [...byTopic].map(([topic, ofTopic]) => producer.send(topic, ofTopic.map(toMessage)));
       const failed = (await Promise.allSettled(sent)).find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     },
@@ -77,13 +77,10 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
 
       const subscribed = { stop, lag: () => members.reduce((sum, member) => sum + member.lag(), 0) };
       if (joinTimeoutMs === 0) return subscribed;
-      const tooLate = new AbortController();
-      const late = delay(joinTimeoutMs, 'late', { signal: tooLate.signal }).catch(() => 'joined');
       const joined = Promise.all(members.map((member) => member.joined));
-      if ((await Promise.race([joined, late])) === 'late') {
-        log?.warn({ group, topics }, 'no Kafka partitions assigned yet; consumer starts without them');
-      }
-      tooLate.abort();
+      await within(joinTimeoutMs, 'Joining', joined).catch(() =>
+        log?.warn({ group, topics }, 'no Kafka partitions assigned yet; consumer starts without them'),
+      );
       return subscribed;
     },
 
@@ -111,14 +108,4 @@ export function kafkaEventBus(options: KafkaEventBusOptions): EventBus {
 /** The Kafka group in which the members of `group` share a topic. */
 export function kafkaGroup(group: string, topic: string): string {
   return `${group}.${topic}`;
-}
-
-function byTopic(events: Envelope[]): Map<string, Envelope[]> {
-  const topics = new Map<string, Envelope[]>();
-  for (const event of events) {
-    const ofTopic = topics.get(event.topic);
-    if (ofTopic) ofTopic.push(event);
-    else topics.set(event.topic, [event]);
-  }
-  return topics;
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@parley/kernel/log';
+import { sleep } from '@parley/kernel/timers';
 import type { KafkaMessage, Message } from 'kafkajs';
 import { type AttemptTimes, attemptEvent, type HandlingFailure } from './attempts.ts';
 import type { Envelope } from './envelope.ts';
@@ -78,10 +78,7 @@ async function storeDeadLetter(
       log?.error({ err: error, group, topic, pauseMs }, 'dead letter not stored; will retry');
       if (stopped.aborted) throw error;
     }
-    await pause(
-      delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined),
-      stopped,
-    );
+    await pause(sleep(pauseMs, stopped), stopped);
     pauseMs = Math.min(longestPauseMs, pauseMs * 2);
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep, within } from '@parley/kernel/timers';
 import type { Consumer } from 'kafkajs';
 import { type Assignment, createAssignment } from './kafka-assignment.ts';
-import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
+import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 import type { ReceivedMessage } from './kafka-handle.ts';
 import { watchConsumer } from './kafka-watch.ts';
 import type { Pause } from './keyed-queue.ts';
@@ -61,7 +61,7 @@ export function joinGroup(options: MemberOptions): Member {
       if (stopping.signal.aborted) return;
       if (performance.now() - startedAt > 60_000) pauseMs = firstPauseMs;
       log?.warn({ err: reason, group: groupId, topic, pauseMs }, 'Kafka consumer failed; will restart');
-      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(pauseMs, stopping.signal);
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }
   }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DomainError, unavailable } from '@parley/kernel/errors';
+import { within } from '@parley/kernel/timers';
 import { type Message, Partitioners, type Producer } from 'kafkajs';
-import { type KafkaConnection, kafkaClient, within } from './kafka-client.ts';
+import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 
 export interface KafkaProducer {
   /**

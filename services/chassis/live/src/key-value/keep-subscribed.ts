@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
+import { sleep } from '@parley/kernel/timers';
 import type { Unsubscribe } from './key-value.ts';
 
 /** A `KeyValue`, or its `subscribe`. */
@@ -31,7 +31,7 @@ export async function keepSubscribed(
 
   async function retry(): Promise<(() => unknown) | undefined> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      await delay(pauseMs, undefined, { signal: unsubscribed.signal, ref: false }).catch(() => undefined);
+      await sleep(pauseMs, unsubscribed.signal, { ref: false });
       if (unsubscribed.signal.aborted) return undefined;
       try {
         const unsubscribe = await from.subscribe(channel, handler);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
+import { within } from '@parley/kernel/timers';
 import type { Part } from '@parley/kernel/unit';
 import { ErrorReply } from '@redis/client';
 import { type RedisArgument, type RedisClient, redisClients, redisLink } from './redis-link.ts';
@@ -59,12 +60,8 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
     async start() {
       commands.start();
       listening.start();
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, startTimeoutMs);
-      });
-      await Promise.race([late, Promise.all([commands.whenUp(), listening.whenUp()])]);
-      clearTimeout(timer);
+      const up = Promise.all([commands.whenUp(), listening.whenUp()]);
+      await within(startTimeoutMs, 'Connecting', up).catch(() => undefined);
     },
 
     command: (args, options) => commands.send(args, options),

@@ -1,5 +1,6 @@
 import { unavailable } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
+import { within } from '@parley/kernel/timers';
 import type { RedisClient } from './redis-link.ts';
 
 /** A listener of a channel. Its errors are logged. */
@@ -63,16 +64,8 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
   }
 
   /** Limits the wait: the client's own promise may settle only when the connection ends. */
-  async function inTime(promise: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(unavailable('Redis does not answer')), timeoutMs);
-    });
-    try {
-      await Promise.race([promise, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+  function inTime(promise: Promise<void>): Promise<void> {
+    return within(timeoutMs, () => unavailable('Redis does not answer'), promise);
   }
 
   return {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { invalid, isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
+import { sleep } from '@parley/kernel/timers';
 import { type EventId, parseEventId } from '../event-log/event-id.ts';
 import type { Entry, EventLog } from '../event-log/event-log.ts';
 import { type EventSequence, eventSequence } from './event-sequence.ts';
@@ -120,8 +120,8 @@ async function* follow<Event extends LiveEvent, Note>(
 
   while (!signal.aborted) {
     const isComplete = !sequence.needsCatchUp && !mayHaveGap;
-    const batch = await (isComplete ? next : Promise.race([next, pause(waitMs, signal)]));
-    if (batch === undefined) {
+    const batch = await (isComplete ? next : Promise.race([next, sleep(waitMs, signal, { ref: false })]));
+    if (!batch) {
       waitMs = Math.min(waitMs * 2, longestWaitMs);
       yield* tryLookUp();
       continue;
@@ -138,8 +138,4 @@ async function* follow<Event extends LiveEvent, Note>(
     next = batches.next();
     next.catch(() => undefined);
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<undefined> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
