@@ -1,6 +1,7 @@
 import { invalid } from '@parley/kernel/errors';
 import { between, oneOf, rule, text, textProblem } from '@parley/kernel/input';
 import { codePoints, storageProblem } from '@parley/kernel/input-checks';
+import { isJsonObject } from '@parley/kernel/json';
 import { templateEngine, templateProblem } from '@parley/text/template-engine';
 import { z } from 'zod';
 import type { AgentFields } from './agent.ts';
@@ -120,9 +121,7 @@ const maxMappingLength = 500;
 
 function checkMapping({ value, issues }: z.core.ParsePayload): void {
   const refuse = (message: string, ...path: string[]) => issues.push({ code: 'custom', message, input: value, path });
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return void refuse('must be an object that maps target fields to JSONPaths');
-  }
+  if (!isJsonObject(value)) return void refuse('must be an object that maps target fields to JSONPaths');
   const entries = Object.entries(value);
   const unstorable = storageProblem(entries.map(([field]) => field));
   if (unstorable) refuse(unstorable);

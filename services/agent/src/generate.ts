@@ -1,5 +1,6 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { DomainError, invalid } from '@parley/kernel/errors';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
@@ -83,13 +84,7 @@ async function acquireSlot(
 
 function jsonOf(jsonSchemaJson: string): Pick<ModelRequest, 'json'> {
   if (jsonSchemaJson === '') return {};
-  try {
-    const schema: unknown = JSON.parse(jsonSchemaJson);
-    if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
-      return { json: { schema: schema as Record<string, unknown>, name: 'answer' } };
-    }
-  } catch {
-    // refused below, like JSON that is not an object
-  }
-  throw invalid({ path: 'json_schema_json', message: 'must be a JSON Schema object' });
+  const schema = parseJson(jsonSchemaJson);
+  if (!isJsonObject(schema)) throw invalid({ path: 'json_schema_json', message: 'must be a JSON Schema object' });
+  return { json: { schema, name: 'answer' } };
 }

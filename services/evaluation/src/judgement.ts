@@ -1,4 +1,5 @@
 import { storageProblem } from '@parley/kernel/input-checks';
+import { parseJson } from '@parley/kernel/json';
 import { z } from 'zod';
 
 export interface Judgement {
@@ -33,12 +34,6 @@ export function judgementSchema(labels: string[]): Record<string, unknown> {
 /** Parses a model's answer, also within a Markdown code fence; undefined if it does not match the schema or cannot be stored. */
 export function readJudgement(text: string, labels: string[]): Judgement | undefined {
   const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-  const read = shapeFor(labels).safeParse(value);
+  const read = shapeFor(labels).safeParse(parseJson(json));
   return read.success && !storageProblem(read.data) ? read.data : undefined;
 }

@@ -1,4 +1,5 @@
 import { APICallError } from '@ai-sdk/provider';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
 import { NoResponseError } from './provider-connections.ts';
 
@@ -34,10 +35,8 @@ function kindOf(thrown: unknown): { kind: ModelErrorKind; transient: boolean } {
   if (chain.some((error) => codeOf(error) === 'UND_ERR_BODY_TIMEOUT')) return { kind: 'timedOut', transient: true };
 
   const status = statusOf(thrown);
-  if (status === undefined) {
-    return isTooLong(thrown, status) ? { kind: 'tooLong', transient: false } : { kind: 'failed', transient: true };
-  }
   if (isTooLong(thrown, status)) return { kind: 'tooLong', transient: false };
+  if (status === undefined) return { kind: 'failed', transient: true };
   return { kind: kindOfStatus(status, errorBodyOf(thrown).code), transient: isTransient(status) };
 }
 
@@ -56,13 +55,9 @@ function isTooLong(thrown: unknown, status: number | undefined): boolean {
 /** The error in a response that the SDK could not parse: not in OpenAI's format, or with status 200. */
 function unparsedErrorOf(thrown: unknown): ErrorBody {
   if (!APICallError.isInstance(thrown) || (thrown.responseBody?.length ?? 0) > maxUnparsedLength) return {};
-  try {
-    const body: unknown = JSON.parse(thrown.responseBody ?? '');
-    const error = body && typeof body === 'object' && 'error' in body ? body.error : body;
-    return error && typeof error === 'object' ? error : {};
-  } catch {
-    return {};
-  }
+  const body = parseJson(thrown.responseBody ?? '');
+  const error = isJsonObject(body) && 'error' in body ? body['error'] : body;
+  return isJsonObject(error) ? error : {};
 }
 
 const maxUnparsedLength = 10_000;
@@ -116,8 +111,8 @@ interface ErrorBody {
 function errorBodyOf(thrown: unknown): ErrorBody {
   const data: unknown =
     thrown instanceof ErrorEvent ? { error: thrown.value } : APICallError.isInstance(thrown) && thrown.data;
-  const error = data && typeof data === 'object' && 'error' in data ? data.error : undefined;
-  return error && typeof error === 'object' ? error : {};
+  const error = isJsonObject(data) ? data['error'] : undefined;
+  return isJsonObject(error) ? error : {};
 }
 
 function causesOf(thrown: unknown): Error[] {

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@parley/kernel/json';
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
 
 export const DateTime = new GraphQLScalarType<Date, string>({
@@ -33,8 +34,6 @@ function toDate(value: unknown): Date {
 }
 
 function toObject(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new GraphQLError('JSONObject must be a JSON object');
-  }
-  return value as Record<string, unknown>;
+  if (!isJsonObject(value)) throw new GraphQLError('JSONObject must be a JSON object');
+  return value;
 }

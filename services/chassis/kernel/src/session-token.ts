@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { type DomainError, unauthenticated } from './errors.ts';
+import { parseJson } from './json.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** The prefix of every token, which distinguishes it from an access token before anything is verified. */
@@ -141,14 +143,8 @@ type Payload = z.infer<typeof payloadShape>;
 /** Validated although it is signed: the signer may be of another version, or the key may have leaked. */
 function readPayload(encoded: string): Payload {
   const bytes = decode(encoded);
-  if (!bytes) throw refused();
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw refused();
-  }
-  const { success, data } = payloadShape.safeParse(value);
+  if (!bytes || !isUtf8(bytes)) throw refused();
+  const { success, data } = payloadShape.safeParse(parseJson(bytes.toString()));
   if (!success) throw refused();
   return data;
 }

@@ -1,5 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
 import { badRequest, unavailable } from '@parley/kernel/errors';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { FollowResponse, SubscriptionServiceImplementation } from '@parley/protos/parley/live/v1/subscriptions';
 import { acceptFollow, acknowledgeFollow } from '@parley/rpc/follow';
 import type { MeshContext } from '@parley/rpc/server';
@@ -40,18 +41,9 @@ export function subscriptionRpc(
 }
 
 function argumentsOf(json: string): Record<string, unknown> {
-  const given = parsed(json);
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw badRequest('The arguments are no JSON object');
-  return given as Record<string, unknown>;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  const given = parseJson(json);
+  if (!isJsonObject(given)) throw badRequest('The arguments are no JSON object');
+  return given;
 }
 
 const finished = new WeakMap<object, string>();
