@@ -1,10 +1,10 @@
 import type { Caller } from '@parley/kernel/caller';
-import { notFound } from '@parley/kernel/errors';
+import { requireId } from '@parley/kernel/row-id';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import type { Ports } from './ports.ts';
 import { assertActive } from './session.ts';
-import { callerOfSession, parseId } from './session-id.ts';
+import { callerOfSession } from './session-id.ts';
 import { lockQueueOf } from './session-lock-queue.ts';
 import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
@@ -16,8 +16,7 @@ import { turnStore } from './turn-store.ts';
  */
 export async function interruptSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<boolean> {
   const { tenantId } = callerOfSession(caller, id);
-  const sessionId = parseId(id);
-  if (sessionId === undefined) throw notFound('Session', id);
+  const sessionId = requireId('Session', id);
 
   const interrupt = async (db: TenantDb) => {
     assertActive(await sessionStore(db).lock(sessionId));

@@ -1,13 +1,12 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
-import { notFound } from '@parley/kernel/errors';
 import { optionalNumber, page, pageArguments, parseInput } from '@parley/kernel/input';
+import { parseId, requireId } from '@parley/kernel/row-id';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import { z } from 'zod';
 import type { QuerySessionsArgs, SessionDtoMessagesArgs } from './generated/schema.ts';
 import { messageStore, type TranscriptLine } from './message-store.ts';
 import type { Ports } from './ports.ts';
 import type { Message, Session } from './session.ts';
-import { parseId } from './session-id.ts';
 import { sessionStore } from './session-store.ts';
 
 const sessionsPage = z.object({ ...pageArguments, agentId: optionalNumber() });
@@ -67,8 +66,7 @@ export async function* streamTranscript(
   partBytes = transcriptPartBytes,
 ): AsyncGenerator<TranscriptLine[]> {
   const { tenantId } = inTenant(caller);
-  const sessionId = parseId(id);
-  if (sessionId === undefined) throw notFound('Session', id);
+  const sessionId = requireId('Session', id);
   await ports.database.transact(tenantId, (db) => sessionStore(db).get(sessionId));
   for (let last: TranscriptLine | undefined; ; ) {
     const after = last?.turnIndex ?? -1;
@@ -87,8 +85,7 @@ const maxTranscriptBytes = 60_000_000;
 /** A session with all its messages. @throws DomainError `notFound`; `invalid` above `maxTranscriptBytes` */
 export async function getTranscript(ports: Ports, caller: Caller, id: number): Promise<Transcript> {
   const { tenantId } = inTenant(caller);
-  const sessionId = parseId(id);
-  if (sessionId === undefined) throw notFound('Session', id);
+  const sessionId = requireId('Session', id);
   return wholeRowsDatabase(ports.database, maxTranscriptBytes).transact(tenantId, async (db) => {
     const session = await sessionStore(db).get(sessionId);
     const messages = await messageStore(db).listOf([sessionId], {});

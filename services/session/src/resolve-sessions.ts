@@ -1,8 +1,8 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
 import { badRequest } from '@parley/kernel/errors';
+import { parseId } from '@parley/kernel/row-id';
 import type { Ports } from './ports.ts';
 import type { SessionStatus } from './session.ts';
-import { parseId } from './session-id.ts';
 import { sessionStore } from './session-store.ts';
 
 const maxIds = 1_000;

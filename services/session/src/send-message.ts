@@ -1,13 +1,13 @@
 import { type Caller, inTenant } from '@parley/kernel/caller';
-import { DomainError, notFound } from '@parley/kernel/errors';
+import { DomainError } from '@parley/kernel/errors';
 import { anyText, parseInput, text } from '@parley/kernel/input';
+import { requireId } from '@parley/kernel/row-id';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { z } from 'zod';
 import type { SendMessageInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { assertActive, type Session } from './session.ts';
-import { parseId } from './session-id.ts';
 import { lockQueueOf } from './session-lock-queue.ts';
 import { sessionStore } from './session-store.ts';
 import { type TurnJob, turnKind } from './turn-job.ts';
@@ -33,8 +33,7 @@ export async function sendMessage(
 ): Promise<Session> {
   const { tenantId, requestId } = inTenant(caller);
   const given = parseInput(newMessage, input);
-  const sessionId = parseId(given.sessionId);
-  if (sessionId === undefined) throw notFound('Session', given.sessionId);
+  const sessionId = requireId('Session', given.sessionId);
 
   const accept = async (db: TenantDb) => {
     const accepted = await turnStore(db).accept({

@@ -2,6 +2,7 @@ import { type Caller, inTenant } from '@parley/kernel/caller';
 import { badRequest, forbidden, isDomainError, notFound } from '@parley/kernel/errors';
 import { anyText, parseInput, rule } from '@parley/kernel/input';
 import { storageProblem } from '@parley/kernel/input-checks';
+import { parseId } from '@parley/kernel/row-id';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { tenantTombstones } from '@parley/postgres/tenant-tombstones';
 import type { Agent } from '@parley/protos/parley/agent/v1/agent';
@@ -16,7 +17,6 @@ import { contextTokens } from './message-tokens.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { replyEvent, statusEvent } from './session-event.ts';
-import { parseId } from './session-id.ts';
 import { sessionLog } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 

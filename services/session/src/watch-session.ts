@@ -1,10 +1,10 @@
 import type { Caller } from '@parley/kernel/caller';
-import { notFound } from '@parley/kernel/errors';
+import { requireId } from '@parley/kernel/row-id';
 import { eventPageSize, startAfter, watchEvents } from '@parley/live/subscriptions/watch-events';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { eventStore } from './event-store.ts';
 import type { Ports } from './ports.ts';
-import { callerOfSession, parseId } from './session-id.ts';
+import { callerOfSession } from './session-id.ts';
 import { sessionEventType, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 
@@ -28,8 +28,7 @@ export async function* watchSession(
 ): AsyncGenerator<SessionEvent> {
   const { tenantId } = callerOfSession(caller, given);
   const start = startAfter(after);
-  const sessionId = parseId(given);
-  if (sessionId === undefined) throw notFound('Session', given);
+  const sessionId = requireId('Session', given);
 
   yield* watchEvents(
     {

@@ -1,6 +1,5 @@
-import { idArgument } from '@parley/graph/id-argument';
 import { inTenant } from '@parley/kernel/caller';
-import { notFound } from '@parley/kernel/errors';
+import { parseId, requireId } from '@parley/kernel/row-id';
 import { configOptions } from '../config-options.ts';
 import { createAgent } from '../create-agent.ts';
 import { deleteAgent } from '../delete-agent.ts';
@@ -12,7 +11,7 @@ import type { Resolvers } from './generated/resolvers.ts';
 export const resolvers: Resolvers = {
   Query: {
     agent: (_, { id }, { ports, caller }) => {
-      const agentId = idArgument(id);
+      const agentId = parseId(id);
       return agentId === undefined ? null : findAgent(ports, inTenant(caller), agentId);
     },
     agents: (_, page, { ports, answer, caller }, info) =>
@@ -23,14 +22,14 @@ export const resolvers: Resolvers = {
       return configOptions(ports);
     },
     agentAuditLogs: (_, { id }, { ports, answer, caller }, info) =>
-      listAuditLogs(answer.reading(ports, info), inTenant(caller), requiredId(id)),
+      listAuditLogs(answer.reading(ports, info), inTenant(caller), requireId('Agent', id)),
   },
   Mutation: {
     createAgent: (_, { input }, { ports, caller }) => createAgent(ports, inTenant(caller), input),
     updateAgent: (_, { id, input }, { ports, caller, gone }) =>
-      updateAgent(ports, inTenant(caller), requiredId(id), input, gone),
+      updateAgent(ports, inTenant(caller), requireId('Agent', id), input, gone),
     deleteAgent: async (_, { id }, { ports, caller, gone }) => {
-      await deleteAgent(ports, inTenant(caller), requiredId(id), gone);
+      await deleteAgent(ports, inTenant(caller), requireId('Agent', id), gone);
       return true;
     },
   },
@@ -43,9 +42,3 @@ export const resolvers: Resolvers = {
     auditableId: ({ agentId }) => agentId,
   },
 };
-
-function requiredId(id: string): number {
-  const agentId = idArgument(id);
-  if (agentId === undefined) throw notFound('Agent', id);
-  return agentId;
-}
