@@ -1,14 +1,9 @@
 import { notFound } from '@parley/kernel/errors';
+import type { Page } from '@parley/kernel/input';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Agent, type AgentFields, agents, type ListedAgent } from './agent.ts';
-
-/** At most `first` agents, with ids above `after`. */
-interface AgentPage {
-  first?: number | undefined;
-  after?: number | undefined;
-}
 
 export function agentStore(db: TenantDb) {
   const { knex, tenantId } = db;
@@ -39,7 +34,7 @@ export function agentStore(db: TenantDb) {
       return selectListed(mine().whereRaw('id = any(?)', [[...ids]]));
     },
     /** Visible agents by id, with the selected fields only. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
-    async list({ first, after }: AgentPage): Promise<ListedAgent[]> {
+    async list({ first, after }: Page): Promise<ListedAgent[]> {
       const query = listed().orderBy('id');
       if (after !== undefined) void query.where('id', '>', after);
       if (first !== undefined) void query.limit(first);

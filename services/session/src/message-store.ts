@@ -1,3 +1,4 @@
+import type { Page } from '@parley/kernel/input';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
@@ -9,18 +10,11 @@ const maxMessagesPerPart = 2_000;
 /** A message as transcripts show it. */
 export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
 
-interface MessagePage {
-  /** At most so many per session; default all. */
-  first?: number | undefined;
-  /** Only those after the message with this id. */
-  after?: number | undefined;
-}
-
 export function messageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /** Oldest first, by one query; texts and structured content only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
-    async listOf(sessionIds: number[], { first, after }: MessagePage): Promise<Map<number, Message[]>> {
+    /** A page of each session, oldest first, by one query; texts and structured content only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    async listOf(sessionIds: number[], { first, after }: Page): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
            SELECT ${columnsWithin(db, messages)} FROM messages

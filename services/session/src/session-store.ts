@@ -1,4 +1,5 @@
 import { notFound } from '@parley/kernel/errors';
+import type { Page } from '@parley/kernel/input';
 import { eventIdParts } from '@parley/live/event-log/event-id';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { columnsOf } from '@parley/postgres/database/table';
@@ -13,12 +14,9 @@ export interface NewSession {
   metadata: unknown;
 }
 
-export interface SessionFilter {
+/** Of a list that is newest first, so `after` has the ids below it. */
+export interface SessionFilter extends Page {
   agentId?: number | undefined;
-  /** At most so many; default all. */
-  first?: number | undefined;
-  /** Only ids below this one. */
-  after?: number | undefined;
 }
 
 export function sessionStore(db: TenantDb) {

@@ -91,7 +91,12 @@ export const pageArguments = {
   after: optionalNumber((after) => (after < 0 ? 'must not be negative' : undefined)),
 };
 export const page = z.object(pageArguments);
-export type Page = z.input<typeof page>;
+
+/** A page as `parseInput` returns it. */
+export interface Page {
+  first?: number | undefined;
+  after?: number | undefined;
+}
 
 /** A number for which null means omitted. */
 export function optionalNumber(why: (value: number) => string | undefined = () => undefined) {
