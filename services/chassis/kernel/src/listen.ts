@@ -1,4 +1,18 @@
 import type { Server } from 'node:http';
+import type { Metrics } from './metrics.ts';
+
+/** What each server of a unit needs. */
+export interface ServerOptions {
+  /** The unit's name, which is also the audience of its callers. */
+  unit: string;
+  /** Address to listen on. Default 127.0.0.1. */
+  host?: string;
+  /** Port to listen on; 0 takes any free one. */
+  port: number;
+  metrics: Metrics;
+  /** Called with the address once the server listens: `host:port` for gRPC, else a URL. */
+  onListening?: (address: string) => void;
+}
 
 /** Listens, and rejects with the system's error (a taken port) instead of emitting it. */
 export function listen(server: Server, port: number, host: string): Promise<void> {

@@ -1,17 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { listen } from './listen.ts';
-import type { Metrics } from './metrics.ts';
+import { listen, type ServerOptions } from './listen.ts';
 import type { Part } from './unit.ts';
 
-export interface OpsServerOptions {
-  unit: string;
-  host?: string;
-  /** Port to listen on; 0 takes any free one. */
-  port: number;
-  metrics: Metrics;
+export interface OpsServerOptions extends ServerOptions {
   ready: () => Promise<void>;
-  onListening?: (url: string) => void;
 }
 
 /** The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). */

@@ -1,6 +1,6 @@
 import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
+import type { ServerOptions } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
@@ -26,21 +26,12 @@ export interface MeshContext {
 
 export type MeshCall = CallContext & MeshContext;
 
-export interface RpcServerOptions {
-  /** The unit's name, which is the audience of its callers. */
-  unit: string;
-  /** Address to listen on. Default 127.0.0.1. */
-  host?: string;
-  /** Port to listen on; 0 takes any free one. */
-  port: number;
+export interface RpcServerOptions extends ServerOptions {
   callers: Callers;
   log: Logger;
-  metrics: Metrics;
   services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
   /** Left out in production. */
   reflection?: Reflection | undefined;
-  /** Called with `host:port` once the server listens. */
-  onListening?: (address: string) => void;
   /** How long open calls may take when the server stops, in ms, before they are cancelled. Default 10,000. */
   drainTimeoutMs?: number;
 }

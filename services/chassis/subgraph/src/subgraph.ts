@@ -13,7 +13,7 @@ import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
-import { listen } from '@parley/kernel/listen';
+import { listen, type ServerOptions } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import { withRequestId } from '@parley/kernel/request-context';
@@ -30,12 +30,7 @@ export interface GraphContext {
   gone: AbortSignal;
 }
 
-export interface SubgraphOptions<Context extends GraphContext> {
-  /** The unit's name, which is the audience of its callers. */
-  unit: string;
-  host?: string;
-  /** Port to listen on; 0 takes any free one. */
-  port: number;
+export interface SubgraphOptions<Context extends GraphContext> extends ServerOptions {
   /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
   typeDefs: string;
   resolvers: ResolversIn<Context>;
@@ -44,9 +39,6 @@ export interface SubgraphOptions<Context extends GraphContext> {
   maxAnswerBytes?: number;
   callers: Callers;
   log: Logger;
-  metrics: Metrics;
-  /** Called with the base URL once the server listens. */
-  onListening?: (url: string) => void;
 }
 
 /** Resolvers by type and field, with this context. Their arguments and results are checked by each service's generated `Resolvers`. */
