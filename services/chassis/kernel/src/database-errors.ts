@@ -56,16 +56,16 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
 
 /** Whether a unique constraint was violated: any, or the one named `constraint`. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  return (
-    isDatabaseError(error) && error.code === '23505' && (constraint === undefined || error.constraint === constraint)
-  );
+  return violates(error, '23505', constraint);
 }
 
 /** Whether a foreign key was violated: any, or the one named `constraint`. */
 export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
-  return (
-    isDatabaseError(error) && error.code === '23503' && (constraint === undefined || error.constraint === constraint)
-  );
+  return violates(error, '23503', constraint);
+}
+
+function violates(error: unknown, code: string, constraint: string | undefined): boolean {
+  return isDatabaseError(error) && error.code === code && (constraint ?? error.constraint) === error.constraint;
 }
 
 /** Whether the database was unreachable or overloaded: the same transaction may succeed later. */
