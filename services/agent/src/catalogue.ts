@@ -12,35 +12,29 @@ export type DocumentationUrls = Pick<
   'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
 >;
 
-export interface CatalogueSource {
-  read(): Promise<Catalogue>;
-}
-
 /** The 3D models that ship with the client, and voices of eSpeak NG. */
-export const builtInCatalogue: CatalogueSource = {
-  read: async () => ({
-    avatarModels: [
-      { id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' },
-      { id: 'maya', filename: 'maya.glb', label: 'Maya', gender: 'FEMALE' },
-      { id: 'noor', filename: 'noor.glb', label: 'Noor', gender: 'FEMALE' },
-      { id: 'leo', filename: 'leo.glb', label: 'Leo', gender: 'MALE' },
-      { id: 'kenji', filename: 'kenji.glb', label: 'Kenji', gender: 'MALE' },
-      { id: 'omar', filename: 'omar.glb', label: 'Omar', gender: 'MALE' },
-    ],
-    voices: [
-      ...pair('en-us', 'en-US'),
-      ...pair('en-gb', 'en-GB'),
-      ...pair('de', 'de-DE'),
-      ...pair('fr-fr', 'fr-FR'),
-      ...pair('es', 'es-ES'),
-      ...pair('it', 'it-IT'),
-      ...pair('pt-br', 'pt-BR'),
-      ...pair('hi', 'hi-IN'),
-      ...pair('ar', 'ar-SA'),
-      ...pair('ja', 'ja-JP'),
-      ...pair('cmn', 'zh-CN'),
-    ],
-  }),
+export const builtInCatalogue: Catalogue = {
+  avatarModels: [
+    { id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' },
+    { id: 'maya', filename: 'maya.glb', label: 'Maya', gender: 'FEMALE' },
+    { id: 'noor', filename: 'noor.glb', label: 'Noor', gender: 'FEMALE' },
+    { id: 'leo', filename: 'leo.glb', label: 'Leo', gender: 'MALE' },
+    { id: 'kenji', filename: 'kenji.glb', label: 'Kenji', gender: 'MALE' },
+    { id: 'omar', filename: 'omar.glb', label: 'Omar', gender: 'MALE' },
+  ],
+  voices: [
+    ...pair('en-us', 'en-US'),
+    ...pair('en-gb', 'en-GB'),
+    ...pair('de', 'de-DE'),
+    ...pair('fr-fr', 'fr-FR'),
+    ...pair('es', 'es-ES'),
+    ...pair('it', 'it-IT'),
+    ...pair('pt-br', 'pt-BR'),
+    ...pair('hi', 'hi-IN'),
+    ...pair('ar', 'ar-SA'),
+    ...pair('ja', 'ja-JP'),
+    ...pair('cmn', 'zh-CN'),
+  ],
 };
 
 /** In eSpeak NG, variants `+f…` are female and `+m…` male. */

@@ -1,6 +1,6 @@
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentReader } from './agent-reader.ts';
-import type { CatalogueSource, DocumentationUrls } from './catalogue.ts';
+import type { DocumentationUrls } from './catalogue.ts';
 import type { ModelChooser } from './model-choice.ts';
 
 /** Dependencies of the use cases. */
@@ -8,6 +8,5 @@ export interface Ports {
   database: Database;
   readAgent: AgentReader;
   chooseModel: ModelChooser;
-  catalogue: CatalogueSource;
   documentation: DocumentationUrls;
 }

@@ -3,7 +3,6 @@ import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/ide
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { agentReader } from './agent-reader.ts';
-import { builtInCatalogue } from './catalogue.ts';
 import { agentDeclaration } from './declaration.ts';
 import { contextFor } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
@@ -24,7 +23,6 @@ export const agent = service(agentDeclaration, {
       models,
       readAgent: agentReader(database),
       chooseModel: modelChooser(models, tenantOverrides(calls.identity, log)),
-      catalogue: builtInCatalogue,
       documentation: config.documentation,
     };
   },

@@ -6,7 +6,6 @@ import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
-import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
 import { configOptions } from '../src/config-options.ts';
 import { createAgent } from '../src/create-agent.ts';
@@ -51,7 +50,6 @@ export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
     database: wholeRowsDatabase(database),
     readAgent: agentReader(database),
     chooseModel: async () => models.choose(),
-    catalogue: builtInCatalogue,
     documentation: readAgentConfig({}).documentation,
   });
   return { app, database };

@@ -6,7 +6,6 @@ import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
-import { builtInCatalogue } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
 import type { UpdateAgentInput } from '../src/generated/schema.ts';
 import { ada, agentApp, everyFieldInput, inTenant, offlineModels, useCases } from './agent-app.ts';
@@ -192,7 +191,6 @@ test('concurrent updates all take effect, and each is logged against the previou
     database: replica,
     readAgent: agentReader(replica),
     chooseModel: async () => offlineModels().choose(),
-    catalogue: builtInCatalogue,
     documentation: readAgentConfig({}).documentation,
   });
   const { id } = await app.createAgent(owner, ada);

@@ -5,24 +5,14 @@ import { alternateRoles } from './alternate-roles.ts';
 import { callDeadlines } from './call-deadlines.ts';
 import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
 import type { ModelError, ModelErrorOptions } from './model-error.ts';
+import type { ProviderSettings } from './model-settings.ts';
 import type { ProviderConnections } from './provider-connections.ts';
 import { ErrorEvent, modelErrorOf } from './provider-error.ts';
 import { estimateRequestTokens } from './token-estimate.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
-export interface OpenAICompatibleSettings {
+export interface OpenAICompatibleSettings extends ProviderSettings {
   providerId: string;
-  /** The base URL, usually ending in `/v1`. */
-  url: string;
-  /** Bearer token. */
-  key?: string | undefined;
-  modelId: string;
-  /** Maximum tokens of a request and its answer together. */
-  contextTokens: number;
-  /** Maximum tokens of an answer. */
-  maxOutputTokens: number;
-  /** From the request to the first token of a streamed answer, in ms. */
-  firstTokenTimeoutMs: number;
   /** From the request to the end of the answer, in ms. Default 300,000. */
   answerTimeoutMs?: number;
 }

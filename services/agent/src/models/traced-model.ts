@@ -14,11 +14,7 @@ export function tracedModel(model: Model): Model {
     });
 
   return {
-    providerId: model.providerId,
-    modelId: model.modelId,
-    offline: model.offline,
-    contextTokens: model.contextTokens,
-    maxOutputTokens: model.maxOutputTokens,
+    ...model,
 
     stream(request, call) {
       // The parent is the context of the call, not the one that reads the stream.
