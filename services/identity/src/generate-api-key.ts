@@ -3,7 +3,7 @@ import { apiKeySha256, newApiKey } from './api-key.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import type { GenerateApiKeyResult } from './generated/schema.ts';
 import { requireRecent } from './locked-sign-in.ts';
-import { requireOwner, withLockedActiveTenant } from './locked-tenant.ts';
+import { requireActive, requireOwner, withLockedTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
@@ -12,7 +12,7 @@ const warning =
 
 /**
  * Creates the tenant's only API key. The locked tenant row makes concurrent calls leave exactly one live key.
- * @throws DomainError `forbidden` with `OWNER_ONLY`, and what `withLockedActiveTenant` and `requireRecent` throw.
+ * @throws DomainError `forbidden` with `OWNER_ONLY`, and what `withLockedTenant`, `requireActive` and `requireRecent` throw.
  */
 export async function generateApiKey(
   ports: Ports,
@@ -21,7 +21,8 @@ export async function generateApiKey(
 ): Promise<GenerateApiKeyResult> {
   const user = signedInToTenant(caller);
   const key = newApiKey();
-  await withLockedActiveTenant(ports, user, signal, async (db, locked) => {
+  await withLockedTenant(ports, user, signal, async (db, locked) => {
+    requireActive(locked);
     requireOwner(locked);
     requireRecent(locked.signIn, ports.settings);
     const { id } = locked.tenant;

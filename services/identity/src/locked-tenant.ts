@@ -39,17 +39,9 @@ async function lockTenant(db: SharedDb, caller: UserCaller & TenantCaller, signI
   return { ...locked, signIn };
 }
 
-/** As `withLockedTenant`, but also @throws DomainError `forbidden` with `TENANT_SUSPENDED` while the tenant is suspended. */
-export async function withLockedActiveTenant<T>(
-  ports: Pick<Ports, 'database'>,
-  caller: UserCaller & TenantCaller,
-  signal: AbortSignal | undefined,
-  work: (db: SharedDb, locked: LockedTenant) => Promise<T>,
-): Promise<T> {
-  return withLockedTenant(ports, caller, signal, async (db, locked) => {
-    if (locked.tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
-    return work(db, locked);
-  });
+/** @throws DomainError `forbidden` with `TENANT_SUSPENDED` while the tenant is suspended. */
+export function requireActive({ tenant }: LockedTenant): void {
+  if (tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
 }
 
 /** @throws DomainError `forbidden` with `OWNER_ONLY` unless the caller owns the tenant. */

@@ -3,14 +3,14 @@ import { parseInput } from '@parley/kernel/input';
 import { type AvatarConfig, avatarSettings } from './avatar-config.ts';
 import { avatarConfigStore } from './avatar-config-store.ts';
 import type { UpsertAvatarConfigInput } from './generated/schema.ts';
-import { withLockedActiveTenant } from './locked-tenant.ts';
+import { requireActive, withLockedTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
 /** Fields that are left out keep their values. Null clears `liveTalkingUrl` and is refused for all others. */
 const avatarChanges = avatarSettings.partial();
 
-/** Updates the tenant's avatar and voice defaults. @throws DomainError `invalid`, and what `withLockedActiveTenant` throws. */
+/** Updates the tenant's avatar and voice defaults. @throws DomainError `invalid`, and what `withLockedTenant` and `requireActive` throw. */
 export async function upsertAvatarConfig(
   ports: Ports,
   caller: Caller,
@@ -19,7 +19,8 @@ export async function upsertAvatarConfig(
 ): Promise<AvatarConfig> {
   const person = signedInToTenant(caller);
   const changes = parseInput(avatarChanges, input);
-  return withLockedActiveTenant(ports, person, signal, (db) =>
-    db.asTenant(person.tenantId, (own) => avatarConfigStore(own).update(changes)),
-  );
+  return withLockedTenant(ports, person, signal, (db, locked) => {
+    requireActive(locked);
+    return db.asTenant(person.tenantId, (own) => avatarConfigStore(own).update(changes));
+  });
 }
