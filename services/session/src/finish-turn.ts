@@ -101,7 +101,7 @@ export async function endExhaustedTurn(
   if (session.endingAs || found.interrupted) {
     await interruptTurn(ports, db, { session, turn, log, streamed });
   } else {
-    const events = [await failTurn(db, { session, turn, log, failure, eventId: undefined })];
+    const events = [await failTurn(db, { session, turn, log, eventId: undefined }, failure)];
     db.afterCommit(() => void log.publish(events));
   }
 }
@@ -137,7 +137,7 @@ async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<vo
   const interrupted = turnEnd.interrupted || session.endingAs !== null;
   const events: SessionEvent[] = [];
   if (outcome.kind === 'failure' && !interrupted) {
-    events.push(await failTurn(db, { session, turn, log, failure: outcome.failure, eventId: turnEnd.eventId }));
+    events.push(await failTurn(db, turnEnd, outcome.failure));
   } else {
     const reply =
       outcome.kind === 'reply'
@@ -155,17 +155,10 @@ async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<vo
   }
 }
 
-interface TurnFailing {
-  session: Session;
-  turn: OpenTurn;
-  log: SessionLog;
-  failure: TurnFailure;
-  eventId: EventId | undefined;
-}
-
 async function failTurn(
   db: TenantDb,
-  { session, turn, log, failure, eventId: reserved }: TurnFailing,
+  { session, turn, log, eventId: reserved }: Pick<TurnEnd, 'session' | 'turn' | 'log' | 'eventId'>,
+  failure: TurnFailure,
 ): Promise<SessionEvent> {
   const eventId = await usableId(log, session, reserved);
   const occurredAt = await turnStore(db).fail(session.id, turn.id, failure, eventId);

@@ -14,7 +14,7 @@ export interface Ports {
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
   settings: SessionSettings;
   log: Logger;
-  /** Announces the end to the gateways, which may have cached the session's tokens. Never rejects. */
+  /** Announces the end to the gateways, which may have cached the session's tokens. Never rejects: without it they find out within a second. */
   announceEnd(sessionId: number): Promise<void>;
   /** Records the time from the start of a turn to its first chunk. */
   observeFirstChunk(seconds: number): void;

@@ -1,9 +1,10 @@
+import { announcer } from '@parley/live/key-value/announcements';
+import { credentialsChanged } from '@parley/protos/announcements';
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
-import { announceEnd } from './announce-end.ts';
 import { countWaitingTurns } from './count-waiting-turns.ts';
 import { sessionDeclaration } from './declaration.ts';
 import { tenantEnd } from './end-tenant.ts';
@@ -19,6 +20,7 @@ import { sessionSubscriptions } from './subscriptions.ts';
 export const session = service(sessionDeclaration, {
   calls: { agent: AgentServiceDefinition, evaluation: EvaluationServiceDefinition },
   dependencies({ config, database, calls, eventLog, keyValue, log, metrics }): Ports {
+    const announce = announcer(keyValue, credentialsChanged, log);
     const firstChunk = metrics.durations(
       'parley_session_first_chunk_seconds',
       'From the start of a turn to the first piece of its reply',
@@ -33,7 +35,7 @@ export const session = service(sessionDeclaration, {
       ...calls,
       settings: config.settings,
       log,
-      announceEnd: announceEnd(keyValue, log),
+      announceEnd: (sessionId) => announce({ whose: { $case: 'sessionId', value: sessionId } }),
       observeFirstChunk: (seconds) => firstChunk.observe(seconds),
     };
   },
