@@ -11,6 +11,9 @@ export interface EventIdParts {
   n: number;
 }
 
+/** The parts of `FIRST_EVENT_ID`. */
+export const beginning: EventIdParts = { ms: 0, n: 0 };
+
 const FORM = /^(0|[1-9]\d{0,15})-(0|[1-9]\d{0,15})$/;
 
 /** Parses an id from a client; `0` means the beginning. Undefined when it is malformed. */

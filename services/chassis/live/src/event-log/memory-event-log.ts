@@ -1,14 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 import { gradualSweep } from '@parley/kernel/gradual-sweep';
 import { checkKey } from '../key-value/key-value.ts';
-import {
-  compareParts,
-  type EventId,
-  type EventIdParts,
-  eventIdParts,
-  FIRST_EVENT_ID,
-  formatEventId,
-} from './event-id.ts';
+import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import type { EventLog, Excerpt, Reach } from './event-log.ts';
 import { highWaterMark } from './high-water-mark.ts';
 import { memoryBudget } from './memory-budget.ts';
@@ -82,7 +75,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
 
       if (floor && compareParts(floor, last) > 0) last = floor;
       if (stream.horizon === undefined) {
-        stream.horizon = after !== undefined && isBeginning(after) ? eventIdParts(FIRST_EVENT_ID) : last;
+        stream.horizon = floor && compareParts(floor, beginning) === 0 ? beginning : last;
       } else if (floor && compareParts(floor, newestId(stream)) > 0) {
         budget.drop(stream, stream.entries.length); // there is a gap, so the older entries would seem complete
         stream.horizon = last;
@@ -131,8 +124,4 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): EventLog {
       streams.clear();
     },
   };
-}
-
-function isBeginning(id: EventId): boolean {
-  return compareParts(eventIdParts(id), eventIdParts(FIRST_EVENT_ID)) === 0;
 }

@@ -1,4 +1,4 @@
-import { compareParts, type EventIdParts, eventIdParts, FIRST_EVENT_ID } from './event-id.ts';
+import { beginning, compareParts, type EventIdParts, eventIdParts } from './event-id.ts';
 import type { Entry } from './event-log.ts';
 
 /** One stream in memory. Its readers have positions in it, not copies. */
@@ -21,7 +21,7 @@ export function emptyStream(): MemoryStream {
 /** The newest id that the stream knows of. */
 export function newestId({ entries, horizon }: MemoryStream): EventIdParts {
   const entry = entries.at(-1);
-  return entry ? eventIdParts(entry.id) : (horizon ?? eventIdParts(FIRST_EVENT_ID));
+  return entry ? eventIdParts(entry.id) : (horizon ?? beginning);
 }
 
 /** Drops the oldest `count` entries and returns them. */

@@ -20,7 +20,7 @@ interface FollowOptions {
  * kept until the signal aborts or the iteration ends.
  */
 export function followStream(stream: MemoryStream, options: FollowOptions): AsyncGenerator<Entry[]> {
-  const { begin, signal } = options;
+  const { signal } = options;
   const liveFrom = stream.dropped + stream.entries.length;
   let held = true;
   stream.readers++;
@@ -31,18 +31,17 @@ export function followStream(stream: MemoryStream, options: FollowOptions): Asyn
   }
   if (signal.aborted) release();
   else signal.addEventListener('abort', release, { once: true });
-  return batches(stream, { ...options, begin, liveFrom, release });
+  return batches(stream, options, liveFrom, release);
 }
 
-interface Reader extends FollowOptions {
-  /** Entries from this number on were appended after the reader joined; `maxBehind` counts those only. */
-  liveFrom: number;
-  release: () => void;
-}
-
-async function* batches(stream: MemoryStream, reader: Reader): AsyncGenerator<Entry[]> {
-  const { after, liveFrom, maxBehind, signal, isClosed, release } = reader;
-  let next = reader.begin;
+/** @param liveFrom entries from this number on were appended after the reader joined; `maxBehind` counts those only */
+async function* batches(
+  stream: MemoryStream,
+  { begin, after, maxBehind, signal, isClosed }: FollowOptions,
+  liveFrom: number,
+  release: () => void,
+): AsyncGenerator<Entry[]> {
+  let next = begin;
   try {
     while (!signal.aborted) {
       if (isClosed()) throw unavailable('The event log is closed');

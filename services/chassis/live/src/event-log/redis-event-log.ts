@@ -1,7 +1,7 @@
 import { unavailable } from '@parley/kernel/errors';
 import { checkKey } from '../key-value/key-value.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { compareParts, type EventId, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
+import { beginning, compareParts, type EventId, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import type { EventLog, Excerpt, Reach } from './event-log.ts';
 import { type Follower, followStream, type Reader } from './redis-follower.ts';
 import { appendTo, entriesAfter, type LinkedEntry, newestId, oldestEntry } from './redis-stream.ts';
@@ -18,7 +18,6 @@ export interface RedisEventLogOptions {
 
 /** For how many streams a process remembers the last id that it has appended. */
 const rememberedStreams = 10_000;
-const beginning: EventIdParts = { ms: 0, n: 0 };
 
 /**
  * The event log that all replicas share, with a Redis stream per stream. All tails of one stream in this process share its reads.

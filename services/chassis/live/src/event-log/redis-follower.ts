@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
+import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import { type Entry, SlowReader } from './event-log.ts';
 import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize } from './redis-stream.ts';
 
@@ -153,7 +153,7 @@ export async function followStream(
   closed.addEventListener('abort', close);
   try {
     closed.throwIfAborted();
-    position = (await newestId(redis, stream)) ?? { ms: 0, n: 0 };
+    position = (await newestId(redis, stream)) ?? beginning;
   } catch (error) {
     end();
     throw closed.aborted ? unavailable('The event log is closed') : error;
