@@ -6,8 +6,6 @@ import { kafkaLog } from './kafka-log.ts';
 export interface KafkaConnection {
   /** `host:port` of one broker or more; the others are discovered from them. */
   brokers: string[];
-  /** The name of this process in the brokers' logs and metrics. Default `parley`. */
-  clientId?: string | undefined;
   log?: Logger | undefined;
   /** How sockets are opened. For tests that delay or break connections. */
   socketFactory?: ISocketFactory | undefined;
@@ -19,11 +17,11 @@ export interface KafkaConnection {
  * @param retries how often a call is tried again before it fails; 40 take about 20 s.
  */
 export function kafkaClient(connection: KafkaConnection, { retries }: { retries: number }): Kafka {
-  const { brokers, clientId = 'parley', log, socketFactory } = connection;
+  const { brokers, log, socketFactory } = connection;
   patchIdleTimer();
   return new Kafka({
     brokers,
-    clientId,
+    clientId: 'parley', // in the brokers' logs and metrics
     connectionTimeout: 1_000,
     requestTimeout: 5_000,
     retry: { retries, initialRetryTime: 50, maxRetryTime: 500, factor: 0.2, multiplier: 1.5 },

@@ -7,8 +7,8 @@ import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 import {
   type DeadLetterFacts,
   deadLetterFacts,
+  readEnvelope,
   replayMark,
-  toEnvelope,
   toReplay,
   toReplayMark,
 } from './kafka-message.ts';
@@ -50,7 +50,9 @@ export function kafkaDeadLetters(connection: KafkaConnection): KafkaDeadLetters 
       const letters = read.flatMap(({ position, message }): StoredDeadLetter[] => {
         const facts = deadLetterFacts(message);
         if (!facts) return [];
-        return [{ position, facts, event: readEvent(topic, message), wasReplayed: replayed.has(position), message }];
+        const read = readEnvelope(topic, message);
+        const event = read instanceof TypeError ? undefined : read;
+        return [{ position, facts, event, wasReplayed: replayed.has(position), message }];
       });
       return letters.toSorted((a, b) => a.facts.time.getTime() - b.facts.time.getTime());
     },
@@ -106,13 +108,5 @@ async function readUpTo(connection: KafkaConnection, topic: string, groupId: str
     return read;
   } finally {
     await consumer.disconnect();
-  }
-}
-
-function readEvent(topic: string, message: KafkaMessage): Envelope | undefined {
-  try {
-    return toEnvelope(topic, message);
-  } catch {
-    return undefined;
   }
 }

@@ -2,9 +2,8 @@ import type { Logger } from '@parley/kernel/log';
 import { sleep } from '@parley/kernel/timers';
 import type { KafkaMessage, Message } from 'kafkajs';
 import { type AttemptTimes, attemptEvent, type HandlingFailure } from './attempts.ts';
-import type { Envelope } from './envelope.ts';
 import { deadLetterTopic, type SubscribeOptions } from './event-bus.ts';
-import { type DeadLetterFacts, isForGroup, toDeadLetter, toEnvelope } from './kafka-message.ts';
+import { type DeadLetterFacts, isForGroup, readEnvelope, toDeadLetter } from './kafka-message.ts';
 import { isPermanentError, type KafkaProducer } from './kafka-producer.ts';
 import type { Pause } from './keyed-queue.ts';
 
@@ -35,7 +34,7 @@ export async function handleMessage(
   const { group, log } = options;
   const { topic, message } = received;
   if (!isForGroup(group, message)) return;
-  const event = readEvent(topic, message);
+  const event = readEnvelope(topic, message); // what is not an event is not attempted: no attempt would change that
   const failure =
     event instanceof TypeError
       ? { attempts: 0, reason: String(event) }
@@ -44,16 +43,6 @@ export async function handleMessage(
   const known = event instanceof TypeError ? {} : { type: event.type, eventId: event.id };
   await storeDeadLetter(received, failure, options, stopped, pause);
   log?.error({ group, topic, ...known, ...failure }, 'event moved to dead letters');
-}
-
-/** A message that is not an event is not attempted: no attempt would change that. */
-function readEvent(topic: string, message: KafkaMessage): Envelope | TypeError {
-  try {
-    return toEnvelope(topic, message);
-  } catch (error) {
-    if (error instanceof TypeError) return error;
-    throw error;
-  }
 }
 
 async function storeDeadLetter(

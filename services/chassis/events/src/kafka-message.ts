@@ -54,6 +54,16 @@ export function toMessage(event: Envelope): Message {
   };
 }
 
+/** The event of a message; a TypeError that names the missing or malformed header where it is not one. */
+export function readEnvelope(topic: string, message: KafkaMessage): Envelope | TypeError {
+  try {
+    return toEnvelope(topic, message);
+  } catch (error) {
+    if (error instanceof TypeError) return error;
+    throw error;
+  }
+}
+
 /** @throws TypeError that names the missing or malformed header: such a message is not an event. */
 export function toEnvelope(topic: string, { key, value, headers }: KafkaMessage): Envelope {
   const required = (name: string): string => {
