@@ -1,5 +1,5 @@
 import type { Logger } from './log.ts';
-import { OptionalGroup, Setting, type Settings, type ValuesOf } from './settings.ts';
+import type { Setting, Settings, ValuesOf } from './settings.ts';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -36,8 +36,8 @@ export function readSettings<S extends Settings>(env: Environment, declared: S):
 
 function readGroup(env: Environment, group: Settings, problems: string[], within?: string): Record<string, unknown> {
   const values = Object.entries(group).map(([key, each]) => {
-    if (each instanceof Setting) return [key, readOne(env, each, problems, within)];
-    if (!(each instanceof OptionalGroup)) return [key, readGroup(env, each, problems, within)];
+    if (each.kind === 'setting') return [key, readOne(env, each, problems, within)];
+    if (each.kind !== 'optionalGroup') return [key, readGroup(env, each, problems, within)];
     const read = readGroup(env, each.settings, problems, each.name);
     return [key, env[each.name] ? read : undefined];
   });

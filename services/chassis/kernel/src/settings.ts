@@ -14,29 +14,19 @@ export interface SettingOptions<Value> {
 }
 
 /** One environment variable that a process reads. */
-export class Setting<Value = unknown> {
+export interface Setting<Value = unknown> {
+  readonly kind: 'setting';
   readonly name: string;
   readonly type: z.ZodType<Value>;
   readonly meaning: string;
   readonly options: SettingOptions<Value>;
-
-  constructor(name: string, type: z.ZodType<Value>, meaning: string, options: SettingOptions<Value>) {
-    this.name = name;
-    this.type = type;
-    this.meaning = meaning;
-    this.options = options;
-  }
 }
 
 /** Settings that are read where the variable `name` is given. Without it their values are undefined. */
-export class OptionalGroup<S extends Settings = Settings> {
+export interface OptionalGroup<S extends Settings = Settings> {
+  readonly kind: 'optionalGroup';
   readonly name: string;
   readonly settings: S;
-
-  constructor(name: string, settings: S) {
-    this.name = name;
-    this.settings = settings;
-  }
 }
 
 /** Declared settings, by the keys of their values; groups nest. */
@@ -63,12 +53,12 @@ export function setting<T extends z.ZodType>(
   meaning: string,
   options: SettingOptions<z.output<T>> = {},
 ): Setting<z.output<T>> {
-  return new Setting<z.output<T>>(name, type as z.ZodType<z.output<T>>, meaning, options);
+  return { kind: 'setting', name, type: type as z.ZodType<z.output<T>>, meaning, options };
 }
 
 /** Declares settings that are required only where the variable `name`, one of them, is given. */
 export function optionalGroup<S extends Settings>(name: string, settings: S): OptionalGroup<S> {
-  return new OptionalGroup(name, settings);
+  return { kind: 'optionalGroup', name, settings };
 }
 
 /** A setting as plain data, for people, charts and checks of an installation. It never holds a configured value. */
@@ -90,8 +80,8 @@ export interface ListedSetting {
 
 export function listSettings(declared: Settings, within?: string): ListedSetting[] {
   return Object.values(declared).flatMap((each) => {
-    if (each instanceof Setting) return listed(each, within);
-    if (each instanceof OptionalGroup) return listSettings(each.settings, each.name);
+    if (each.kind === 'setting') return listed(each, within);
+    if (each.kind === 'optionalGroup') return listSettings(each.settings, each.name);
     return listSettings(each, within);
   });
 }
