@@ -1,10 +1,5 @@
-import type { AgentConfigOptionsDto, AvatarModelDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
-
-export interface Catalogue {
-  /** The first is the default of a new tenant. */
-  avatarModels: AvatarModelDto[];
-  voices: RecommendedTtsVoiceDto[];
-}
+import type { AgentConfigOptionsDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
+import type { Ports } from './ports.ts';
 
 /** Documentation of voices, languages and lip-sync. */
 export type DocumentationUrls = Pick<
@@ -13,7 +8,8 @@ export type DocumentationUrls = Pick<
 >;
 
 /** The 3D models that ship with the client, and voices of eSpeak NG. */
-export const builtInCatalogue: Catalogue = {
+const catalogue: Omit<AgentConfigOptionsDto, keyof DocumentationUrls> = {
+  // The first is the default of a new tenant.
   avatarModels: [
     { id: 'aria', filename: 'aria.glb', label: 'Aria', gender: 'FEMALE' },
     { id: 'maya', filename: 'maya.glb', label: 'Maya', gender: 'FEMALE' },
@@ -22,7 +18,7 @@ export const builtInCatalogue: Catalogue = {
     { id: 'kenji', filename: 'kenji.glb', label: 'Kenji', gender: 'MALE' },
     { id: 'omar', filename: 'omar.glb', label: 'Omar', gender: 'MALE' },
   ],
-  voices: [
+  recommendedTtsVoices: [
     ...pair('en-us', 'en-US'),
     ...pair('en-gb', 'en-GB'),
     ...pair('de', 'de-DE'),
@@ -36,6 +32,11 @@ export const builtInCatalogue: Catalogue = {
     ...pair('cmn', 'zh-CN'),
   ],
 };
+
+/** Suggested values for an agent's free-text fields. */
+export function configOptions({ documentation }: Pick<Ports, 'documentation'>): AgentConfigOptionsDto {
+  return { ...catalogue, ...documentation };
+}
 
 /** In eSpeak NG, variants `+f…` are female and `+m…` male. */
 function pair(language: string, languageCode: string): RecommendedTtsVoiceDto[] {

@@ -1,32 +1,14 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { DomainError, invalid } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
+import type { GenerateRequest, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { Ports } from './ports.ts';
 
-export interface Generation {
-  agentId: number;
-  system: string;
-  prompt: string;
-  /** JSON Schema of the answer; empty for plain text. */
-  jsonSchemaJson: string;
-  /** Maximum tokens of the answer; default and upper bound: the model's own maximum. */
-  maxOutputTokens?: number | undefined;
-  /** How long to wait for a slot among the calls of the provider, in ms; default: until the caller aborts. */
-  maxWaitMs?: number | undefined;
-}
-
-export interface Generated {
-  text: string;
-  /** True if only the offline model is configured, which cannot judge; `text` is empty then. */
-  offline: boolean;
-  tokensIn: number;
-  tokensOut: number;
-  providerId: string;
-  modelId: string;
-}
+export type Generation = Omit<GenerateRequest, 'sessionId' | 'operation' | 'callId'>;
+export type Generated = Omit<GenerateResponse, 'costUsdE8'>;
 
 /**
  * One completion for background work, by the model that would answer for the agent.

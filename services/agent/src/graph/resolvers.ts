@@ -1,6 +1,6 @@
 import { inTenant } from '@parley/kernel/caller';
 import { parseId, requireId } from '@parley/kernel/row-id';
-import { configOptions } from '../config-options.ts';
+import { configOptions } from '../catalogue.ts';
 import { createAgent } from '../create-agent.ts';
 import { deleteAgent } from '../delete-agent.ts';
 import { countAgents, findAgent, listAgents, listAuditLogs } from '../read-agents.ts';

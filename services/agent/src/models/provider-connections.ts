@@ -4,8 +4,6 @@ import { Pool } from 'undici';
 export interface ConnectionLimits {
   /** Maximum concurrent calls. Callers must not exceed it: further calls would wait for a connection within their deadline. */
   connections: number;
-  /** TCP and TLS together, in ms. Default 5,000. */
-  connectTimeoutMs?: number;
   /** The longest pause within an answer, in ms. Default 30,000. */
   idleTimeoutMs?: number;
   /** Maximum bytes of an answer. Default 16 MiB, far above 4,096 tokens with their event framing. */
@@ -34,7 +32,7 @@ export function providerConnections(url: string, limits: ConnectionLimits): Prov
     // One call per connection, so that cancelling a call closes no other.
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: limits.connectTimeoutMs ?? 5_000 },
+    connect: { timeout: 5_000 }, // TCP and TLS together
     // Shorter than the 5 s of common model servers, so that no connection is used while the server closes it.
     keepAliveTimeout: 4_000,
     // Unlimited: without streaming, headers arrive only with the complete answer. The call's deadline bounds them.
