@@ -3,7 +3,6 @@ import { isDomainError } from '@parley/kernel/errors';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
-import type { GetTenantResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { EvaluationConfig } from './config.ts';
 import { evaluationStore } from './evaluation-store.ts';
 import { judgeOffline } from './judge-offline.ts';
@@ -91,18 +90,11 @@ export async function judgeSession(
   });
 }
 
-async function findTenant(
-  ports: Ports,
-  caller: TenantCaller,
-  signal: AbortSignal,
-): Promise<GetTenantResponse | undefined> {
-  try {
-    return await ports.identity.getTenant(
-      { tenantId: caller.tenantId },
-      { caller, signal, expectedErrors: ['notFound'] },
-    );
-  } catch (error) {
+function findTenant({ identity }: Ports, caller: TenantCaller, signal: AbortSignal) {
+  const { tenantId } = caller;
+  const found = identity.getTenant({ tenantId }, { caller, signal, expectedErrors: ['notFound'] });
+  return found.catch((error: unknown) => {
     if (isDomainError(error, 'notFound')) return undefined;
     throw error;
-  }
+  });
 }

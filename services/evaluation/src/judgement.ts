@@ -2,15 +2,7 @@ import { storageProblem } from '@parley/kernel/input-checks';
 import { parseJson } from '@parley/kernel/json';
 import { z } from 'zod';
 
-export interface Judgement {
-  /** 0 to 100. */
-  score: number;
-  summary: string;
-  strengths: string[];
-  weaknesses: string[];
-  /** One of the labels; empty without labels. */
-  recommendation: string;
-}
+export type Judgement = z.output<ReturnType<typeof shapeFor>>;
 
 /** The contract allows 8,000 characters; the rest is for the note on a shortened conversation. */
 const maxSummary = 7_700;
@@ -23,6 +15,7 @@ function shapeFor(labels: string[]) {
     summary: z.string().trim().min(1).max(maxSummary),
     strengths: z.array(point).max(20),
     weaknesses: z.array(point).max(20),
+    // One of the labels; empty without labels.
     recommendation: labels.length > 0 ? z.enum(labels as [string, ...string[]]) : z.literal(''),
   });
 }

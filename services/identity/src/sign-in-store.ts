@@ -25,16 +25,16 @@ export interface SignInState {
   userSuspended: boolean;
 }
 
+export interface ListedSignIn extends SignInState {
+  signInId: string;
+}
+
 /** A sign-in that is not revoked, as read by a transaction that has locked its user. */
 export interface LiveSignIn {
   /** The current tenant, possibly deleted. */
   tenantId: number | null;
   /** Seconds since the credential was checked; refreshing tokens does not reset it. */
   ageS: number;
-}
-
-export interface ListedSignIn extends SignInState {
-  signInId: string;
 }
 
 export function signInStore({ knex }: SharedDb) {

@@ -1,14 +1,8 @@
 import { columnsOf } from '@parley/postgres/database/table';
 import type { SharedDb } from '@parley/postgres/database/types';
-import { type LlmProvider, type MembershipRole, type Tenant, type TenantPlan, tenants } from './tenant.ts';
+import { type MembershipRole, type Tenant, tenants } from './tenant.ts';
 
-export interface NewTenant {
-  name: string;
-  plan: TenantPlan;
-  region: string | null;
-  llmProviderOverride: LlmProvider | null;
-  llmModelOverride: string | null;
-}
+export type NewTenant = Pick<Tenant, 'name' | 'plan' | 'region' | 'llmProviderOverride' | 'llmModelOverride'>;
 
 /** Fields that are left out keep their values. */
 export interface TenantChanges extends Partial<NewTenant> {

@@ -8,11 +8,7 @@ import { type EndStatus, type Session, type SessionStatus, sessions } from './se
 
 const columns = columnsOf(sessions);
 
-export interface NewSession {
-  agentId: number;
-  clientExternalId: string;
-  metadata: unknown;
-}
+export type NewSession = Pick<Session, 'agentId' | 'clientExternalId' | 'metadata'>;
 
 /** Of a list that is newest first, so `after` has the ids below it. */
 export interface SessionFilter extends Page {

@@ -3,6 +3,7 @@ import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { contextTokens } from './message-tokens.ts';
 import { lastEventIdSql, type Message, type MessageRole, messages, type Session, sessions } from './session.ts';
+import type { EventTurn } from './session-event.ts';
 import type { TurnFailure } from './turn-failure.ts';
 
 const sessionColumns = columnsOf(sessions, 'session');
@@ -29,10 +30,8 @@ export interface AcceptedTurn {
   prepared: PreparedTurn | undefined;
 }
 
-export interface OpenTurn {
+export interface OpenTurn extends EventTurn {
   id: number;
-  turnIndex: number;
-  clientTurnId: string | null;
 }
 
 /** What a process needs to run a turn. */

@@ -12,10 +12,7 @@ export const sessionTokenPrefix = 'pst1.';
 export type TokenAudience = 'session' | 'voice';
 
 /** The hosted video avatar that the holder may open: that of the agent. */
-export interface AvatarBinding {
-  vendorAvatarId: string;
-  vendorAvatarModel: string;
-}
+export type AvatarBinding = z.infer<typeof avatarShape>;
 
 /** What a token of each audience is bound to. */
 export type TokenSubject =
@@ -126,6 +123,7 @@ function decode(text: string): Buffer | undefined {
 
 const id = z.int().min(1).max(2_147_483_647);
 const timestamp = z.int().min(0).max(8_640_000_000_000_000);
+const avatarShape = z.strictObject({ vendorAvatarId: z.string(), vendorAvatarModel: z.string() });
 const commonClaims = { tenantId: id, iat: timestamp, exp: timestamp, jti: z.string().min(1).max(64) };
 
 /** `iat` and `exp` are milliseconds since 1970, so that a token ends exactly after `expiresInMs`. */
@@ -134,7 +132,7 @@ const payloadShape = z.discriminatedUnion('aud', [
     aud: z.literal('session'),
     ...commonClaims,
     sessionId: id,
-    avatar: z.strictObject({ vendorAvatarId: z.string(), vendorAvatarModel: z.string() }).optional(),
+    avatar: avatarShape.optional(),
   }),
   z.strictObject({ aud: z.literal('voice'), ...commonClaims }),
 ]);

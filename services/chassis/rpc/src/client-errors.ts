@@ -1,6 +1,6 @@
 import { isAbortError } from '@parley/kernel/abort';
 import { errorTable, internalMessage } from '@parley/kernel/error-table';
-import { DomainError, type ErrorKind } from '@parley/kernel/errors';
+import { DomainError, type DomainErrorDetails, type ErrorKind } from '@parley/kernel/errors';
 import type { CallOptions, ClientMiddlewareCall } from 'nice-grpc-common';
 import { ClientError, Status } from 'nice-grpc-common';
 import { BadRequest, ErrorInfo, RichClientError } from 'nice-grpc-error-details';
@@ -64,11 +64,7 @@ export function isUnimplemented(error: unknown): boolean {
 }
 
 /** What `serverErrors` added to the status; nothing where the error is not from a handler of ours. */
-function detailsOf({ extra: details }: RichClientError): {
-  kind?: ErrorKind;
-  reason?: string;
-  fields?: { path: string; message: string }[];
-} {
+function detailsOf({ extra: details }: RichClientError): DomainErrorDetails & { kind?: ErrorKind } {
   const info = details.find((detail): detail is ErrorInfo => detail.$type === ErrorInfo.$type);
   if (info?.domain !== errorDomain) return {};
   const bad = details.find((detail): detail is BadRequest => detail.$type === BadRequest.$type);
