@@ -139,9 +139,9 @@ export interface RunTurnResponse {
     { $case: "finished"; value: TurnFinished }
     | //
     /**
-     * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, characters / 4. It is
-     * what a caller has who cuts the reply before `finished`; until it comes, no model has been asked. It comes again where the model
-     * refuses the size and is asked with less of the conversation.
+     * Before any text, as the model is about to be asked: the size of the whole context sent, in tokens, characters / 4. A
+     * caller that cancels before `finished` has no other figure; until it arrives, no model has been asked. It is sent again where the
+     * model refuses the size and is asked with a shorter conversation.
      */
     { $case: "contextTokens"; value: number }
     | undefined;
@@ -184,8 +184,8 @@ export interface GenerateRequest {
     | number
     | undefined;
   /**
-   * At most so many milliseconds the call waits for its place among those of the model's provider, at least 1; without it, as long
-   * as the caller waits for the answer.
+   * How many milliseconds the call waits for a slot among those of the model's provider, at least 1; without it, until the caller
+   * cancels.
    */
   maxWaitMs?: number | undefined;
 }
@@ -1911,7 +1911,7 @@ export const AgentServiceDefinition = {
     /**
      * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
      * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-     * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
+     * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request exceeds the model's context.
      */
     generate: {
       name: "Generate",
@@ -1921,7 +1921,7 @@ export const AgentServiceDefinition = {
       responseStream: false,
       options: {},
     },
-    /** The model that Generate would ask for an agent, and how much it takes. NOT_FOUND when there is no such agent. */
+    /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
     describeModel: {
       name: "DescribeModel",
       requestType: DescribeModelRequest as typeof DescribeModelRequest,
@@ -1949,10 +1949,10 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
+   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request exceeds the model's context.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
-  /** The model that Generate would ask for an agent, and how much it takes. NOT_FOUND when there is no such agent. */
+  /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
   describeModel(
     request: DescribeModelRequest,
     context: CallContext & CallContextExt,
@@ -1972,10 +1972,10 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request is longer than the model takes: ask for less.
+   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request exceeds the model's context.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
-  /** The model that Generate would ask for an agent, and how much it takes. NOT_FOUND when there is no such agent. */
+  /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
   describeModel(
     request: DeepPartial<DescribeModelRequest>,
     options?: CallOptions & CallOptionsExt,

@@ -8,8 +8,8 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * Told to every gateway, on the pub/sub channel `parley:sign-ins`: what is remembered of these credentials no longer holds.
- * Identity says so before the mutation that caused it is answered, session once a session has ended.
+ * Published to every gateway, on the pub/sub channel `parley:sign-ins`: what it has cached of these credentials is out of date.
+ * Identity publishes it before it answers the mutation that caused it, session once a session has ended.
  */
 export interface CredentialsChanged {
   /** Whose credentials. */

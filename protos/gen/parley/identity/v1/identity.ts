@@ -48,9 +48,9 @@ export interface ResolveSignInsRequest {
   signInIds: string[];
 }
 
-/** What is known of them, in no order. */
+/** Their states, in no order. */
 export interface ResolveSignInsResponse {
-  /** Only those that live. */
+  /** Only those that are not revoked. */
   signIns: ResolvedSignIn[];
 }
 
@@ -1270,7 +1270,7 @@ export const IdentityServiceDefinition = {
   name: "IdentityService",
   fullName: "parley.identity.v1.IdentityService",
   methods: {
-    /** The public keys that access tokens are verified with, retired ones included until their last token has ended. */
+    /** The public keys that access tokens are verified with, retired ones included until their last token has expired. */
     getJwks: {
       name: "GetJwks",
       requestType: GetJwksRequest as typeof GetJwksRequest,
@@ -1317,7 +1317,7 @@ export const IdentityServiceDefinition = {
     },
     /**
      * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
-     * set lacks it any more; tokens of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+     * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
      */
     rotateSigningKey: {
       name: "RotateSigningKey",
@@ -1331,7 +1331,7 @@ export const IdentityServiceDefinition = {
 } as const;
 
 export interface IdentityServiceImplementation<CallContextExt = {}> {
-  /** The public keys that access tokens are verified with, retired ones included until their last token has ended. */
+  /** The public keys that access tokens are verified with, retired ones included until their last token has expired. */
   getJwks(request: GetJwksRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetJwksResponse>>;
   /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
   resolveSignIn(
@@ -1352,7 +1352,7 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
   /**
    * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
-   * set lacks it any more; tokens of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+   * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
    */
   rotateSigningKey(
     request: RotateSigningKeyRequest,
@@ -1361,7 +1361,7 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
 }
 
 export interface IdentityServiceClient<CallOptionsExt = {}> {
-  /** The public keys that access tokens are verified with, retired ones included until their last token has ended. */
+  /** The public keys that access tokens are verified with, retired ones included until their last token has expired. */
   getJwks(request: DeepPartial<GetJwksRequest>, options?: CallOptions & CallOptionsExt): Promise<GetJwksResponse>;
   /** The state of one sign-in. NOT_FOUND when it is unknown or revoked, or its user deleted. */
   resolveSignIn(
@@ -1382,7 +1382,7 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
   /**
    * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
-   * set lacks it any more; tokens of the old key stay good until they end. Only for the mesh itself, on behalf of no tenant.
+   * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
    */
   rotateSigningKey(
     request: DeepPartial<RotateSigningKeyRequest>,

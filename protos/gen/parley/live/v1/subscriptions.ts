@@ -232,7 +232,7 @@ export const FollowResponse: MessageFns<FollowResponse> = {
 };
 
 /**
- * The events of GraphQL subscriptions, as the service that owns the field hands them to gateways. Every service whose schema has fields
+ * The events of GraphQL subscriptions, as the service that owns the field sends them to gateways. Every service whose schema has fields
  * of Subscription serves it.
  */
 export type SubscriptionServiceDefinition = typeof SubscriptionServiceDefinition;
@@ -241,14 +241,14 @@ export const SubscriptionServiceDefinition = {
   fullName: "parley.live.v1.SubscriptionService",
   methods: {
     /**
-     * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first says what is followed.
-     * To cancel the call would reset its HTTP/2 stream; a server closes a connection, and all that it carries, on which 1,000 streams
-     * are reset at once or 33 a second for long. What a field gives depends on the caller's tenant and on the arguments alone; who may
-     * read it may depend on more.
-     * The header of the answer comes with the first event, or as soon as every event from then on will come.
+     * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first names the field.
+     * Cancelling the call would reset its HTTP/2 stream; a server closes a connection, with all its streams, after 1,000 resets at once
+     * or 33 a second for long. The events of a field depend on the caller's tenant and on the arguments alone; access to them may depend
+     * on more.
+     * The response header is sent with the first event, or as soon as all later events will be delivered.
      * NOT_FOUND and FORBIDDEN as the field's service says; INVALID_ARGUMENT for malformed arguments or without a request; UNAVAILABLE for a
-     * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may come
-     * back with the last id it has.
+     * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may call
+     * again with the last id it has.
      */
     follow: {
       name: "Follow",
@@ -263,14 +263,14 @@ export const SubscriptionServiceDefinition = {
 
 export interface SubscriptionServiceImplementation<CallContextExt = {}> {
   /**
-   * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first says what is followed.
-   * To cancel the call would reset its HTTP/2 stream; a server closes a connection, and all that it carries, on which 1,000 streams
-   * are reset at once or 33 a second for long. What a field gives depends on the caller's tenant and on the arguments alone; who may
-   * read it may depend on more.
-   * The header of the answer comes with the first event, or as soon as every event from then on will come.
+   * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first names the field.
+   * Cancelling the call would reset its HTTP/2 stream; a server closes a connection, with all its streams, after 1,000 resets at once
+   * or 33 a second for long. The events of a field depend on the caller's tenant and on the arguments alone; access to them may depend
+   * on more.
+   * The response header is sent with the first event, or as soon as all later events will be delivered.
    * NOT_FOUND and FORBIDDEN as the field's service says; INVALID_ARGUMENT for malformed arguments or without a request; UNAVAILABLE for a
-   * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may come
-   * back with the last id it has.
+   * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may call
+   * again with the last id it has.
    */
   follow(
     request: AsyncIterable<FollowRequest>,
@@ -280,14 +280,14 @@ export interface SubscriptionServiceImplementation<CallContextExt = {}> {
 
 export interface SubscriptionServiceClient<CallOptionsExt = {}> {
   /**
-   * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first says what is followed.
-   * To cancel the call would reset its HTTP/2 stream; a server closes a connection, and all that it carries, on which 1,000 streams
-   * are reset at once or 33 a second for long. What a field gives depends on the caller's tenant and on the arguments alone; who may
-   * read it may depend on more.
-   * The header of the answer comes with the first event, or as soon as every event from then on will come.
+   * The events of one field for the caller, in order, until the caller leaves by ending its requests: the first names the field.
+   * Cancelling the call would reset its HTTP/2 stream; a server closes a connection, with all its streams, after 1,000 resets at once
+   * or 33 a second for long. The events of a field depend on the caller's tenant and on the arguments alone; access to them may depend
+   * on more.
+   * The response header is sent with the first event, or as soon as all later events will be delivered.
    * NOT_FOUND and FORBIDDEN as the field's service says; INVALID_ARGUMENT for malformed arguments or without a request; UNAVAILABLE for a
-   * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may come
-   * back with the last id it has.
+   * field that this version of the service does not have, and, reason SLOW_READER, when the reader falls too far behind: it may call
+   * again with the last id it has.
    */
   follow(
     request: AsyncIterable<DeepPartial<FollowRequest>>,

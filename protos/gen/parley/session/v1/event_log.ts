@@ -16,14 +16,14 @@ export interface SessionLogEntry {
     /** An event. Where its `event_id` is empty, the entry's own id is the event's. */
     { $case: "event"; value: SessionEvent }
     | //
-    /** The promise of an event. */
+    /** A reserved id. */
     { $case: "reserved"; value: ReservedEventId }
     | undefined;
 }
 
 /**
  * The entry's own id belongs to an event that is being stored just now. The event follows once it has been committed; where it
- * does not, the database tells whether it was.
+ * does not, the database shows whether it was.
  */
 export interface ReservedEventId {
   /** The turn that it ends, if it ends one. */

@@ -146,9 +146,9 @@ export interface ResolveSessionsRequest {
   sessionIds: number[];
 }
 
-/** How they stand, in no order. */
+/** Their statuses, in no order. */
 export interface ResolveSessionsResponse {
-  /** Only those that there are. */
+  /** Only existing ones. */
   sessions: ResolvedSession[];
 }
 
@@ -166,7 +166,7 @@ export interface GetTranscriptRequest {
   sessionId: number;
 }
 
-/** All that was said. */
+/** All messages of a session. */
 export interface GetTranscriptResponse {
   /** The session. */
   sessionId: number;
@@ -184,13 +184,13 @@ export interface StreamTranscriptRequest {
   sessionId: number;
 }
 
-/** A part of what was said. */
+/** A part of a transcript. */
 export interface StreamTranscriptResponse {
   /** Oldest first; at least one. */
   lines: TranscriptLine[];
 }
 
-/** One thing said. */
+/** One message of a transcript. */
 export interface TranscriptLine {
   /** `USER` or `MODEL`. */
   role: string;
@@ -2174,7 +2174,7 @@ export const SessionServiceDefinition = {
      * The events of one session of the caller's tenant, in order, until the caller leaves.
      * Without `after` from this moment on; with it, first what came after that id.
      * NOT_FOUND for a session that is not the caller's (FORBIDDEN for a session token); INVALID_ARGUMENT for a malformed `after`.
-     * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may come back with the last id it has.
+     * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may call again with the last id it has.
      */
     watchSession: {
       name: "WatchSession",
@@ -2185,11 +2185,11 @@ export const SessionServiceDefinition = {
       options: {},
     },
     /**
-     * The same for those who come and go by the thousand: the first request says what is followed, and who ends the requests
-     * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
-     * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
-     * The header of the answer comes with the first event, or as soon as every event from then on will come.
-     * Gateways of a version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
+     * The same for thousands of short calls: the first request names the session, and the caller leaves by ending its requests.
+     * WatchSession is left by cancelling the call, which resets its HTTP/2 stream; a server closes a connection, with all its
+     * streams, after 1,000 resets at once or 33 a second for long. INVALID_ARGUMENT without a request.
+     * The response header is sent with the first event, or as soon as all later events will be delivered.
+     * Gateways of the version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
      */
     followSession: {
       name: "FollowSession",
@@ -2199,7 +2199,7 @@ export const SessionServiceDefinition = {
       responseStream: true,
       options: {},
     },
-    /** How sessions of the caller's tenant stand, for whoever holds tokens of theirs. Those that are not there are left out. */
+    /** The statuses of sessions of the caller's tenant, for gateways that cache their tokens. Absent sessions are left out. */
     resolveSessions: {
       name: "ResolveSessions",
       requestType: ResolveSessionsRequest as typeof ResolveSessionsRequest,
@@ -2209,9 +2209,8 @@ export const SessionServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
-     * All that was said in a session of the caller's tenant, in parts of about 1 MB, oldest first, however much it is; no part where
-     * nothing was said. Whole once the session has ended; before, what is said meanwhile may be missing. NOT_FOUND when there is no
-     * such session.
+     * The messages of a session of the caller's tenant, in parts of about 1 MB, oldest first; no part where there are none. Complete once
+     * the session has ended; before that, messages that arrive meanwhile may be missing. NOT_FOUND when there is no such session.
      */
     streamTranscript: {
       name: "StreamTranscript",
@@ -2222,7 +2221,7 @@ export const SessionServiceDefinition = {
       options: {},
     },
     /**
-     * All that was said in a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
+     * All messages of a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
      * above 60 MB.
      */
     getTranscript: {
@@ -2241,39 +2240,38 @@ export interface SessionServiceImplementation<CallContextExt = {}> {
    * The events of one session of the caller's tenant, in order, until the caller leaves.
    * Without `after` from this moment on; with it, first what came after that id.
    * NOT_FOUND for a session that is not the caller's (FORBIDDEN for a session token); INVALID_ARGUMENT for a malformed `after`.
-   * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may come back with the last id it has.
+   * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may call again with the last id it has.
    */
   watchSession(
     request: WatchSessionRequest,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<WatchSessionResponse>>;
   /**
-   * The same for those who come and go by the thousand: the first request says what is followed, and who ends the requests
-   * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
-   * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
-   * The header of the answer comes with the first event, or as soon as every event from then on will come.
-   * Gateways of a version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
+   * The same for thousands of short calls: the first request names the session, and the caller leaves by ending its requests.
+   * WatchSession is left by cancelling the call, which resets its HTTP/2 stream; a server closes a connection, with all its
+   * streams, after 1,000 resets at once or 33 a second for long. INVALID_ARGUMENT without a request.
+   * The response header is sent with the first event, or as soon as all later events will be delivered.
+   * Gateways of the version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
    */
   followSession(
     request: AsyncIterable<FollowSessionRequest>,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<FollowSessionResponse>>;
-  /** How sessions of the caller's tenant stand, for whoever holds tokens of theirs. Those that are not there are left out. */
+  /** The statuses of sessions of the caller's tenant, for gateways that cache their tokens. Absent sessions are left out. */
   resolveSessions(
     request: ResolveSessionsRequest,
     context: CallContext & CallContextExt,
   ): Promise<DeepPartial<ResolveSessionsResponse>>;
   /**
-   * All that was said in a session of the caller's tenant, in parts of about 1 MB, oldest first, however much it is; no part where
-   * nothing was said. Whole once the session has ended; before, what is said meanwhile may be missing. NOT_FOUND when there is no
-   * such session.
+   * The messages of a session of the caller's tenant, in parts of about 1 MB, oldest first; no part where there are none. Complete once
+   * the session has ended; before that, messages that arrive meanwhile may be missing. NOT_FOUND when there is no such session.
    */
   streamTranscript(
     request: StreamTranscriptRequest,
     context: CallContext & CallContextExt,
   ): ServerStreamingMethodResult<DeepPartial<StreamTranscriptResponse>>;
   /**
-   * All that was said in a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
+   * All messages of a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
    * above 60 MB.
    */
   getTranscript(
@@ -2287,39 +2285,38 @@ export interface SessionServiceClient<CallOptionsExt = {}> {
    * The events of one session of the caller's tenant, in order, until the caller leaves.
    * Without `after` from this moment on; with it, first what came after that id.
    * NOT_FOUND for a session that is not the caller's (FORBIDDEN for a session token); INVALID_ARGUMENT for a malformed `after`.
-   * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may come back with the last id it has.
+   * UNAVAILABLE, reason SLOW_READER, when the reader falls too far behind: it may call again with the last id it has.
    */
   watchSession(
     request: DeepPartial<WatchSessionRequest>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<WatchSessionResponse>;
   /**
-   * The same for those who come and go by the thousand: the first request says what is followed, and who ends the requests
-   * leaves. To leave WatchSession its call is cancelled, which resets its HTTP/2 stream; a server closes a connection, and all
-   * that it carries, on which 1,000 streams are reset at once or 33 a second for long. INVALID_ARGUMENT without a request.
-   * The header of the answer comes with the first event, or as soon as every event from then on will come.
-   * Gateways of a version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
+   * The same for thousands of short calls: the first request names the session, and the caller leaves by ending its requests.
+   * WatchSession is left by cancelling the call, which resets its HTTP/2 stream; a server closes a connection, with all its
+   * streams, after 1,000 resets at once or 33 a second for long. INVALID_ARGUMENT without a request.
+   * The response header is sent with the first event, or as soon as all later events will be delivered.
+   * Gateways of the version before call it; newer ones follow `sessionEvents` of `parley.live.v1`.
    */
   followSession(
     request: AsyncIterable<DeepPartial<FollowSessionRequest>>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<FollowSessionResponse>;
-  /** How sessions of the caller's tenant stand, for whoever holds tokens of theirs. Those that are not there are left out. */
+  /** The statuses of sessions of the caller's tenant, for gateways that cache their tokens. Absent sessions are left out. */
   resolveSessions(
     request: DeepPartial<ResolveSessionsRequest>,
     options?: CallOptions & CallOptionsExt,
   ): Promise<ResolveSessionsResponse>;
   /**
-   * All that was said in a session of the caller's tenant, in parts of about 1 MB, oldest first, however much it is; no part where
-   * nothing was said. Whole once the session has ended; before, what is said meanwhile may be missing. NOT_FOUND when there is no
-   * such session.
+   * The messages of a session of the caller's tenant, in parts of about 1 MB, oldest first; no part where there are none. Complete once
+   * the session has ended; before that, messages that arrive meanwhile may be missing. NOT_FOUND when there is no such session.
    */
   streamTranscript(
     request: DeepPartial<StreamTranscriptRequest>,
     options?: CallOptions & CallOptionsExt,
   ): AsyncIterable<StreamTranscriptResponse>;
   /**
-   * All that was said in a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
+   * All messages of a session of the caller's tenant. NOT_FOUND when there is none; INVALID_ARGUMENT (reason ANSWER_TOO_LARGE)
    * above 60 MB.
    */
   getTranscript(
