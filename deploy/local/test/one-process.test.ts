@@ -40,23 +40,23 @@ async function isServed(url: string): Promise<boolean> {
   return answer.ok;
 }
 
-test('a data folder tells its owner alone where a running mesh is, and keeps files over a restart', async (t) => {
+test('only the owner of a data folder can read where a running mesh is, and files outlive a restart', async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), 'parley-files-'));
   t.teardown(() => rmSync(dataFolder, { recursive: true, force: true }));
   const env = environment();
   const options = { dataFolder, databaseSnapshot: await migratedSnapshot(schemas) };
-  const told = join(dataFolder, addressesFile);
+  const announced = join(dataFolder, addressesFile);
   const other = await localMesh(environment(), { ...options, dataFolder: null });
   t.teardown(() => other.stop());
 
   const first = await localMesh(env, options);
   await Promise.all([first.start(), other.start()]);
   const { addresses, objectStore } = first.dependencies;
-  const units = JSON.parse(readFileSync(told, 'utf8'));
+  const units = JSON.parse(readFileSync(announced, 'utf8'));
   const called = listed.filter(({ serves }) => serves.includes('rpc'));
   for (const { name } of called) t.is(units[name].rpc, addresses.of(name, 'rpc'));
   t.is(units.gateway.public, first.publicUrl());
-  t.is(statSync(told).mode & 0o777, 0o600);
+  t.is(statSync(announced).mode & 0o777, 0o600);
 
   t.false(existsSync(join(dataFolder, 'objects')), 'nothing is made before there is a file');
   const upload = await objectStore.presignPut({ key, contentType: 'text/plain', expiresInMs: 60_000 });
@@ -69,7 +69,7 @@ test('a data folder tells its owner alone where a running mesh is, and keeps fil
   t.true((await isServed(first.publicUrl())) && (await isServed(other.publicUrl())));
 
   await first.stop();
-  t.false(existsSync(told));
+  t.false(existsSync(announced));
   await t.throwsAsync(fetch(upload.url, { method: 'PUT', headers, body: Buffer.from('late') }));
   await t.throwsAsync(objectStore.head(key), { message: /closed/u });
   t.true(await isServed(other.publicUrl()), 'a mesh beside it goes on');

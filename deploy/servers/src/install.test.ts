@@ -20,7 +20,7 @@ test('a program is installed once, also by two calls at the same time, and nothi
   t.deepEqual(readdirSync(tools).toSorted(), ['fake-1', 'fake-1.lock', 'runs']);
 });
 
-test('an install that fails is none; the next one has an empty target, and what the first has downloaded', async (t) => {
+test('a failed install leaves nothing but its downloads; the next one has an empty target', async (t) => {
   const tools = emptyFolder(t);
   const folder = emptyFolder(t);
   const broken = fakeEngine(folder, { install: 'touch "$TARGET/half" download; echo the line is cut >&2; exit 1' });
@@ -42,7 +42,7 @@ test('where a machine cannot install something, its reason is the error', async 
   t.false(isInstalled(engine, tools));
 });
 
-test('an interrupted install is none, and the next one waits until all that it started has ended', async (t) => {
+test('an interrupted install leaves nothing, and the next one waits until all its processes have ended', async (t) => {
   const tools = emptyFolder(t);
   const folder = emptyFolder(t);
   const interruption = new AbortController();
@@ -96,7 +96,7 @@ test('an install of Kafka goes on without the archive of its classes where its b
   await t.throwsAsync(async () => process.kill(Number(readFileSync(pids, 'utf8')), 0), { code: 'ESRCH' });
 });
 
-test('a command answers what it wrote; one that fails tells the end of its output', async (t) => {
+test('a command returns its output; the error of one that fails has the end of it', async (t) => {
   t.is(await exec('echo', ['hello']), 'hello\n');
   const failing = exec('sh', ['-c', 'seq 100; echo broken >&2; exit 7']);
   const { message } = (await t.throwsAsync(failing)) ?? { message: '' };

@@ -29,7 +29,7 @@ async function occupy(t: ExecutionContext, port: number): Promise<void> {
   t.teardown(() => server.close());
 }
 
-test('a server is found by what it wrote down, until it is stopped', async (t) => {
+test('a server is found by its record until it is stopped', async (t) => {
   const { engine, place, home } = await fake(t);
   const pid = await startServer(engine, place, options);
   t.is(findProcess(home), pid);
@@ -40,7 +40,7 @@ test('a server is found by what it wrote down, until it is stopped', async (t) =
   t.false(await stopServer(home, 'SIGTERM'));
 });
 
-test('a process that has the pid of a server that is gone is neither found nor stopped', async (t) => {
+test('a process that has the pid of a dead server is neither found nor stopped', async (t) => {
   const { engine, place, home } = await fake(t);
   const pid = await startServer(engine, place, options);
   const record = readFileSync(join(home, 'process'), 'utf8');
@@ -116,7 +116,7 @@ test('the last lines of the log say why a server ended, or what this machine lac
   });
 });
 
-test('a start that is cut off leaves no process', async (t) => {
+test('an interrupted start leaves no process', async (t) => {
   const { engine, place, home } = await fake(t);
   engine.ask = () => Promise.reject(new Error('not yet'));
   const interruption = new AbortController();
@@ -129,11 +129,11 @@ test('a start that is cut off leaves no process', async (t) => {
   await eventually('it is gone', () => !existsSync(`/proc/${pid}/exe`));
 });
 
-test('nothing of this environment reaches a server but the path and Java, a locale and what is its own', async (t) => {
+test('a server inherits only PATH and JAVA_HOME, and gets a locale and its own variables', async (t) => {
   const { engine, place, home } = await fake(t, 'env >given; exec sleep 300');
   await startServer(engine, place, options);
   const given = await eventually(
-    'it has told',
+    'it has written its environment',
     () => existsSync(join(home, 'given')) && readFileSync(join(home, 'given'), 'utf8'),
   );
   const own = ['HOME', 'INSTALLED', 'PASSWORD', 'PORT', 'SCRIPTS', 'SECOND_PORT', 'SUPERUSER_PASSWORD', 'TIE'];
@@ -144,7 +144,7 @@ test('nothing of this environment reaches a server but the path and Java, a loca
   );
 });
 
-test('a server that is tied to its starter ends with it, even when that is cut off', async (t) => {
+test('a server that is tied to its starter ends with it, even when that is killed', async (t) => {
   const { place, home } = await fake(t);
   const moduleOf = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
   const program = `
@@ -161,7 +161,7 @@ test('a server that is tied to its starter ends with it, even when that is cut o
   t.false(existsSync(`/proc/${pid}/exe`));
 });
 
-test('ports and passwords stay the same, in a file for its owner alone', async (t) => {
+test('ports and passwords stay the same, in a file that only its owner can read', async (t) => {
   const folder = emptyFolder(t);
   const folders = { data: join(folder, 'data'), tools: join(folder, 'tools') };
   const engine = fakeEngine(folder);

@@ -57,7 +57,7 @@ async function redisAnswers(url: string | undefined, commands: string[]): Promis
 
 serverTest(
   ['postgres'],
-  'PostgreSQL killed starts again with what was committed, for whoever has the password; the application is no superuser',
+  'a killed PostgreSQL restarts with what was committed, and asks for the password; the application is no superuser',
   async (t) => {
     const { env, superuserUrl, server } = await started(t, 'postgres');
     const facts = 'SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user';
@@ -109,7 +109,7 @@ serverTest(
   },
 );
 
-serverTest(['s3'], 'the bucket is there, for whoever has the key', async (t) => {
+serverTest(['s3'], 'the bucket exists and needs its key', async (t) => {
   const { env } = await started(t, 's3');
   const { status } = await fetch(`${env.S3_ENDPOINT}/${env.S3_BUCKET}/a.txt`);
   t.is(status, 403);

@@ -98,7 +98,7 @@ story('a wrong password and an unknown account are answered with the same bytes'
   t.deepEqual(await answer({ phoneNumber: '+447000000000', password }), unknown);
 });
 
-story('a refresh token is spent by its use, and its successor goes on', async (t, mesh) => {
+story('a refresh token can be used once, and its successor is valid', async (t, mesh) => {
   const ada = await mesh.person();
   const refreshed = async (refreshToken: string) =>
     (

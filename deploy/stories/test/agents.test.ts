@@ -16,7 +16,7 @@ const story = stories(test);
 const updateAgent =
   'mutation ($id: ID!, $input: UpdateAgentInput!) { updateAgent(id: $id, input: $input) { id name subject status } }';
 
-story('an update of an agent is told by its audit log: who changed what, from what, to what', async (t, mesh) => {
+story('the audit log of an agent has who changed what, from what, to what', async (t, mesh) => {
   const ada = await mesh.person();
   const id = await createAgent(ada, { subject: 'Queues' });
   const { getAuthProfile } = await ada.query<{ getAuthProfile: { id: number } }>('{ getAuthProfile { id } }');
@@ -37,7 +37,7 @@ story('an update of an agent is told by its audit log: who changed what, from wh
   t.deepEqual(log?.changes, { name: { from: 'Maya', to: 'Grace' }, subject: { from: 'Queues', to: null } });
 });
 
-story('null clears what may be empty, is refused elsewhere, and what is left out stays', async (t, mesh) => {
+story('null clears nullable fields and is refused for others; omitted fields keep their values', async (t, mesh) => {
   const ada = await mesh.person();
   const id = await createAgent(ada, { subject: 'Queues' });
   t.like(await ada.query(updateAgent, { id, input: { name: 'Grace' } }), {
@@ -60,7 +60,7 @@ story('null clears what may be empty, is refused elsewhere, and what is left out
   }
 });
 
-story('an INACTIVE agent begins no session; those that run go on', async (t, mesh) => {
+story('an INACTIVE agent starts no session, and running ones continue', async (t, mesh) => {
   const ada = await mesh.person();
   const { agentId, sessionId, events } = await converse(t, ada);
   await ada.query(updateAgent, { id: agentId, input: { status: 'INACTIVE' } });
@@ -74,7 +74,7 @@ story('an INACTIVE agent begins no session; those that run go on', async (t, mes
   t.is((await events.turns(1))[0]?.__typename, 'AiResponseEvent');
 });
 
-story('what a deleted agent said stays readable, and its running session goes on', async (t, mesh) => {
+story('messages of a deleted agent stay readable, and its running session continues', async (t, mesh) => {
   const ada = await mesh.person();
   const { agentId, sessionId, events } = await converse(t, ada);
   const ended = await startSession(ada, agentId);
@@ -142,7 +142,7 @@ story('what a deleted agent said stays readable, and its running session goes on
   t.deepEqual(evaluation, { sessionId: ended.id });
 });
 
-story('agents of many sessions are found together, each its own', async (t, mesh) => {
+story('the agents of many sessions are resolved together, each for its session', async (t, mesh) => {
   const ada = await mesh.person();
   const made: { id: number; agent: { id: number; name: string } }[] = [];
   for (let n = 0; n < 5; n++) {

@@ -28,7 +28,7 @@ story("tenants are isolated in every service's schema of a mesh in use", async (
   for (const schema of schemas) t.deepEqual(await catalogueViolations({ url, schema }), [], schema.name);
 });
 
-test("a table of a service's schema that is not isolated any more is seen", async (t) => {
+test("a table of a service's schema that is not isolated any more is reported", async (t) => {
   const { schemaName } = await testSchema(t, sessionSchema); // its own: on a shared mesh others are at work
   const url = await testDatabaseUrl();
   const violations = () => catalogueViolations({ url, schema: sessionSchema, schemaName });

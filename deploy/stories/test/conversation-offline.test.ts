@@ -73,7 +73,7 @@ story(
   },
 );
 
-story('the offline model says the same to the same conversation', async (t, mesh) => {
+story('the offline model gives the same reply to the same conversation', async (t, mesh) => {
   const ada = await mesh.person();
   const replies = await Promise.all(
     [1, 2].map(async () => {
@@ -87,7 +87,7 @@ story('the offline model says the same to the same conversation', async (t, mesh
   t.is(replies[0], replies[1]);
 });
 
-story('a session that ends without a word is evaluated all the same', async (t, mesh) => {
+story('a session that ends without a message is evaluated too', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId } = await converse(t, ada);
   await endSession(ada, sessionId);

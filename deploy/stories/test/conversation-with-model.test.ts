@@ -7,16 +7,16 @@ import { stories } from '../src/stories.ts';
 
 const story = stories(test, { on: 'processes' });
 
-story.each('a slow model is heard word by word while it speaks, and its whole reply is kept', async (t, mesh) => {
+story.each("a slow model's reply is streamed word by word, and stored whole", async (t, mesh) => {
   const ada = await mesh.person();
   const beforeDelta = createGate();
   mesh.model.answer('Say it slowly.', { text: ['Slow', 'ly it', ' comes.'], beforeDelta });
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Say it slowly.', 'slow');
 
-  for (const heard of ['Slow', 'Slowly it', 'Slowly it comes.']) {
+  for (const streamed of ['Slow', 'Slowly it', 'Slowly it comes.']) {
     beforeDelta.release();
-    await events.until(`"${heard}"`, ({ chunks }) => chunks.map(({ text }) => text).join('') === heard);
+    await events.until(`"${streamed}"`, ({ chunks }) => chunks.map(({ text }) => text).join('') === streamed);
   }
   const [reply] = await events.turns(1);
   t.like(reply, { __typename: 'AiResponseEvent', clientTurnId: 'slow', text: 'Slowly it comes.', interrupted: false });
@@ -30,7 +30,7 @@ story.each('a slow model is heard word by word while it speaks, and its whole re
   );
 });
 
-story('whoever subscribes in the middle of a reply hears the rest, from that moment on', async (t, mesh) => {
+story('a subscriber that joins in the middle of a reply gets the rest of it', async (t, mesh) => {
   const ada = await mesh.person();
   const words = Array.from({ length: 60 }, (_, n) => `word${n} `);
   const beforeDelta = createGate();
@@ -42,14 +42,14 @@ story('whoever subscribes in the middle of a reply hears the rest, from that mom
 
   const late = ada.subscribe(sessionId);
   t.teardown(() => late.close());
-  for (let heard = 0; late.all.length === 0 && heard < 50; heard++) {
+  for (let sent = 0; late.all.length === 0 && sent < 50; sent++) {
     const before = events.chunks.length;
     beforeDelta.release();
     await events.until('one more word', ({ chunks }) => chunks.length > before);
-    // Nothing tells when a subscription has begun but what it hears: on a busy machine that may take longer than fifty words.
+    // Only its first event shows that a subscription has begun: on a busy machine that may take longer than fifty words.
     const fromMs = performance.now();
     const isTime = () => late.all.length > 0 || performance.now() - fromMs > 200;
-    await eventually('it is heard, or time for the next word', isTime);
+    await eventually('its first event, or time for the next word', isTime);
   }
   beforeDelta.open();
   const [reply] = await late.turns(1);
@@ -59,7 +59,7 @@ story('whoever subscribes in the middle of a reply hears the rest, from that mom
   t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
 });
 
-story('a stream whose packets part characters of several bytes arrives whole', async (t, mesh) => {
+story('characters of several bytes that packets of a stream split arrive whole', async (t, mesh) => {
   const ada = await mesh.person();
   const text = 'Grüße — 世界 👩‍🚀 and a last ascii word.';
   mesh.model.answer('Speak in pieces.', { text, deltas: 'character', packets: 'split-utf8' });
@@ -97,31 +97,37 @@ for (const ending of ['cut', 'error-event', 'malformed'] as const) {
   );
 }
 
-story('a model that answers no request fails the turn before any chunk, and tells nobody why', async (t, mesh) => {
-  const ada = await mesh.person();
-  mesh.model.answer('Are you there?', { status: 503, body: 'upstream-secret at 10.1.2.3' });
-  const { sessionId, events } = await converse(t, ada);
-  await sendMessage(ada, sessionId, 'Are you there?', 'unanswered');
-  const [failed] = await events.turns(1);
-  t.like(failed, { __typename: 'TurnFailedEvent', code: 'MODEL_UNAVAILABLE', clientTurnId: 'unanswered' });
-  t.deepEqual(events.chunks, []);
-  t.notRegex(JSON.stringify(events.all), /upstream-secret|10\.1\.2\.3/);
-});
+story(
+  'a model that answers no request fails the turn before any chunk, and clients do not see the cause',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    mesh.model.answer('Are you there?', { status: 503, body: 'upstream-secret at 10.1.2.3' });
+    const { sessionId, events } = await converse(t, ada);
+    await sendMessage(ada, sessionId, 'Are you there?', 'unanswered');
+    const [failed] = await events.turns(1);
+    t.like(failed, { __typename: 'TurnFailedEvent', code: 'MODEL_UNAVAILABLE', clientTurnId: 'unanswered' });
+    t.deepEqual(events.chunks, []);
+    t.notRegex(JSON.stringify(events.all), /upstream-secret|10\.1\.2\.3/);
+  },
+);
 
-story('a judge that cannot keep to the schema is asked three times, then the offline one judges', async (t, mesh) => {
-  const ada = await mesh.person();
-  mesh.model.judge('Judge me badly.', { json: { score: 'high' } });
-  const { sessionId, events } = await converse(t, ada);
-  await sendMessage(ada, sessionId, 'Judge me badly.');
-  await events.turns(1);
-  await endSession(ada, sessionId);
-  const { summary } = await evaluated(ada, sessionId);
-  t.regex(summary, /offline/i);
-  const asked = mesh.model.server.requests.filter(
-    ({ body }) => body.response_format && JSON.stringify(body.messages).includes('Judge me badly.'),
-  );
-  t.is(asked.length, 3);
-});
+story(
+  'a judge whose answers do not match the schema is asked three times, then the offline judge takes over',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    mesh.model.judge('Judge me badly.', { json: { score: 'high' } });
+    const { sessionId, events } = await converse(t, ada);
+    await sendMessage(ada, sessionId, 'Judge me badly.');
+    await events.turns(1);
+    await endSession(ada, sessionId);
+    const { summary } = await evaluated(ada, sessionId);
+    t.regex(summary, /offline/i);
+    const asked = mesh.model.server.requests.filter(
+      ({ body }) => body.response_format && JSON.stringify(body.messages).includes('Judge me badly.'),
+    );
+    t.is(asked.length, 3);
+  },
+);
 
 story(
   'a conversation longer than the judge takes is judged from a part of it, and the evaluation says so',

@@ -93,7 +93,7 @@ story('no gRPC port answers a call without a mesh credential of its own', async 
   }
 });
 
-story('a caller that comes from outside is not believed', async (t, mesh) => {
+story('a caller token that a client sends is ignored', async (t, mesh) => {
   const { meshKey, person, visitor } = withCredentials(mesh);
   const ada = await person();
   const forged = await createCallers(meshKey).mint({ ...caller, kind: 'user', userId: 1, signInId: 'x' }, 'agent');

@@ -75,7 +75,7 @@ story(
   },
 );
 
-story('a suspended user is out on every gateway within a second, announced or not', async (t, mesh) => {
+story('a suspended user is refused by every gateway within a second, announced or not', async (t, mesh) => {
   const { person, atSecond, people } = withCredentials(mesh);
   const ada = await person();
   const { userId } = await idsOf(ada);
@@ -138,7 +138,7 @@ story('login answers an unknown account and a wrong password in the same bytes',
   const login = 'mutation ($input: SignInInput!) { login(input: $input) { accessToken } }';
   const bytes = async (input: object) => {
     const { status, text, headers } = await visitor().send(login, { input });
-    return JSON.stringify({ status, text, told: [...headers.keys()], length: headers.get('content-length') });
+    return JSON.stringify({ status, text, headers: [...headers.keys()], length: headers.get('content-length') });
   };
   const answers = new Set([
     await bytes({ email, password: 'wrong password' }),

@@ -41,7 +41,7 @@ async function waiting(mesh: TestMesh): Promise<number> {
 
 for (const [name, callOf] of Object.entries(slow)) {
   story.serial(
-    `${calls} calls of ${name} by one account keep nobody else waiting, and end with whoever made them`,
+    `${calls} calls of ${name} by one account do not delay others, and end with their client`,
     async (t, mesh) => {
       const ada = await mesh.person();
       const grace = await mesh.person();
@@ -90,13 +90,13 @@ async function socketOf({ url, ip, tokens }: Client, sessionId: number) {
   await opened.promise;
   const payload = { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } };
   return {
-    follow: (heard: (what: unknown) => void) =>
-      client.subscribe(payload, { next: heard, error: heard, complete: () => undefined }),
+    follow: (onEvent: (event: unknown) => void) =>
+      client.subscribe(payload, { next: onEvent, error: onEvent, complete: () => undefined }),
     close: () => void client.dispose(),
   };
 }
 
-story.serial(`${calls} subscriptions that one client begins at once keep nobody else waiting`, async (t, mesh) => {
+story.serial(`${calls} subscriptions that one client begins at once do not delay others`, async (t, mesh) => {
   const ada = await mesh.person();
   const grace = await mesh.person();
   const stranger = grace.at(ada.url);
@@ -105,13 +105,13 @@ story.serial(`${calls} subscriptions that one client begins at once keep nobody 
   t.teardown(() => sockets.forEach((socket) => socket.close()));
   await stranger.query('{ sessionCount }');
 
-  /** What each of them heard first. */
+  /** The first event of each. */
   const first: unknown[] = [];
   for (const socket of sockets) {
     for (let n = 0; n < subscriptions; n += 1) {
       let isFirst = true;
-      socket.follow((heard) => {
-        if (isFirst) first.push(heard);
+      socket.follow((event) => {
+        if (isFirst) first.push(event);
         isFirst = false;
       });
     }
@@ -124,7 +124,7 @@ story.serial(`${calls} subscriptions that one client begins at once keep nobody 
   t.true(passed < mayPass / 2, `${passed} of ${calls} began meanwhile`);
   await eventually('all have begun', () => first.length === calls);
   t.deepEqual(
-    first.filter((heard) => !Object.hasOwn(heard as object, 'data')),
+    first.filter((event) => !Object.hasOwn(event as object, 'data')),
     [],
   );
 });

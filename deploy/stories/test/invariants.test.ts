@@ -10,7 +10,7 @@ import { createLedger, type Ledger } from '../src/ledger.ts';
 const schemas = sharedSchemas(test);
 const conversation = async () => wholeConversation(await schemas());
 
-test('of a mesh whose data are whole nothing is said', async (t) => {
+test('consistent data of a mesh have no findings', async (t) => {
   const { facts } = await conversation();
   t.deepEqual(problemsOf(await facts()), []);
 });
@@ -41,7 +41,7 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     ['session # counts its messages 0,1,3'],
   ],
   [
-    'an end that nobody judged',
+    'an ended session without a judgement',
     (whole) => whole.in('evaluation', ({ knex }) => knex('evaluations').delete()),
     ['session # is ENDED and has no evaluation'],
   ],
@@ -132,7 +132,7 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
 ];
 
 for (const [what, breakIt, expected] of wrongRows) {
-  test(`rows put wrong are found: ${what}`, async (t) => {
+  test(`inconsistent rows are found: ${what}`, async (t) => {
     const whole = await conversation();
     await breakIt(whole);
     const found = problemsOf(await whole.facts()).map((problem) =>
@@ -178,7 +178,7 @@ const wrongWords: [string, (facts: Facts, sessionId: number, tenantId: number) =
     'evaluation gave up event x of session-ended: no',
   ],
   [
-    'poison that went down well',
+    'an event that should fail and was handled',
     (facts) => void Object.assign(facts.topics ?? {}, { poison: ['x'] }),
     'event x is poison and no dead letter',
   ],
@@ -235,7 +235,7 @@ for (const [what, breakIt, expected] of wrongWords) {
   });
 }
 
-test('work of a suspended tenant may wait, and nobody need judge the sessions of a deleted one', async (t) => {
+test('work of a suspended tenant may wait, and sessions of a deleted one need no judgement', async (t) => {
   const whole = await conversation();
   const { database, tenantId, sessionId } = whole;
   await database('evaluation').transact(tenantId, ({ knex }) => knex('evaluations').delete());

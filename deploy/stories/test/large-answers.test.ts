@@ -41,7 +41,7 @@ async function makeTalkative({ person, database }: TestMesh) {
       { sessionId },
     ),
   );
-  /** Leaves nothing behind that whoever looks at all rows would have to read. */
+  /** Leaves no rows behind for tests that read all of them. */
   const forget = () =>
     database(sessionSchema).transact(me.tenantId, async ({ knex }) => {
       await knex('messages').where({ session_id: sessionId }).delete();
@@ -51,7 +51,7 @@ async function makeTalkative({ person, database }: TestMesh) {
 
 // One after the other: each keeps a processor busy by itself, and in one process the gateway and all units share that.
 story.serial(
-  'who asks for more than an answer holds is refused, and a conversation beside it goes on',
+  'a request for more than one answer may have is refused, and a concurrent conversation continues',
   async (t, mesh) => {
     t.timeout(withinMs);
     const { ada } = await talkative(mesh);
@@ -71,7 +71,7 @@ story.serial(
 );
 
 story.serial(
-  'what is too much as a whole is read page by page, and all of it where nothing is long',
+  'a list that is too large as a whole is read page by page, and at once without its long fields',
   async (t, mesh) => {
     t.timeout(withinMs);
     const { ada, sessionId, forget } = await talkative(mesh);

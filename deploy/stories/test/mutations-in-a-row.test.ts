@@ -9,7 +9,7 @@ interface MyTenant {
   myTenant: { id: number; name: string; isSuspended: boolean } | null;
 }
 
-story('who deletes their tenant does nothing in it any more in the same document', async (t, mesh) => {
+story('after deleteTenant, later mutations of the same document change nothing in the tenant', async (t, mesh) => {
   const after = [
     key,
     'updateTenant(input: { name: "back" }) { id }',
@@ -27,7 +27,7 @@ story('who deletes their tenant does nothing in it any more in the same document
   }
 });
 
-story('what follows a new tenant in the same document happens to that one', async (t, mesh) => {
+story('after createTenant, later mutations of the same document apply to the new tenant', async (t, mesh) => {
   const ada = await mesh.person();
   const { myTenant: before } = await ada.query<MyTenant>(tenant);
   const made = await ada.query<{ createTenant: { id: number }; updateTenant: { id: number } }>(
@@ -40,7 +40,7 @@ story('what follows a new tenant in the same document happens to that one', asyn
 });
 
 story(
-  'who suspends their tenant does what a suspended one may in the same document, and nothing else',
+  'after a tenant was suspended, later mutations of the same document do only what a suspended one may',
   async (t, mesh) => {
     const ada = await mesh.person();
     const suspend = 'updateTenant(input: { isSuspended: true }) { id }';
@@ -59,7 +59,7 @@ story(
   },
 );
 
-story('a sign-in that ends in mid-document does nothing more in it', async (t, mesh) => {
+story('a sign-in that is revoked by a mutation of a document runs none of the later ones', async (t, mesh) => {
   const ada = await mesh.person();
   const spent = ada.tokens?.refreshToken;
   const refresh = 'mutation ($t: String!) { refreshToken(input: { refreshToken: $t }) { accessToken refreshToken } }';
@@ -82,7 +82,7 @@ story('a sign-in that ends in mid-document does nothing more in it', async (t, m
 });
 
 story(
-  'aliases of changePassword run one after another: the last one holds, and this sign-in with it',
+  'aliases of changePassword run one after another: the last password counts, and this sign-in stays valid',
   async (t, mesh) => {
     const ada = await mesh.person();
     const other = await ada.elsewhere();

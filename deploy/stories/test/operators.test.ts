@@ -6,7 +6,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 for (const unit of units) {
-  story(`${unit} tells operators that it is alive and ready`, async (t, mesh) => {
+  story(`${unit} reports that it is alive and ready`, async (t, mesh) => {
     const { addresses } = mesh;
     for (const ops of addresses(unit, 'ops')) {
       const [health, ready] = await Promise.all([fetch(`${ops}/healthz`), fetch(`${ops}/readyz`)]);

@@ -8,7 +8,7 @@ const changePassword = 'mutation ($newPassword: String!) { changePassword(input:
 const login = 'mutation ($input: SignInInput!) { login(input: $input) { expiresIn } }';
 const unauthenticated = { extensions: { code: 'UNAUTHENTICATED', statusCode: 401 } };
 
-/** Mutations that leave something behind for whoever sends them. */
+/** Mutations whose effect outlives the sign-in. */
 const others = [
   'mutation { generateApiKey { key } }',
   'mutation { createTenant(input: { name: "Of a thief" }) { id } }',
@@ -18,7 +18,7 @@ const others = [
 const succeeded = ({ errors }: Answer<unknown>) => errors === undefined;
 
 story(
-  'of an owner and a thief who change the password at once one is told true, and the other is out',
+  'when an owner and a thief change the password at once, one succeeds and the other is signed out',
   async (t, mesh) => {
     const race = async () => {
       const owner = await mesh.person();
@@ -49,7 +49,7 @@ story(
 );
 
 story(
-  'what a thief has under way when the owner changes the password happens before that or not at all',
+  "a thief's requests under way take effect before the owner's change of the password or not at all",
   async (t, mesh) => {
     const owner = await mesh.person();
     const thief = await owner.elsewhere();

@@ -26,7 +26,7 @@ import { type MeshProcess, startOneProcess } from '../src/one-process.ts';
 import { judgement, type ScriptedModel, startScriptedModel } from '../src/scripted-model.ts';
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
 
-/** Turns that run when the end comes: as many as one tenant may have at once, with the one that tells a story. */
+/** Turns that run when the end comes: as many as one tenant may have at once, with the one that streams a story. */
 const running = 49;
 /** As many as show that a stop hands over all that runs. */
 const fewer = 12;
@@ -47,11 +47,11 @@ interface Busy {
   ada: Client;
   /** Who asks for the story, and what the sessions say whose judges are asked: nobody else says the same. */
   texts: { story: string; thinking: string; ending: string };
-  /** Sessions whose turns run, half of them with words that were heard; behind some of them another one waits. */
+  /** Sessions whose turns run, half of them with chunks that were received; behind some of them another one waits. */
   open: number[];
   asked: { sessionId: number; text: string }[];
-  /** A turn of which the follower has heard two words. */
-  told: { sessionId: number; events: SessionEvents };
+  /** A turn of which the follower has received two words. */
+  streamed: { sessionId: number; events: SessionEvents };
   /** What was final before. */
   done: { sessionId: number; events: SessionEvents };
   /** Sessions that have ended: one whose judge thinks, some that nobody said anything in, and one that ended just now. */
@@ -141,8 +141,8 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   for (const { text } of asked) model.answer(text, { text: ['Half ', `of: ${text}`], beforeDelta: gate });
   const beforeWord = createGate();
   model.answer(texts.story, { text: story, beforeDelta: beforeWord });
-  const told = await converse(t, ada);
-  await sendMessage(ada, told.sessionId, texts.story, 'story');
+  const streamed = await converse(t, ada);
+  await sendMessage(ada, streamed.sessionId, texts.story, 'story');
   for (const { sessionId, text } of asked) await sendMessage(ada, sessionId, text);
   await model.server.until(
     ({ requests }) => requests.filter(({ state }) => state === 'running').length > turns,
@@ -150,7 +150,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   );
   gate.release(Math.ceil(turns / 2));
   beforeWord.release(2);
-  await told.events.until('two words', () => told.events.streamed(0) === 'Once upon ');
+  await streamed.events.until('two words', () => streamed.events.streamed(0) === 'Once upon ');
   for (const id of silent) await endSession(ada, id);
   await endSession(ada, ending.sessionId);
 
@@ -159,7 +159,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
     texts,
     open,
     asked,
-    told,
+    streamed,
     done,
     silent,
     thought: thinking.sessionId,
@@ -173,7 +173,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   };
 }
 
-/** Whoever was signed in before, at the mesh that runs now. */
+/** A client that was signed in before, at the mesh that runs now. */
 function comeBack({ tokens }: Client): Client {
   return Object.assign(now.mesh.visitor(), { tokens });
 }
@@ -185,7 +185,7 @@ async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Clien
   await assertStoryGoesOn(t, busy, back);
   await assertAllAnswered(t, busy, back);
 
-  // What was final is told again as it was, and ids never go back.
+  // Final events are replayed unchanged, and ids never go back.
   const { sessionId, events } = busy.done;
   await sendMessage(back, sessionId, 'Two.', 'two');
   const replayed = follow(t, back, sessionId);
@@ -201,13 +201,13 @@ async function assertNothingLost(t: ExecutionContext, busy: Busy): Promise<Clien
   const ended = busy.open.slice(0, 10);
   for (const id of ended) await endSession(back, id);
   for (const id of [...busy.silent, ...ended]) await evaluated(back, id);
-  t.is(await findEvaluation(back, busy.told.sessionId), null);
+  t.is(await findEvaluation(back, busy.streamed.sessionId), null);
   return back;
 }
 
-/** The reply that was cut is said anew, once, and its follower hears the rest in order. */
-async function assertStoryGoesOn(t: ExecutionContext, { told, texts }: Busy, back: Client): Promise<void> {
-  const { sessionId, events: before } = told;
+/** The reply that was cut is repeated once, and its follower receives the rest in order. */
+async function assertStoryGoesOn(t: ExecutionContext, { streamed, texts }: Busy, back: Client): Promise<void> {
+  const { sessionId, events: before } = streamed;
   await before.until('the end of the socket', ({ closed }) => closed);
   const after = follow(t, back, sessionId, before.lastEventId);
   const [reply] = await after.turns(1);
@@ -322,7 +322,7 @@ test.serial(
     const busy = await busyMesh(t, fewer);
     await assertStops(t, shortGraceMs);
     await start();
-    await assertNothingLost(t, busy); // by whoever signed in before
+    await assertNothingLost(t, busy); // by the clients that signed in before
     await assertFinal(t);
   },
 );

@@ -7,7 +7,7 @@ import { stories } from '../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 story(
-  'a stream whose socket is destroyed in mid-turn goes on after the last event, each chunk once',
+  'a stream whose socket is destroyed in the middle of a turn resumes after the last event, each chunk once',
   async (t, mesh) => {
     const ada = await mesh.person();
     const words = Array.from({ length: 40 }, (_, n) => `w${n} `);
@@ -34,11 +34,11 @@ story(
     t.is(reply?.__typename === 'AiResponseEvent' && reply.text, words.join(''));
     t.is(joined(all), words.join(''));
     t.is(all.filter(({ __typename }) => __typename === 'AiResponseEvent').length, 1);
-    t.is(mesh.model.requestsFor('A long story, please.').length, 1, 'a lost socket started the reply anew');
+    t.is(mesh.model.requestsFor('A long story, please.').length, 1, 'a lost socket repeated the reply');
   },
 );
 
-story('`after: "0"` replays all that is kept, the same to everybody, and then goes live', async (t, mesh) => {
+story('`after: "0"` replays all stored events, the same to every subscriber, and continues live', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada, { openingGreeting: 'Welcome back.' });
   await sendMessage(ada, sessionId, 'One.');
@@ -56,7 +56,7 @@ story('`after: "0"` replays all that is kept, the same to everybody, and then go
   t.deepEqual(late.all, events.all);
 });
 
-story('every place in a stream is a place to go on from', async (t, mesh) => {
+story('a stream can be resumed after each of its events', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'Say a few words.');
@@ -70,7 +70,7 @@ story('every place in a stream is a place to go on from', async (t, mesh) => {
   }
 });
 
-story('a resumed stream that has seen all waits for what comes next', async (t, mesh) => {
+story('a stream that is resumed after its last event waits for the next one', async (t, mesh) => {
   const ada = await mesh.person();
   const { sessionId, events } = await converse(t, ada);
   await sendMessage(ada, sessionId, 'One.');

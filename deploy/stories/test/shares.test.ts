@@ -52,7 +52,7 @@ story('turns of a tenant begin beside sixty tenants with a turn behind a running
   t.is(asked('Behind the crowd'), 0, 'the crowd is still there');
 });
 
-story("a tenant's many ended sessions leave the judge to others", async (t, { model, person }) => {
+story('many ended sessions of one tenant do not delay the judgements of others', async (t, { model, person }) => {
   const gate = createGate();
   t.teardown(() => gate.open());
   model.judge('Judge me slowly', { json: usualJudgement, beforeHeaders: gate });

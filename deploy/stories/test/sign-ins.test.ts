@@ -44,7 +44,7 @@ story('changing the password ends every other sign-in at once, and its sockets w
   await ada.login({ email, password: newPassword });
 });
 
-story('a socket opens only for the platform and a credential that holds', async (t, mesh) => {
+story('a socket opens only with the platform header and a valid credential', async (t, mesh) => {
   const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
   const refused = async (client: typeof ada, how: string) => {
@@ -83,7 +83,7 @@ story('a forged, empty or foreign-looking access token is no sign-in', async (t,
   }
 });
 
-story('operations need the platform header, and unknown ones are told from refused ones', async (t, mesh) => {
+story('operations need the platform header, and unknown ones have an error code of their own', async (t, mesh) => {
   const ada = await mesh.person();
   const without = await ada.send('{ myTenant { id } }', {}, { 'x-app-platform': 'browser' });
   t.is(without.status, 400);

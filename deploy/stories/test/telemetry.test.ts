@@ -45,7 +45,7 @@ story(
 story('no span is without its parent', async (t, mesh) => {
   const observed = observe(mesh);
   const requestIds = await converseToTheEnd(t, mesh);
-  await observed.toldAll();
+  await observed.allWritten();
   const mine = () => spansOf(observed, requestIds);
   const orphans = () => {
     const spans = mine();
@@ -75,8 +75,8 @@ function spansOf(observed: Observed, requestIds: ReadonlySet<string>): Span[] {
     .log()
     .split('\n')
     .filter((line) => line.includes('"msg":"request"'));
-  const told = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
-  const traces = new Set(told.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
+  const logged = lines.map((line) => JSON.parse(line) as { requestId: string; traceId?: string });
+  const traces = new Set(logged.flatMap(({ requestId, traceId }) => (requestIds.has(requestId) && traceId) || []));
   const spans = observed.spans();
   // What an event sets off has a trace of its own, which names the one of its cause by a link.
   const linked = spans.flatMap(({ traceId, links = [] }) =>
@@ -132,7 +132,7 @@ function ancestorsOf(spans: readonly Span[], span: Span | undefined): Span[] {
   return parent ? [parent, ...ancestorsOf(spans, parent)] : [];
 }
 
-story('what people say, and what lets them in, is in no log line, no span and no metric', async (t, mesh) => {
+story('texts of messages and credentials are in no log line, no span and no metric', async (t, mesh) => {
   const { model, visitor } = mesh;
   const observed = observe(mesh);
   const mark = Math.random().toString(36).slice(2, 8);
@@ -217,15 +217,15 @@ story('what people say, and what lets them in, is in no log line, no span and no
   await refused.until('the refusal', ({ errors, closed }) => errors ?? closed);
 
   await Promise.all([events.close(), refused.close()]);
-  await observed.toldAll();
-  const told = { log: observed.log(), spans: observed.spansText(), metrics: await metricsOf(mesh) };
-  t.true(told.log.split('\n').length > 5, 'a log that tells nothing shows nothing here');
-  t.regex(told.spans, /RunTurn/);
-  t.regex(told.metrics, /sendMessage/);
-  for (const [where, text] of Object.entries(told)) {
+  await observed.allWritten();
+  const written = { log: observed.log(), spans: observed.spansText(), metrics: await metricsOf(mesh) };
+  t.true(written.log.split('\n').length > 5, 'an empty log proves nothing here');
+  t.regex(written.spans, /RunTurn/);
+  t.regex(written.metrics, /sendMessage/);
+  for (const [where, text] of Object.entries(written)) {
     for (const secret of [...secrets, ada.account?.password ?? '']) {
       t.false(text.includes(secret), `${secret} is in the ${where}: ${around(text, secret)}`);
-      // Values of JSON and tokens may be cut short: their beginning tells as much.
+      // Values of JSON and tokens may be cut short: their beginning is checked too.
       t.false(
         text.includes(secret.slice(0, Math.max(20, secret.length - 8))),
         `the beginning of ${secret} is in the ${where}`,
@@ -253,7 +253,7 @@ function around(text: string, secret: string): string {
   return at < 0 ? '' : text.slice(Math.max(0, at - 300), at + 100);
 }
 
-story('what goes wrong is logged with the request id that the client was told, and with its trace', async (t, mesh) => {
+story('a failure is logged with the request id that the client got, and with its trace', async (t, mesh) => {
   const observed = observe(mesh);
   const { model } = mesh;
   const ada = await mesh.person();
@@ -273,7 +273,7 @@ story('what goes wrong is logged with the request id that the client was told, a
   await events.turns(2);
   await events.close();
 
-  await observed.toldAll();
+  await observed.allWritten();
   const lines = observed
     .log()
     .trim()
@@ -299,18 +299,18 @@ interface Span {
   links?: { traceId: string; spanId: string }[];
 }
 
-/** What a mesh has told of itself since somebody began to listen; others may be at work on it meanwhile. */
+/** Logs and spans of a mesh since the observation began; other tests may use the mesh meanwhile. */
 interface Observed {
   /** The log lines of all its processes. */
   log(): string;
   /** Its spans, as it sent them. */
   spansText(): string;
   spans(): readonly Span[];
-  /** Resolves when all that was done before has been told. */
-  toldAll(): Promise<void>;
+  /** Resolves when the logs and spans of everything before have arrived. */
+  allWritten(): Promise<void>;
 }
 
-/** Listens to a mesh from now on. */
+/** Observes a mesh from now on. */
 function observe(mesh: TestMesh): Observed {
   const log = tailOf(mesh.logs);
   const spansText = tailOf(mesh.spans);
@@ -329,7 +329,7 @@ function observe(mesh: TestMesh): Observed {
     log,
     spansText,
     spans,
-    async toldAll() {
+    async allWritten() {
       // A process's lines and spans come in the order in which it wrote them. Those of a turn that fails come last.
       const marker = `marker-${randomUUID()}`;
       mesh.model.answer(marker, { status: 401 });

@@ -6,27 +6,30 @@ const story = stories(test);
 
 const noTenant = { extensions: { code: 'FORBIDDEN', statusCode: 403, reason: 'NO_TENANT' } };
 
-story('a second tenant takes over the sign-in that made it, with nothing of the first in sight', async (t, mesh) => {
-  const ada = await mesh.person();
-  const agentId = await createAgent(ada);
-  const elsewhere = await ada.elsewhere();
-  const { createTenant } = await ada.query<{ createTenant: { id: number; name: string; plan: string } }>(
-    'mutation { createTenant(input: { name: "Analytical Engines", plan: PRO }) { id name plan } }',
-  );
-  t.like(createTenant, { name: 'Analytical Engines', plan: 'PRO' });
-  const here = '{ myTenant { id } agentCount avatarConfig { gender } }';
-  t.deepEqual(await ada.query(here), {
-    myTenant: { id: createTenant.id },
-    agentCount: 0,
-    avatarConfig: { gender: 'FEMALE' },
-  });
-  const first = await elsewhere.query<{ myTenant: { id: number }; agentCount: number }>(here);
-  t.not(first.myTenant.id, createTenant.id);
-  t.is(first.agentCount, 1, 'another sign-in stays where it was');
-  t.deepEqual(await ada.query('query ($id: ID!) { agent(id: $id) { id } }', { id: agentId }), { agent: null });
-});
+story(
+  'a second tenant becomes the current one of the sign-in that created it, without data of the first',
+  async (t, mesh) => {
+    const ada = await mesh.person();
+    const agentId = await createAgent(ada);
+    const elsewhere = await ada.elsewhere();
+    const { createTenant } = await ada.query<{ createTenant: { id: number; name: string; plan: string } }>(
+      'mutation { createTenant(input: { name: "Analytical Engines", plan: PRO }) { id name plan } }',
+    );
+    t.like(createTenant, { name: 'Analytical Engines', plan: 'PRO' });
+    const here = '{ myTenant { id } agentCount avatarConfig { gender } }';
+    t.deepEqual(await ada.query(here), {
+      myTenant: { id: createTenant.id },
+      agentCount: 0,
+      avatarConfig: { gender: 'FEMALE' },
+    });
+    const first = await elsewhere.query<{ myTenant: { id: number }; agentCount: number }>(here);
+    t.not(first.myTenant.id, createTenant.id);
+    t.is(first.agentCount, 1, 'another sign-in stays where it was');
+    t.deepEqual(await ada.query('query ($id: ID!) { agent(id: $id) { id } }', { id: agentId }), { agent: null });
+  },
+);
 
-story('a tenant that is deleted leaves its members without one, until they make another', async (t, mesh) => {
+story('members of a deleted tenant have none until they create another', async (t, mesh) => {
   const ada = await mesh.person();
   const agentId = await createAgent(ada);
   const { id: sessionId } = await startSession(ada, agentId);
@@ -55,7 +58,7 @@ story('a tenant that is deleted leaves its members without one, until they make 
   t.like(await ada.query('{ myTenant { name } agentCount }'), { myTenant: { name: 'Again' }, agentCount: 0 });
 });
 
-story('updateTenant changes what it is given, and null clears the overrides alone', async (t, mesh) => {
+story('updateTenant changes the given fields, and null clears the overrides only', async (t, mesh) => {
   const ada = await mesh.person();
   const update =
     'mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { name plan llmProviderOverride llmModelOverride } }';
@@ -80,7 +83,7 @@ story('updateTenant changes what it is given, and null clears the overrides alon
   }
 });
 
-story('an API key is shown once, in its shape, and takes the place of the one before', async (t, mesh) => {
+story('an API key is shown once, in its documented form, and replaces the previous one', async (t, mesh) => {
   const ada = await mesh.person();
   const generate = async () => {
     const { generateApiKey } = await ada.query<{ generateApiKey: { key: string; warning: string } }>(
@@ -98,7 +101,7 @@ story('an API key is shown once, in its shape, and takes the place of the one be
   t.is(answer.errors?.[0]?.extensions.code, 'UNAUTHENTICATED');
 });
 
-story('avatar defaults are changed field by field; null clears the address alone', async (t, mesh) => {
+story('avatar defaults are changed field by field; null clears the address only', async (t, mesh) => {
   const ada = await mesh.person();
   const fields = 'gender glbModel voiceTier languageCode speakingRate liveTalkingUrl';
   const upsert = `mutation ($input: UpsertAvatarConfigInput!) { upsertAvatarConfig(input: $input) { ${fields} } }`;

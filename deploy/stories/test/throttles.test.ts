@@ -33,7 +33,7 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token }:
   const body = JSON.stringify({ query, variables });
   interface Told {
     status: number;
-    /** How the client's window stands: told with every answer of a throttled operation, passed or refused. */
+    /** The state of the client's window, which every answer of a throttled operation has, allowed or refused. */
     policy: string | string[] | undefined;
     retryAfter: string | undefined;
     text: string;
@@ -126,7 +126,7 @@ story('a forged X-Forwarded-For from a socket that is no proxy changes nothing',
   }
 });
 
-// A busy machine may take longer than a minute for them. What holds however long it takes: no answer tells of a window, as all
+// A busy machine may take longer than a minute for them. What holds however long it takes: no answer has a window, as all
 // of a throttled operation do (above), so that nothing counts how many of them fall into one.
 story(
   'three hundred messages of a minute from one address, over several sessions, all pass, and nothing counts them',
@@ -162,6 +162,6 @@ story(
     t.log(`sent within ${Math.round((performance.now() - begun) / 1_000)} s`);
     const kept = await Promise.all(sessions.map(({ id }) => readSession(ada, id)));
     t.is(kept.flatMap(({ messages }) => messages).filter(({ role }) => role === 'USER').length, 300);
-    for (const { id } of sessions) await endSession(ada, id); // else whoever comes to this mesh later answers them
+    for (const { id } of sessions) await endSession(ada, id); // else a later test on this mesh would have to answer them
   },
 );

@@ -27,7 +27,7 @@ async function whenUp(mesh: Child): Promise<string[]> {
   return mesh.stdout.match(/http:\/\/\S+\/graphql/gu) ?? [];
 }
 
-/** What Linux tells of a process; empty when it is gone. */
+/** What Linux reports of a process; empty when it has ended. */
 function proc(pid: number, file: 'stat' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

@@ -96,40 +96,37 @@ test.serial(
   },
 );
 
-test.serial(
-  'data and tokens survive a kill -9, Ctrl-C ends with nothing left, and the log tells of each run',
-  async (t) => {
-    const LOG_FILE = join(data, 'of-this-run.log');
-    const last = startUp(t, place, { LOG_FILE });
-    const again = ada.at(await whenUp(last));
-    t.is(readdirSync(temporary).length, 1, 'what the last one left is cleared up');
-    await again.query('{ myTenant { name } }'); // with the tokens of the start before
-    const session = again.subscribe(1); // which is not there: the socket stays open
-    await session.until('a refusal', ({ errors }) => errors);
-    await again.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
-    await new Client(again.url).send('query Mine { anything: myTenant { id } }');
-    await ends(t, last, place);
-    await session.until('the end of the socket', ({ closed }) => closed);
+test.serial('data and tokens survive a kill -9, Ctrl-C ends with nothing left, and the log has each run', async (t) => {
+  const LOG_FILE = join(data, 'of-this-run.log');
+  const last = startUp(t, place, { LOG_FILE });
+  const again = ada.at(await whenUp(last));
+  t.is(readdirSync(temporary).length, 1, 'what the last one left is cleared up');
+  await again.query('{ myTenant { name } }'); // with the tokens of the start before
+  const session = again.subscribe(1); // which is not there: the socket stays open
+  await session.until('a refusal', ({ errors }) => errors);
+  await again.login({ email: ada.account?.email ?? '', password: ada.account?.password ?? '' });
+  await new Client(again.url).send('query Mine { anything: myTenant { id } }');
+  await ends(t, last, place);
+  await session.until('the end of the socket', ({ closed }) => closed);
 
-    const lines = readFileSync(LOG_FILE, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const line = (msg: string) => lines.filter((each) => each.level === 'info' && each.msg === msg);
-    const [ready] = line('ready');
-    t.is(new URL(ready?.addresses.gateway.public).port, new URL(again.url).port);
-    t.truthy(ready?.addresses.session.rpc);
-    t.like(line('stopped'), [{ signal: 'SIGINT', code: 0 }]);
-    const [kept, login, request, ...others] = line('request');
-    // names login: the line says which operation was asked for. names myTenant: likewise.
-    t.like(kept, { operations: ['myTenant'], outcome: 'ok' });
-    t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
-    t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });
-    t.is(typeof request?.ms, 'number');
-    t.truthy(request?.requestId);
-    t.deepEqual(others, []);
-  },
-);
+  const lines = readFileSync(LOG_FILE, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const line = (msg: string) => lines.filter((each) => each.level === 'info' && each.msg === msg);
+  const [ready] = line('ready');
+  t.is(new URL(ready?.addresses.gateway.public).port, new URL(again.url).port);
+  t.truthy(ready?.addresses.session.rpc);
+  t.like(line('stopped'), [{ signal: 'SIGINT', code: 0 }]);
+  const [kept, login, request, ...others] = line('request');
+  // names login: the line says which operation was asked for. names myTenant: likewise.
+  t.like(kept, { operations: ['myTenant'], outcome: 'ok' });
+  t.like(login, { unit: 'gateway', operations: ['login'], status: 200, outcome: 'ok' });
+  t.like(request, { unit: 'gateway', operations: ['myTenant'], status: 200, outcome: 'error' });
+  t.is(typeof request?.ms, 'number');
+  t.truthy(request?.requestId);
+  t.deepEqual(others, []);
+});
 
 test.serial('a port that is taken is named', async (t) => {
   for (const setting of ['GATEWAY_PORT', 'STORAGE_PORT']) {

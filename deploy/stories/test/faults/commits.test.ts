@@ -32,11 +32,11 @@ serverTest(
     const lost = line.lost() - lostBefore;
     // A relay that does not know that it holds an event lets go of it after 30 s.
     for (const { client, sessionIds } of people) for (const id of sessionIds) await mesh.ledger.end(client, id);
-    // Who hears nothing of its commit asks once more where it had asked already.
+    // A process that gets no answer to its commit may repeat a request to the model.
     t.deepEqual(await mesh.settled({ timeoutMs: 120_000, repeats: lost }), []);
     const { messages } = await mesh.rows();
     const said = messages.filter(({ role }) => role === 'USER').map(({ sessionId, text }) => `${sessionId} ${text}`);
     t.is(new Set(said).size, said.length);
-    t.log(`${lost} answers lost, ${unknown() - unknownBefore} sends whose fate nobody was told`);
+    t.log(`${lost} answers lost, ${unknown() - unknownBefore} sends whose outcome no client knows`);
   },
 );

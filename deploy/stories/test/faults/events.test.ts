@@ -31,7 +31,7 @@ async function judgedOf(mesh: FaultMesh, sessionIds: number[]): Promise<number> 
   return (await mesh.rows()).evaluations.filter(({ sessionId }) => ours.has(sessionId)).length;
 }
 
-/** Numbered events of several keys on a topic of their own, each published when the one before it was taken, and whoever takes them. */
+/** Numbered events of several keys on a topic of their own, each published when the one before it was acknowledged, and a consumer of them. */
 async function numberedEvents(t: ExecutionContext, brokers: string[]) {
   const keys = ['1', '2', '3'];
   const topic = `test-${randomUUID()}`;
@@ -72,13 +72,13 @@ async function numberedEvents(t: ExecutionContext, brokers: string[]) {
     await eventually('events flow', () => acknowledged >= before + count, { timeoutMs: goalMs });
   };
   const late = connect();
-  const heard: string[] = [];
+  const received: string[] = [];
   const effects = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
   await flow(30);
   return {
-    /** Somebody else takes events, who starts while Kafka is away. */
+    /** Another consumer group, which subscribes while Kafka is down. */
     async startLateComer() {
-      await late.subscribe({ group: 'late', topics: [topic], handler: async ({ id }) => void heard.push(id) });
+      await late.subscribe({ group: 'late', topics: [topic], handler: async ({ id }) => void received.push(id) });
       await t.throwsAsync(async () => late.ping?.());
     },
     untilRefused: () => eventually('publishing is refused', () => refused > keys.length),
@@ -89,57 +89,61 @@ async function numberedEvents(t: ExecutionContext, brokers: string[]) {
       await Promise.all(writers);
       await eventually('all have taken effect', () => effects() >= acknowledged, { timeoutMs: goalMs });
       for (const numbers of taken.values()) t.deepEqual(numbers, [...numbers.keys()]);
-      await eventually('who came meanwhile takes part', () => heard.length > 0, { timeoutMs: goalMs });
+      await eventually('the late group receives events', () => received.length > 0, { timeoutMs: goalMs });
       await late.ping?.();
     },
   };
 }
 
-serverTest(meshEngines, 'while Kafka is away the API stays up, and all events take effect on its return', async (t) => {
-  t.timeout(300_000);
-  const mesh = await shared();
-  const kafka = mesh.servers.server('kafka');
-  const { client, sessionIds, talkAtOnce } = await traffic(mesh);
-  const numbered = await numberedEvents(t, mesh.kafka.brokers);
-  await kafka.kill();
-  const whileAway = async () => {
-    let signedIn = 0;
-    await during(kafkaAwayMs, async () => {
-      await talkAtOnce();
-      if (sessionIds.length % 4 !== 1) return;
-      await (await mesh.person()).elsewhere();
-      signedIn += 1;
-    });
-    t.true(signedIn > 0);
-    await numbered.untilRefused();
-    await numbered.startLateComer();
-    const death = await mesh.kill('evaluation-1');
-    // Who has yet to find Kafka is not ready, however long it runs.
-    await eventually('evaluation-1 runs again', () =>
-      mesh.ops('evaluation-1', '/healthz').then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
-    for (const { name } of mesh.replicas) t.is(await mesh.isReady(name), name !== 'evaluation-1', name);
-    t.is((await mesh.rows()).outbox.length, sessionIds.length);
-    t.is(await judgedOf(mesh, sessionIds), 0);
-    return death;
-  };
-  const restarted = await whileAway().finally(() => kafka.start());
-  const back = performance.now();
-  await restarted.back();
-  while ((await judgedOf(mesh, sessionIds)) < sessionIds.length) {
-    t.true(performance.now() - back < goalMs, 'every session has its evaluation');
-    await delay(200);
-  }
-  const tookMs = performance.now() - back;
-  t.log(`${sessionIds.length} sessions ended in ${seconds(kafkaAwayMs)}, judged ${seconds(tookMs)} after its return`);
-  t.true(tookMs < goalMs);
-  await numbered.assertWhole();
-  t.deepEqual(await mesh.settled(), []);
-  await client.query('{ sessionCount }');
-});
+serverTest(
+  meshEngines,
+  'while Kafka is down the API stays up, and all events take effect once it is back',
+  async (t) => {
+    t.timeout(300_000);
+    const mesh = await shared();
+    const kafka = mesh.servers.server('kafka');
+    const { client, sessionIds, talkAtOnce } = await traffic(mesh);
+    const numbered = await numberedEvents(t, mesh.kafka.brokers);
+    await kafka.kill();
+    const whileAway = async () => {
+      let signedIn = 0;
+      await during(kafkaAwayMs, async () => {
+        await talkAtOnce();
+        if (sessionIds.length % 4 !== 1) return;
+        await (await mesh.person()).elsewhere();
+        signedIn += 1;
+      });
+      t.true(signedIn > 0);
+      await numbered.untilRefused();
+      await numbered.startLateComer();
+      const death = await mesh.kill('evaluation-1');
+      // Who has yet to find Kafka is not ready, however long it runs.
+      await eventually('evaluation-1 runs again', () =>
+        mesh.ops('evaluation-1', '/healthz').then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      );
+      for (const { name } of mesh.replicas) t.is(await mesh.isReady(name), name !== 'evaluation-1', name);
+      t.is((await mesh.rows()).outbox.length, sessionIds.length);
+      t.is(await judgedOf(mesh, sessionIds), 0);
+      return death;
+    };
+    const restarted = await whileAway().finally(() => kafka.start());
+    const back = performance.now();
+    await restarted.back();
+    while ((await judgedOf(mesh, sessionIds)) < sessionIds.length) {
+      t.true(performance.now() - back < goalMs, 'every session has its evaluation');
+      await delay(200);
+    }
+    const tookMs = performance.now() - back;
+    t.log(`${sessionIds.length} sessions ended in ${seconds(kafkaAwayMs)}, judged ${seconds(tookMs)} after its return`);
+    t.true(tookMs < goalMs);
+    await numbered.assertWhole();
+    t.deepEqual(await mesh.settled(), []);
+    await client.query('{ sessionCount }');
+  },
+);
 
 /** Publishes all that the topics hold so many times more, in no order. Answers how many messages that were. */
 async function deliverAgain({ kafka }: FaultMesh, times: number): Promise<number> {
@@ -167,8 +171,8 @@ serverTest(meshEngines, 'events that are delivered five times and shuffled take 
   process.kill(pid, 'SIGSTOP');
   try {
     for (let n = 0; n < (fullLength ? 50 : 8); n += 1) await talk();
-    const gone = await mesh.person();
-    await gone.query('mutation { deleteTenant }');
+    const deleted = await mesh.person();
+    await deleted.query('mutation { deleteTenant }');
     await eventually('they are published', async () => (await mesh.rows()).outbox.length === 0);
     t.log(`${await deliverAgain(mesh, 4)} messages more`);
   } finally {
@@ -178,7 +182,7 @@ serverTest(meshEngines, 'events that are delivered five times and shuffled take 
   t.is(await judgedOf(mesh, sessionIds), sessionIds.length);
 });
 
-serverTest(meshEngines, 'a consumer that stood still is made anew, and has lost and doubled nothing', async (t) => {
+serverTest(meshEngines, 'a stalled consumer is restarted, and no event is lost or handled twice', async (t) => {
   t.timeout(300_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
@@ -194,10 +198,10 @@ serverTest(meshEngines, 'a consumer that stood still is made anew, and has lost 
     process.kill(pid, 'SIGCONT');
   }
   const again = performance.now();
-  await eventually('its watchdog makes it anew', () => stalls() > before);
-  // What its judges were asked before it stood still they may be asked again.
+  await eventually('its watchdog restarts it', () => stalls() > before);
+  // Requests to the judge from before the stall may be repeated.
   t.deepEqual(await mesh.settled({ repeats: 1 }), []);
-  t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it went on`);
+  t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it continued`);
   t.is(mesh.pid('evaluation-1'), pid);
 });
 
@@ -211,7 +215,7 @@ async function anotherMember({ replicas, environments, logs }: FaultMesh): Promi
   return new ReplicaProcess({ name: 'evaluation-2', main, env, readyUrl, logs, say: () => undefined });
 }
 
-serverTest(meshEngines, 'members that join and leave while events flow lose and double none', async (t) => {
+serverTest(meshEngines, 'no event is lost or handled twice while members join and leave', async (t) => {
   t.timeout(300_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
@@ -232,7 +236,7 @@ serverTest(meshEngines, 'members that join and leave while events flow lose and 
     over.abort();
     await talking;
   }
-  // A judgement that the one who left had under way is made anew.
+  // A judgement that a leaving member had in progress is repeated.
   t.deepEqual(await mesh.settled({ repeats: members }), []);
   t.log(`${sessionIds.length} sessions while ${members} came and went`);
 });

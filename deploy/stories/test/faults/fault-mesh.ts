@@ -23,13 +23,13 @@ export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka'];
 /** Whether tests take their full length, as `scripts/test --faults` asks for. */
 export const fullLength = process.env.PARLEY_FAULTS === 'full';
 
-/** For the short form alone: at full length it is the ordinary leases and deadlines that have to run out. */
+/** For the short form only: at full length the ordinary leases and deadlines have to expire. */
 const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', KAFKA_STALLED_AFTER_MS: '5000' };
 
 /** Each look reads all rows there are. */
 const lookAgainMs = 500;
 
-/** Where logs stay when the mesh has gone. */
+/** Where logs stay after the mesh was stopped. */
 const { keptLogs } = readSettings(process.env, { keptLogs: faultLogsSetting });
 
 export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
@@ -144,7 +144,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     /** Ids of the events that belong among the dead letters by now. */
     poison,
     pid,
-    /** What a replica tells operators. */
+    /** The operators' endpoint of a replica. */
     ops,
     rows: () => readRows(checker.database),
     /** Whether it says that it is ready; false also where it does not answer. */
@@ -161,11 +161,11 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     /** Sends a signal to a replica and resolves when it has ended. The supervisor then starts it again. */
     async kill(name: string, signal: NodeJS.Signals = 'SIGKILL') {
       const from = said.length;
-      const told = (what: string) => said.slice(from).find((line) => line.startsWith(`${name} ${what}`));
+      const reported = (what: string) => said.slice(from).find((line) => line.startsWith(`${name} ${what}`));
       const begun = performance.now();
       process.kill(pid(name), signal);
       kills += 1;
-      const line = await eventually(`${name} ends`, () => told('has ended'), { timeoutMs: 40_000 });
+      const line = await eventually(`${name} ends`, () => reported('has ended'), { timeoutMs: 40_000 });
       const ended = performance.now();
       return {
         /** `SIGKILL`, or `exit code 0`. */
@@ -174,14 +174,14 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
         endedAfterMs: ended - begun,
         /** Resolves when it has been started again and is ready. Answers how long that took, from its end. */
         async back(): Promise<number> {
-          await eventually(`${name} is back`, () => told('is back'), { timeoutMs: 60_000 });
+          await eventually(`${name} is back`, () => reported('is back'), { timeoutMs: 60_000 });
           return performance.now() - ended;
         },
       };
     },
     /**
      * Waits until nothing is queued, running or unpublished, and answers what is wrong then, one sentence each: every fault
-     * test ends with `t.deepEqual(await settled(), [])`. What is left after all that time is told the same way.
+     * test ends with `t.deepEqual(await settled(), [])`. What is left after all that time is reported the same way.
      * @param options.repeats How often a model may have been asked once more than attempts say, beyond the replicas that
      * were killed since the mesh had settled the last time. Default 0.
      */

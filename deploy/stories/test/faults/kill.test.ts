@@ -82,19 +82,19 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   for (const { sessionId, reply } of turns) {
     if (!failed.has(sessionId)) t.is(replies.get(sessionId), reply);
   }
-  // A reply that has begun cannot be begun anew elsewhere: what the dead agent was saying is recorded as failed.
+  // A reply that has begun cannot be repeated elsewhere: that of the killed agent is recorded as failed.
   if (!mayFail) t.is(failures.length, 0);
   t.true(failures.every(({ failureCode }) => failureCode?.startsWith('MODEL_')));
 }
 
 if (fullLength) {
   for (const name of ['identity-1', 'agent-1', 'agent-2', 'session-1', 'session-2', 'evaluation-1', 'gateway-1']) {
-    serverTest(meshEngines, `a kill -9 of ${name} among ${turnsInFlight} turns loses and doubles nothing`, (t) =>
+    serverTest(meshEngines, `a kill -9 of ${name} among ${turnsInFlight} turns loses and duplicates nothing`, (t) =>
       killAmongTurns(t, [name], name.startsWith('agent')),
     );
   }
 }
 
-serverTest(meshEngines, 'a kill -9 of one of each unit at once, among many turns, loses and doubles nothing', (t) =>
+serverTest(meshEngines, 'a kill -9 of one of each unit at once, among many turns, loses and duplicates nothing', (t) =>
   killAmongTurns(t, ['identity-1', 'agent-1', 'session-1', 'evaluation-1', 'gateway-1'], true),
 );

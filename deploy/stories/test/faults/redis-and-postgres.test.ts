@@ -100,7 +100,7 @@ serverTest(
 
 serverTest(
   meshEngines,
-  'while PostgreSQL is stopped all is refused for now, and what was begun is done or undone',
+  'while PostgreSQL is stopped requests are refused as unavailable, and what had begun is committed or rolled back',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();

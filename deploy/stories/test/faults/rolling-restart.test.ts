@@ -91,7 +91,7 @@ async function crowd() {
     await eventually('all follow', () => followers.every(({ events }) => events.length > 0));
   }
 
-  /** Says one thing in each session, one after the other, and waits until somebody there has heard the reply. */
+  /** Says one thing in each session, one after the other, and waits until one of its followers has received the reply. */
   async function sayOnce(): Promise<void> {
     for (const talk of talks) {
       talk.sent += 1;
@@ -106,7 +106,7 @@ async function crowd() {
 
 serverTest(
   meshEngines,
-  `a rolling restart under ${sessionsAtAll * followersPerSession} subscriptions loses, doubles and reorders nothing`,
+  `a rolling restart under ${sessionsAtAll * followersPerSession} subscriptions loses, duplicates and reorders nothing`,
   async (t) => {
     t.timeout(600_000);
     const { mesh, talks, sayOnce } = await crowd();
@@ -114,7 +114,7 @@ serverTest(
     t.teardown(() => Promise.all(followers.map(({ leave }) => leave())));
     const over = new AbortController();
     const talking = during(Number.POSITIVE_INFINITY, sayOnce, over.signal);
-    talking.catch(() => undefined); // told below
+    talking.catch(() => undefined); // asserted below
     for (const { name, unit } of mesh.replicas) {
       if (!restarted(unit)) continue;
       const death = await mesh.kill(name, 'SIGTERM');
@@ -127,7 +127,7 @@ serverTest(
     await sayOnce();
     const all = () =>
       talks.every(({ followers: of, sent }) => of.every(({ events }) => repliesOf(events).length >= sent));
-    await eventually('everybody has heard everything', all, { timeoutMs: 30_000 });
+    await eventually('every follower has received everything', all, { timeoutMs: 30_000 });
 
     const outages = followers.flatMap((follower) => follower.outages);
     const lengths = outages.map(({ fromMs, untilMs = Number.POSITIVE_INFINITY }) => untilMs - fromMs);

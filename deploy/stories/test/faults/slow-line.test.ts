@@ -59,7 +59,7 @@ const quantile = (values: number[], share: number) =>
 
 serverTest(
   meshEngines,
-  'a slow line to one subgraph holds up what needs that one, within bounds, and nothing else',
+  'a slow connection to one subgraph delays only what needs that one, within bounds',
   async (t) => {
     t.timeout(300_000);
     const mesh = await shared();

@@ -56,7 +56,7 @@ async function assertEnded(t: ExecutionContext, gone: ReturnType<FaultMesh['kill
   t.log(`exit code 0 after ${seconds(endedAfterMs)}, back after ${seconds(await back())}`);
 }
 
-serverTest(meshEngines, 'a session replica that is told to stop lets its turns end', async (t) => {
+serverTest(meshEngines, 'a session replica that is stopped lets its turns end', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
   const held = await holdTurns(mesh, turnsInFlight);
@@ -84,7 +84,7 @@ serverTest(
   },
 );
 
-serverTest(meshEngines, 'an agent replica that is told to stop says what it has begun to say', async (t) => {
+serverTest(meshEngines, 'an agent replica that is stopped completes the replies that it has begun', async (t) => {
   t.timeout(180_000);
   const mesh = await shared();
   const held = await holdTurns(mesh, turnsInFlight);
@@ -95,29 +95,33 @@ serverTest(meshEngines, 'an agent replica that is told to stop says what it has 
   await assertComplete(t, mesh, held);
 });
 
-serverTest(meshEngines, 'a gateway that is told to stop says goodbye, and who comes back misses nothing', async (t) => {
-  t.timeout(180_000);
-  const mesh = await shared();
-  const held = await holdTurns(mesh, turnsInFlight);
-  const followers = held.turns.map(({ client, sessionId, reply }) => {
-    const before = client.at(mesh.gateways[0] ?? '').subscribe(sessionId, { after: '0' });
-    return { client, sessionId, reply, before };
-  });
-  const all: SessionEvents[] = followers.map(({ before }) => before);
-  t.teardown(() => Promise.all(all.map((events) => events.close())));
-  for (const { before } of followers) await before.until('the first words', ({ chunks }) => chunks.length > 0);
+serverTest(
+  meshEngines,
+  'a gateway that is stopped closes its sockets with 1001, and clients that reconnect miss nothing',
+  async (t) => {
+    t.timeout(180_000);
+    const mesh = await shared();
+    const held = await holdTurns(mesh, turnsInFlight);
+    const followers = held.turns.map(({ client, sessionId, reply }) => {
+      const before = client.at(mesh.gateways[0] ?? '').subscribe(sessionId, { after: '0' });
+      return { client, sessionId, reply, before };
+    });
+    const all: SessionEvents[] = followers.map(({ before }) => before);
+    t.teardown(() => Promise.all(all.map((events) => events.close())));
+    for (const { before } of followers) await before.until('the first words', ({ chunks }) => chunks.length > 0);
 
-  const gone = mesh.kill('gateway-1', 'SIGTERM');
-  for (const { before } of followers) await before.until('the goodbye', ({ closed }) => closed);
-  t.deepEqual([...new Set(followers.map(({ before }) => before.closed?.code))], [1001]);
-  await gone;
-  held.release();
-  for (const { client, sessionId, reply, before } of followers) {
-    const after = client.subscribe(sessionId, { after: before.lastEventId });
-    all.push(after);
-    await after.turns(1);
-    t.is([...before.chunks, ...after.chunks].map((chunk) => chunk.text).join(''), reply);
-  }
-  await assertEnded(t, gone);
-  await assertComplete(t, mesh, held);
-});
+    const gone = mesh.kill('gateway-1', 'SIGTERM');
+    for (const { before } of followers) await before.until('the close', ({ closed }) => closed);
+    t.deepEqual([...new Set(followers.map(({ before }) => before.closed?.code))], [1001]);
+    await gone;
+    held.release();
+    for (const { client, sessionId, reply, before } of followers) {
+      const after = client.subscribe(sessionId, { after: before.lastEventId });
+      all.push(after);
+      await after.turns(1);
+      t.is([...before.chunks, ...after.chunks].map((chunk) => chunk.text).join(''), reply);
+    }
+    await assertEnded(t, gone);
+    await assertComplete(t, mesh, held);
+  },
+);

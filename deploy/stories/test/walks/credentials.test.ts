@@ -280,8 +280,8 @@ for (const [name, credential] of Object.entries(credentials)) {
       } else {
         const answer = (await answerTo(operation, shared)).split(':')[0];
         // A socket with a credential that is none is closed before anything can be asked on it.
-        const told = kind === 'subscription' && answer === 'closed 4403' ? refusal : answer;
-        t.is(told, refusal, operation.name);
+        const refused = kind === 'subscription' && answer === 'closed 4403' ? refusal : answer;
+        t.is(refused, refusal, operation.name);
       }
     }
   });

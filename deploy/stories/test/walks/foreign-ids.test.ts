@@ -117,45 +117,48 @@ async function twoTenants({ person, database }: TestMesh) {
   return { ada, eve, agentId, sessionId, things, own };
 }
 
-story("an absent thing and another tenant's look alike in every operation that takes an id", async (t, mesh) => {
-  const { ada, eve, agentId, sessionId, things, own } = await twoTenants(mesh);
-  const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
-  const walked = await idArguments(eve, own);
-  t.deepEqual(
-    walked.flatMap(({ name }) => (named[name] ? [] : [name])),
-    [],
-    'tell above what these ids name',
-  );
-  t.deepEqual(
-    Object.keys(named).filter((each) => !walked.some(({ name }) => name === each)),
-    [],
-    'these are not served any more',
-  );
+story(
+  "an absent object and another tenant's get the same answers in every operation that takes an id",
+  async (t, mesh) => {
+    const { ada, eve, agentId, sessionId, things, own } = await twoTenants(mesh);
+    const before = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+    const walked = await idArguments(eve, own);
+    t.deepEqual(
+      walked.flatMap(({ name }) => (named[name] ? [] : [name])),
+      [],
+      'tell above what these ids name',
+    );
+    t.deepEqual(
+      Object.keys(named).filter((each) => !walked.some(({ name }) => name === each)),
+      [],
+      'these are not served any more',
+    );
 
-  const ours = walked.filter(({ name }) => named[name] !== 'external');
-  const nobodys = nobodysIds(ours);
-  for (const argument of ours) {
-    const { name } = argument;
-    const foreign = things[named[name] ?? 'external'];
-    t.true(foreign.length > 0, `nothing of another tenant's is tried as ${name}`);
-    const about = (id: string | number) => `${name}: ${JSON.stringify(String(id).slice(0, 20))}`;
-    const reference = await asked(eve, argument, 900_000_000);
-    assertNothingThere(t, argument, reference, about(900_000_000));
-    for (const id of [...foreign, ...nobodys(argument)]) {
-      t.is(await asked(eve, argument, id), reference, about(id));
+    const ours = walked.filter(({ name }) => named[name] !== 'external');
+    const nobodys = nobodysIds(ours);
+    for (const argument of ours) {
+      const { name } = argument;
+      const foreign = things[named[name] ?? 'external'];
+      t.true(foreign.length > 0, `nothing of another tenant's is tried as ${name}`);
+      const about = (id: string | number) => `${name}: ${JSON.stringify(String(id).slice(0, 20))}`;
+      const reference = await asked(eve, argument, 900_000_000);
+      assertNothingThere(t, argument, reference, about(900_000_000));
+      for (const id of [...foreign, ...nobodys(argument)]) {
+        t.is(await asked(eve, argument, id), reference, about(id));
+      }
     }
-  }
 
-  const after = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
-  t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
-  t.deepEqual(after[1], before[1]);
+    const after = await Promise.all([readSession(ada, sessionId), readAgent(ada, agentId)]);
+    t.like(after[0], { status: 'ACTIVE', interruptCount: before[0].interruptCount });
+    t.deepEqual(after[1], before[1]);
 
-  // What was refused to a stranger is good for its owner.
-  const [workflowId] = things.workflow;
-  const attach =
-    'mutation ($id: ID!, $workflowId: Int!) { updateAgent(id: $id, input: { workflowId: $workflowId }) { workflowId } }';
-  t.deepEqual(await ada.query(attach, { id: agentId, workflowId }), { updateAgent: { workflowId } });
-});
+    // What was refused to a stranger is good for its owner.
+    const [workflowId] = things.workflow;
+    const attach =
+      'mutation ($id: ID!, $workflowId: Int!) { updateAgent(id: $id, input: { workflowId: $workflowId }) { workflowId } }';
+    t.deepEqual(await ada.query(attach, { id: agentId, workflowId }), { updateAgent: { workflowId } });
+  },
+);
 
 story(
   'an id that is no 32-bit number is refused where a number is asked for, before anything runs',
@@ -207,7 +210,7 @@ story(
   },
 );
 
-story('a deleted agent looks like one that never was, wherever an agent is asked for', async (t, mesh) => {
+story('a deleted agent gets the answers of an absent one in every operation that takes its id', async (t, mesh) => {
   const { person } = mesh;
   const ada = await person();
   const agentId = await createAgent(ada);
@@ -222,7 +225,7 @@ story('a deleted agent looks like one that never was, wherever an agent is asked
   }
 });
 
-story("another tenant's things are in no list and no count", async (t, mesh) => {
+story("another tenant's objects are in no list and no count", async (t, mesh) => {
   const { eve, own } = await twoTenants(mesh);
   const { agents, agentCount, sessions, sessionCount } = await eve.query<{
     agents: { id: number }[];
@@ -236,7 +239,7 @@ story("another tenant's things are in no list and no count", async (t, mesh) => 
   t.is(sessionCount, 1);
 });
 
-story('nobody is let in without a credential, whatever the id', async (t, mesh) => {
+story('operations that take an id need a credential, whatever the id', async (t, mesh) => {
   const { ada, agentId, sessionId } = await twoTenants(mesh);
   const { visitor } = mesh;
   for (const argument of await idArguments(ada, { agentId, sessionId })) {
@@ -255,8 +258,8 @@ async function asked(client: Client, argument: IdArgument, id: string | number):
   const value = argument.type === 'ID' ? String(id) : id;
   if (argument.operation.kind === 'subscription') return withoutId(await refusedSubscription(client, String(id)), id);
   const { status, text, headers } = await client.send(argument.operation.document, argument.variables(value));
-  const told = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
-  return withoutId(JSON.stringify({ status, told, text }), id);
+  const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
+  return withoutId(JSON.stringify({ status, shown, text }), id);
 }
 
 async function refusedSubscription(client: Client, id: string): Promise<string> {
@@ -271,8 +274,8 @@ async function refusedSubscription(client: Client, id: string): Promise<string> 
 
 function withoutId(text: string, id: string | number): string {
   const whole = String(id);
-  const told = whole.length > 40 ? `${whole.slice(0, 40)}…` : whole;
-  const escaped = JSON.stringify(told).slice(1, -1);
+  const shown = whole.length > 40 ? `${whole.slice(0, 40)}…` : whole;
+  const escaped = JSON.stringify(shown).slice(1, -1);
   const twice = JSON.stringify(escaped).slice(1, -1);
   return text.replaceAll(` ${twice} `, ' <id> ').replaceAll(` ${escaped} `, ' <id> ');
 }

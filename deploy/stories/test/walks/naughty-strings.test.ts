@@ -215,7 +215,7 @@ story(
       return path.endsWith('sessionId') ? sessionId : undefined;
     }
 
-    /** That the answer, and whoever reads it afterwards, finds the very same text. */
+    /** The answer, and each later read, must have the same text. */
     async function assertKept(
       { client, sessionId }: Worker,
       { name, field }: Operation,
@@ -258,7 +258,7 @@ story(
   },
 );
 
-story('a phone is taken in any spelling, and kept as its digits in ASCII', async (t, mesh) => {
+story('a phone number is accepted in any spelling, and stored as ASCII digits', async (t, mesh) => {
   for (const [code, spell] of [
     ['+44', (digits: string) => digits],
     ['44', (digits: string) => `(0) ${digits.slice(0, 4)}-${digits.slice(4)}`],
@@ -281,7 +281,7 @@ story('a phone is taken in any spelling, and kept as its digits in ASCII', async
   }
 });
 
-story('no text opens a subscription that no event has given', async (t, mesh) => {
+story('no text but an event id opens a subscription after it', async (t, mesh) => {
   const { person } = mesh;
   const ada = await person();
   const { id } = await startSession(ada, await createAgent(ada));
