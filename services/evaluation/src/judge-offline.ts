@@ -2,9 +2,9 @@ import type { ConversationStats } from './conversation-stats.ts';
 import type { Judgement } from './judgement.ts';
 
 /** Why no model judged; part of the summary. */
-export type OfflineReason = 'noUserMessage' | 'noModel' | 'noAnswer' | 'tooLong' | 'invalidAnswer';
+export type OfflineReason = keyof typeof reasons;
 
-const reasons: Record<OfflineReason, string> = {
+const reasons = {
   noUserMessage: 'The person said nothing that a model could be asked about.',
   noModel: 'No language model is configured.',
   noAnswer: 'The language model did not answer.',

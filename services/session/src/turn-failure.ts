@@ -2,15 +2,7 @@ import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 
 /** Why a turn ended without a reply: the contract's codes. */
-export type TurnFailureCode =
-  | 'MODEL_UNAVAILABLE'
-  | 'MODEL_FAILED'
-  | 'TURN_TIMEOUT'
-  | 'TURN_LOST'
-  | 'SESSION_ENDED'
-  | 'SPEND_CAP_REACHED'
-  | 'WORKFLOW_NOT_PUBLISHED'
-  | 'INTERNAL';
+export type TurnFailureCode = keyof typeof messages;
 
 export interface TurnFailure {
   code: TurnFailureCode;
@@ -18,7 +10,7 @@ export interface TurnFailure {
   message: string;
 }
 
-const messages: Record<TurnFailureCode, string> = {
+const messages = {
   MODEL_UNAVAILABLE: 'No model could answer; send the message again later',
   MODEL_FAILED: 'The model failed in the middle of its reply',
   TURN_TIMEOUT: 'The reply took too long',

@@ -5,17 +5,9 @@ import type { TokenUsage } from './model.ts';
  * such model. `tooLong`: the request exceeds the model's context. `badRequest`: the provider refused the request for another reason.
  * `failed`: the answer was interrupted, an error, or malformed.
  */
-export type ModelErrorKind =
-  | 'unreachable'
-  | 'refused'
-  | 'rateLimited'
-  | 'timedOut'
-  | 'unknownModel'
-  | 'tooLong'
-  | 'badRequest'
-  | 'failed';
+export type ModelErrorKind = keyof typeof MESSAGES;
 
-const MESSAGES: Record<ModelErrorKind, string> = {
+const MESSAGES = {
   unreachable: 'The model provider cannot be reached',
   refused: 'The model provider refused the credentials',
   rateLimited: 'The model provider is limiting requests',

@@ -1,13 +1,7 @@
 import { Status } from 'nice-grpc-common';
-import type { ErrorKind } from './errors.ts';
 
-export interface ErrorForms {
-  grpc: Status;
-  code: string;
-  http: number;
-}
-
-export const errorTable: Record<ErrorKind, ErrorForms> = {
+/** The gRPC status, GraphQL code and HTTP status of each kind of error. */
+export const errorTable = {
   invalid: { grpc: Status.INVALID_ARGUMENT, code: 'BAD_REQUEST', http: 400 },
   unauthenticated: { grpc: Status.UNAUTHENTICATED, code: 'UNAUTHENTICATED', http: 401 },
   forbidden: { grpc: Status.PERMISSION_DENIED, code: 'FORBIDDEN', http: 403 },

@@ -1,16 +1,7 @@
-/**
- * Kinds of errors. The table in `error-table.ts` gives each kind its gRPC status, GraphQL code and HTTP status.
- */
-export type ErrorKind =
-  | 'invalid'
-  | 'unauthenticated'
-  | 'forbidden'
-  | 'notFound'
-  | 'conflict'
-  | 'tooManyRequests'
-  | 'notImplemented'
-  | 'unavailable'
-  | 'internal';
+import type { errorTable } from './error-table.ts';
+
+/** Kinds of errors, each with its gRPC status, GraphQL code and HTTP status in the table. */
+export type ErrorKind = keyof typeof errorTable;
 
 /** One invalid input value: `path` locates it (`input.name`), `message` completes the sentence "<path> …". */
 export interface FieldProblem {
