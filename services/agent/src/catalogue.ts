@@ -34,7 +34,7 @@ const catalogue: Omit<AgentConfigOptionsDto, keyof DocumentationUrls> = {
 };
 
 /** Suggested values for an agent's free-text fields. */
-export function configOptions({ documentation }: Pick<Ports, 'documentation'>): AgentConfigOptionsDto {
+export function configOptions({ documentation }: Ports): AgentConfigOptionsDto {
   return { ...catalogue, ...documentation };
 }
 

@@ -7,11 +7,7 @@ import type { CreateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
 /** Creates an agent. Null and left out are the same. @throws DomainError `invalid` naming every bad field. */
-export async function createAgent(
-  ports: Pick<Ports, 'database'>,
-  caller: TenantCaller,
-  input: CreateAgentInput,
-): Promise<Agent> {
+export async function createAgent(ports: Ports, caller: TenantCaller, input: CreateAgentInput): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
   checkAvatarBackend(fields);
   return ports.database.transact(caller.tenantId, (db) => agentStore(db).insert(fields));

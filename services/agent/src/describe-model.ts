@@ -4,7 +4,7 @@ import type { Ports } from './ports.ts';
 
 /** The model that would answer for an agent, and its limits. @throws DomainError `notFound` */
 export async function describeModel(
-  ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
+  ports: Ports,
   caller: TenantCaller,
   agentId: number,
 ): Promise<DescribeModelResponse> {

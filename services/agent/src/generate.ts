@@ -16,7 +16,7 @@ export type Generated = Omit<GenerateResponse, 'costUsdE8'>;
  * `MODEL_UNAVAILABLE`, or with `MODEL_BUSY` if no slot was free in time and the model was not called.
  */
 export async function generate(
-  ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
+  ports: Ports,
   caller: TenantCaller,
   { agentId, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs }: Generation,
   signal: AbortSignal,

@@ -7,15 +7,13 @@ import { auditLogStore } from './audit-log-store.ts';
 import type { QueryAgentsArgs } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-type DatabasePort = Pick<Ports, 'database'>;
-
 /** An agent of the caller's tenant; undefined if deleted. */
-export function findAgent({ database }: DatabasePort, caller: TenantCaller, id: number): Promise<Agent | undefined> {
+export function findAgent({ database }: Ports, caller: TenantCaller, id: number): Promise<Agent | undefined> {
   return database.transact(caller.tenantId, (db) => agentStore(db).findLive(id));
 }
 
 /** An agent of the caller's tenant, deleted ones included. @throws DomainError `notFound` */
-export function getAgent({ readAgent }: Pick<Ports, 'readAgent'>, caller: TenantCaller, id: number): Promise<Agent> {
+export function getAgent({ readAgent }: Ports, caller: TenantCaller, id: number): Promise<Agent> {
   return readAgent(caller.tenantId, id);
 }
 
@@ -24,7 +22,7 @@ export function getAgent({ readAgent }: Pick<Ports, 'readAgent'>, caller: Tenant
  * @throws DomainError `invalid` with `ANSWER_TOO_LARGE` when they exceed the answer budget.
  */
 export async function agentsByIds(
-  { database }: DatabasePort,
+  { database }: Ports,
   caller: TenantCaller,
   ids: readonly number[],
 ): Promise<(ListedAgent | undefined)[]> {
@@ -38,7 +36,7 @@ export async function agentsByIds(
  * @throws DomainError `invalid`, with `ANSWER_TOO_LARGE` when they exceed the answer budget.
  */
 export async function listAgents(
-  { database }: DatabasePort,
+  { database }: Ports,
   caller: TenantCaller,
   query: QueryAgentsArgs,
 ): Promise<ListedAgent[]> {
@@ -47,12 +45,12 @@ export async function listAgents(
 }
 
 /** The number of agents that `listAgents` returns without bounds. */
-export function countAgents({ database }: DatabasePort, caller: TenantCaller): Promise<number> {
+export function countAgents({ database }: Ports, caller: TenantCaller): Promise<number> {
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
 /** The changes of an agent, also a deleted one, newest first. @throws DomainError `notFound`; `invalid` with `ANSWER_TOO_LARGE`. */
-export function listAuditLogs({ database }: DatabasePort, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
+export function listAuditLogs({ database }: Ports, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
   return database.transact(caller.tenantId, async (db) => {
     if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);
     return auditLogStore(db).listOf(agentId);

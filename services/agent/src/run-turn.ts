@@ -26,7 +26,7 @@ export type TurnEvent =
  * @throws DomainError `notFound`; `invalid` unless the history ends with a user message; what `turnError` maps a `ModelError` to.
  */
 export async function* runTurn(
-  ports: Pick<Ports, 'readAgent' | 'chooseModel'>,
+  ports: Ports,
   caller: TenantCaller,
   { agentId, history }: Turn,
   signal: AbortSignal,

@@ -18,7 +18,7 @@ import { workflowStore } from './workflow-store.ts';
  * @throws DomainError `invalid` naming every bad field; `notFound` for the agent or the workflow.
  */
 export async function updateAgent(
-  ports: Pick<Ports, 'database'>,
+  ports: Ports,
   caller: TenantCaller,
   id: number,
   input: UpdateAgentInput,

@@ -7,7 +7,7 @@ const transcriptBytesLimit = 60_000_000;
 
 /** The evaluation of one of the caller's sessions, if there is one. The transcript is empty above `maxTranscriptBytes`. */
 export function findEvaluation(
-  ports: Pick<Ports, 'database'>,
+  ports: Ports,
   caller: TenantCaller,
   sessionId: number,
   maxTranscriptBytes = transcriptBytesLimit,

@@ -6,7 +6,7 @@ import { type JudgeSessionJob, judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
 /** A judgement is slow, so the event only appends a job, in the transaction of its inbox mark. */
-export function onSessionEnded(ports: Pick<Ports, 'database'>): Handler<SessionEnded> {
+export function onSessionEnded(ports: Ports): Handler<SessionEnded> {
   return ({ id, tenantId, data: { sessionId, agentId } }) =>
     ports.database.transact(tenantId, (db) =>
       once(db, 'evaluation', id, () =>

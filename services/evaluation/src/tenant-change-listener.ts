@@ -8,7 +8,7 @@ import { judgeKind } from './judge-session.ts';
 import type { Ports } from './ports.ts';
 
 /** Retries the waiting judgements of a tenant when a change of it is announced, as its suspension may have been lifted. */
-export function tenantChangeListener({ database, log }: Pick<Ports, 'database' | 'log'>, keyValue: KeyValue): Part {
+export function tenantChangeListener({ database, log }: Ports, keyValue: KeyValue): Part {
   let unsubscribe: Unsubscribe | undefined;
 
   async function changed(tenantId: number): Promise<void> {
