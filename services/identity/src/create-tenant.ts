@@ -5,15 +5,12 @@ import type { IdentitySettings } from './config.ts';
 import type { CreateTenantInput } from './generated/schema.ts';
 import { withLockedSignIn } from './locked-sign-in.ts';
 import type { Ports } from './ports.ts';
-import { provisionTenant } from './provision-tenant.ts';
+import { provisionTenant, tenantDefaults } from './provision-tenant.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { checkPlanChange, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
-
-/** Any plan above this default counts as a raise. */
-const defaults = { plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null } as const;
 
 /**
  * Creates a tenant that the caller owns and makes it the current tenant of this sign-in.
@@ -28,8 +25,8 @@ export async function createTenant(
 ): Promise<Tenant> {
   const person = signedIn(caller);
   const { userId, signInId } = person;
-  const given = { ...defaults, ...parseInput(newTenant(ports.settings), withoutNulls(input)) };
-  checkPlanChange(ports.settings, defaults.plan, given.plan);
+  const given = { ...tenantDefaults, ...parseInput(newTenant(ports.settings), withoutNulls(input)) };
+  checkPlanChange(ports.settings, tenantDefaults.plan, given.plan);
 
   // The locked user row keeps concurrent calls from exceeding the limits.
   const tenant = await withLockedSignIn(ports, { caller: person, signal }, async (db) => {

@@ -18,7 +18,7 @@ import { userStore } from './user-store.ts';
  * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted, `forbidden` with `USER_SUSPENDED`.
  */
 export async function withLockedSignIn<T>(
-  { database }: Pick<Ports, 'database'>,
+  { database }: Ports,
   { caller, signal, tenantId }: { caller: UserCaller; signal: AbortSignal | undefined; tenantId?: number },
   work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
 ): Promise<T> {

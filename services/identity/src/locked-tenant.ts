@@ -22,21 +22,18 @@ export interface LockedTenant {
  * member; `conflict` when the sign-in has switched to another tenant since the caller was authenticated.
  */
 export async function withLockedTenant<T>(
-  ports: Pick<Ports, 'database'>,
+  ports: Ports,
   caller: UserCaller & TenantCaller,
   signal: AbortSignal | undefined,
   work: (db: SharedDb, locked: LockedTenant) => Promise<T>,
 ): Promise<T> {
-  return withLockedSignIn(ports, { caller, signal, tenantId: caller.tenantId }, async (db, signIn) =>
-    work(db, await lockTenant(db, caller, signIn)),
-  );
-}
-
-async function lockTenant(db: SharedDb, caller: UserCaller & TenantCaller, signIn: LiveSignIn): Promise<LockedTenant> {
-  const locked = await tenantStore(db).lockForMember(caller.tenantId, caller.userId);
-  if (!locked) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
-  if (signIn.tenantId !== caller.tenantId) throw conflict('This sign-in has turned to another tenant; try again');
-  return { ...locked, signIn };
+  const { tenantId, userId } = caller;
+  return withLockedSignIn(ports, { caller, signal, tenantId }, async (db, signIn) => {
+    const locked = await tenantStore(db).lockForMember(tenantId, userId);
+    if (!locked) throw forbidden('You belong to no tenant yet; create or choose one', 'NO_TENANT');
+    if (signIn.tenantId !== tenantId) throw conflict('This sign-in has turned to another tenant; try again');
+    return work(db, { ...locked, signIn });
+  });
 }
 
 /** @throws DomainError `forbidden` with `TENANT_SUSPENDED` while the tenant is suspended. */

@@ -35,6 +35,7 @@ export async function refreshSignIn(
   signal?: AbortSignal,
 ): Promise<AccessToken> {
   const { refreshToken: given } = parseInput(refresh, input);
+  const { refreshTokenTtlS: ttlS } = ports.settings;
   const sha256 = refreshTokenSha256(given);
   const refreshToken = successorOf(given, await ports.keys.derivationKey('refresh-successor'));
 
@@ -48,8 +49,9 @@ export async function refreshSignIn(
     if (token.userStatus === 'SUSPENDED') return { kind: 'suspended' };
     if (token.rotatedForS === null) {
       if (token.expired) return { kind: 'refused' };
-      const refreshExpiresIn = await rotate(ports, db, signInId, sha256, refreshTokenSha256(refreshToken));
-      return { kind: 'refreshed', signInId, userId, refreshExpiresIn };
+      const successor = { sha256: refreshTokenSha256(refreshToken), signInId, parentSha256: sha256, ttlS };
+      await refreshTokenStore(db).rotate(successor);
+      return { kind: 'refreshed', signInId, userId, refreshExpiresIn: ttlS };
     }
     if (isWithinGrace(token)) {
       return { kind: 'refreshed', signInId, userId, refreshExpiresIn: Math.floor(token.successorEndsInS ?? 0) };
@@ -66,21 +68,6 @@ export async function refreshSignIn(
   if (outcome.kind === 'reused') await ports.announce({ $case: 'signInId', value: outcome.signInId });
   if (outcome.kind !== 'refreshed') throw unauthenticated('Invalid or expired refresh token');
   return issueTokens(ports, { ...outcome, refreshToken });
-}
-
-async function rotate(
-  ports: Ports,
-  db: SharedDb,
-  signInId: string,
-  parent: Buffer,
-  successor: Buffer,
-): Promise<number> {
-  const { refreshTokenTtlS } = ports.settings;
-  const tokens = refreshTokenStore(db);
-  await tokens.deleteExpired(signInId);
-  await tokens.markRotated(parent);
-  await tokens.insert({ sha256: successor, signInId, parentSha256: parent, ttlS: refreshTokenTtlS });
-  return refreshTokenTtlS;
 }
 
 function isWithinGrace({ rotatedForS, successorRotated, successorEndsInS }: StoredRefreshToken): boolean {

@@ -16,16 +16,21 @@ export interface StoredRefreshToken {
   successorEndsInS: number | null;
 }
 
-export interface NewRefreshToken {
+export interface Successor {
   sha256: Buffer;
   signInId: string;
-  parentSha256: Buffer | null;
+  parentSha256: Buffer;
   ttlS: number;
 }
 
 export function refreshTokenStore({ knex }: SharedDb) {
   return {
-    async insert({ sha256, signInId, parentSha256, ttlS }: NewRefreshToken): Promise<void> {
+    /** Replaces a token by its successor. Deletes the sign-in's expired ones, because unknown tokens are refused as well. */
+    async rotate({ sha256, signInId, parentSha256, ttlS }: Successor): Promise<void> {
+      await knex('refresh_tokens').where({ signInId }).whereRaw('expires_at <= parley_now()').delete();
+      await knex('refresh_tokens')
+        .where({ tokenSha256: parentSha256 })
+        .update({ rotatedAt: knex.raw('parley_now()') });
       await knex('refresh_tokens').insert({
         tokenSha256: sha256,
         signInId,
@@ -71,17 +76,6 @@ export function refreshTokenStore({ knex }: SharedDb) {
         [sha256],
       );
       return rows[0];
-    },
-
-    async markRotated(sha256: Buffer): Promise<void> {
-      await knex('refresh_tokens')
-        .where({ tokenSha256: sha256 })
-        .update({ rotatedAt: knex.raw('parley_now()') });
-    },
-
-    /** Expired tokens need not be stored, because unknown tokens are refused as well. */
-    async deleteExpired(signInId: string): Promise<void> {
-      await knex('refresh_tokens').where({ signInId }).whereRaw('expires_at <= parley_now()').delete();
     },
   };
 }

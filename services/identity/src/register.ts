@@ -7,7 +7,7 @@ import { beginSignIn } from './begin-sign-in.ts';
 import type { RegisterInput, ValidateSecuredTokenInput } from './generated/schema.ts';
 import { type Requester, requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
-import { provisionTenant } from './provision-tenant.ts';
+import { provisionTenant, tenantDefaults } from './provision-tenant.ts';
 import { newReferralCode, normalReferralCode } from './referral-code.ts';
 import { normalIdNo, type Registration, registration } from './registration.ts';
 import { type NewUser, userStore } from './user-store.ts';
@@ -71,11 +71,7 @@ function store(ports: Ports, caller: Caller, person: Registration, user: UserWit
       idNoSealed: person.idNo === null ? null : ports.box.seal(person.idNo, idNoSealingContext(referralCode)),
     });
     const name = `${person.fullname}'s Workspace`;
-    const tenant = await provisionTenant(
-      db,
-      { name, plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null },
-      userId,
-    );
+    const tenant = await provisionTenant(db, { ...tenantDefaults, name }, userId);
     return beginSignIn(ports, db, {
       userId,
       tenantId: tenant.id,
