@@ -16,6 +16,9 @@ export function isWhole({ messages, lines, truncated }: Excerpt): boolean {
   return lines.length === messages && truncated === 0;
 }
 
+/** The tokens of a line. */
+type SizeOf = (line: TranscriptLine) => number;
+
 /** Messages are truncated to so many tokens before any is left out. */
 const minMessageTokens = 200;
 
@@ -23,7 +26,7 @@ const tokensPerGap = 20;
 
 /** Fits a conversation into tokens: whole, else with its longest messages truncated, else exchanges spread evenly over it. */
 export function excerptFitter(sample: Sample, countTokens: TokenBound): (maxTokens: number) => Excerpt {
-  const sizeOf = (line: TranscriptLine) => countTokens(promptLine(line)) + 1;
+  const sizeOf: SizeOf = (line) => countTokens(promptLine(line)) + 1;
   const all = sample.exchanges.flat();
   const untruncated = new Set(all.filter(({ turnIndex }) => !sample.truncated.has(turnIndex)));
   const sizes = all.map(sizeOf).toSorted((a, b) => a - b);
@@ -69,11 +72,7 @@ function maxSizeFor(ascending: number[], maxTokens: number): number {
 }
 
 /** Truncates the middle of a line as far as needed, perhaps to nothing. */
-function truncateLine(
-  line: TranscriptLine,
-  maxLineTokens: number,
-  sizeOf: (line: TranscriptLine) => number,
-): TranscriptLine {
+function truncateLine(line: TranscriptLine, maxLineTokens: number, sizeOf: SizeOf): TranscriptLine {
   let size = sizeOf(line);
   let shown = line;
   for (let characters = line.text.length; size > maxLineTokens && characters > 0; size = sizeOf(shown)) {
@@ -90,11 +89,7 @@ function evenlySpaced<T>(from: T[], count: number): T[] {
 }
 
 /** For an exchange that is too large by itself. */
-function newestLines(
-  exchange: Exchange,
-  maxTokens: number,
-  sizeOf: (line: TranscriptLine) => number,
-): TranscriptLine[] {
+function newestLines(exchange: Exchange, maxTokens: number, sizeOf: SizeOf): TranscriptLine[] {
   const lines: TranscriptLine[] = [];
   let left = maxTokens;
   for (const line of exchange.toReversed()) {

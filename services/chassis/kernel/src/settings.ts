@@ -86,8 +86,8 @@ export function listSettings(declared: Settings, within?: string): ListedSetting
   });
 }
 
-function listed({ name, type, meaning, options }: Setting, within: string | undefined): ListedSetting {
-  const isRequired = !type.safeParse(undefined).success;
+function listed(declared: Setting, within: string | undefined): ListedSetting {
+  const { name, type, meaning, options } = declared;
   const { secret = false, without, productionDefault } = options;
   return {
     name,
@@ -96,20 +96,15 @@ function listed({ name, type, meaning, options }: Setting, within: string | unde
     default: secret ? undefined : textOf(defaultOf(type)),
     productionDefault: textOf(productionDefault),
     without,
-    required: whenRequired(name, isRequired, options, within),
+    required: whenRequired(declared, within),
     meaning,
   };
 }
 
-function whenRequired(
-  name: string,
-  isRequired: boolean,
-  { requiredInProduction, required }: SettingOptions<unknown>,
-  within: string | undefined,
-): string | undefined {
-  if (requiredInProduction) return 'in production';
-  if (required !== undefined) return required;
-  if (!isRequired || name === within) return undefined;
+function whenRequired({ name, type, options }: Setting, within: string | undefined): string | undefined {
+  if (options.requiredInProduction) return 'in production';
+  if (options.required !== undefined) return options.required;
+  if (name === within || type.safeParse(undefined).success) return undefined;
   return within === undefined ? 'always' : `with ${within}`;
 }
 

@@ -89,15 +89,13 @@ export function defineUnit<
       called,
       rpcClient({ definition: client, unit: called, address: () => addresses.of(called, 'rpc'), callers }),
     ]);
+    const called = Object.fromEntries(clients.map(([unitName, client]) => [unitName, client.calls]));
     const provided = {
       ...dependencies,
       config,
       log,
       metrics,
-      calls: Object.fromEntries(clients.map(([called, client]) => [called, client.calls])) as Provided<
-        Config,
-        Calls
-      >['calls'],
+      calls: called as Provided<Config, Calls>['calls'],
     };
     const deps = definition.dependencies(provided);
     const ops = opsServer({
