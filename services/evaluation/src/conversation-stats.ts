@@ -15,16 +15,10 @@ export interface ConversationStats {
   termsUsed: string[];
 }
 
-export interface StatsCounter {
-  /** Counts the next lines; yields to the event loop in between. */
-  count(lines: TranscriptLine[]): Promise<void>;
-  stats(): ConversationStats;
-}
-
 const charactersPerTick = 20_000;
 
 /** Counts in parts, so that the length of a conversation takes no memory. */
-export function statsCounter(subject: string): StatsCounter {
+export function statsCounter(subject: string) {
   const terms = termsOf(subject);
   const used = new Set<string>();
   const sums = { userMessages: 0, modelMessages: 0, userWords: 0, modelWords: 0, asked: 0, answered: 0 };
@@ -54,7 +48,8 @@ export function statsCounter(subject: string): StatsCounter {
   }
 
   return {
-    async count(lines) {
+    /** Counts the next lines; yields to the event loop in between. */
+    async count(lines: TranscriptLine[]): Promise<void> {
       for (const line of lines) {
         characters += line.text.length;
         if (characters > charactersPerTick) {
@@ -64,7 +59,7 @@ export function statsCounter(subject: string): StatsCounter {
         countOne(line);
       }
     },
-    stats: () => ({
+    stats: (): ConversationStats => ({
       ...sums,
       terms: [...terms.values()],
       termsUsed: [...terms].flatMap(([term, shown]) => (used.has(term) ? [shown] : [])),

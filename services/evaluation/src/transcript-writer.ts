@@ -11,19 +11,11 @@ export interface WrittenTranscript {
   bytes: number;
 }
 
-export interface TranscriptWriter {
-  write(lines: TranscriptLine[]): Promise<void>;
-  end(): Promise<WrittenTranscript>;
-}
-
 /** Approximate size of a part as JSON. Later versions must not change it: see `transcript_parts.part`. */
 const partCharacters = 1_000_000;
 
 /** Stores a transcript in parts as it arrives, so that its length takes no memory. A retry writes the same parts. */
-export function transcriptWriter(
-  database: Database,
-  { tenantId, sessionId }: { tenantId: number; sessionId: number },
-): TranscriptWriter {
+export function transcriptWriter(database: Database, { tenantId, sessionId }: { tenantId: number; sessionId: number }) {
   let lines: string[] = [];
   let characters = 0;
   let parts = 0;
@@ -39,7 +31,7 @@ export function transcriptWriter(
   }
 
   return {
-    async write(more) {
+    async write(more: TranscriptLine[]): Promise<void> {
       for (const line of more) {
         const json = JSON.stringify(line);
         if (characters > 0 && characters + json.length > partCharacters) await store();
@@ -48,7 +40,7 @@ export function transcriptWriter(
         bytes += Buffer.byteLength(json) + 1;
       }
     },
-    async end() {
+    async end(): Promise<WrittenTranscript> {
       if (parts === 0) return { json: `[${lines.join(',')}]`, parts, bytes: Math.max(2, bytes) };
       await store();
       return { json: '[]', parts, bytes };

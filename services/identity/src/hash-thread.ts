@@ -6,18 +6,13 @@ export type HashTask = { password: string } | { password: string; hash: string }
 /** The hash, or whether the password matches. */
 export type HashResult = { value: string | boolean } | { error: string };
 
+export type HashThread = ReturnType<typeof startHashThread>;
+
 /**
  * A worker thread that hashes passwords; on Linux with low priority. Node's own thread pool is not used, because four sign-ins
  * would fill it and block file access, DNS lookups and signatures.
  */
-export interface HashThread {
-  /** Takes one task at a time. @throws Error when the thread is busy or has ended. */
-  run(task: HashTask): Promise<string | boolean>;
-  readonly ended: boolean;
-  end(): Promise<void>;
-}
-
-export function startHashThread(): HashThread {
+export function startHashThread() {
   // Does not inherit the options of the process, such as a test runner's loaders or the inspector.
   const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { name: 'passwords', execArgv: [] });
   worker.unref(); // only a pending task keeps the process alive
@@ -44,14 +39,15 @@ export function startHashThread(): HashThread {
     get ended() {
       return ended;
     },
-    run(task) {
+    /** Takes one task at a time. @throws Error when the thread is busy or has ended. */
+    run(task: HashTask): Promise<string | boolean> {
       if (ended || pending) return Promise.reject(new Error('This thread takes no password now'));
       pending = Promise.withResolvers();
       worker.ref();
       worker.postMessage(task);
       return pending.promise;
     },
-    async end() {
+    async end(): Promise<void> {
       await worker.terminate();
     },
   };

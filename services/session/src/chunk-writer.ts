@@ -1,14 +1,10 @@
-/** Buffers the chunks of a reply and writes those of one tick of the event loop as one. */
-export interface ChunkWriter {
-  push(text: string): void;
-  /** Resolves when everything pushed has been written. */
-  flush(): Promise<void>;
-  /** Everything pushed so far. */
-  readonly text: string;
-}
+export type ChunkWriter = ReturnType<typeof chunkWriter>;
 
-/** Writes one chunk at a time; what is pushed during a write is joined into the next. @param write must not reject */
-export function chunkWriter(write: (text: string) => Promise<void>): ChunkWriter {
+/**
+ * Buffers the chunks of a reply and writes those of one tick of the event loop as one. Writes one chunk at a time; what is pushed
+ * during a write is joined into the next. @param write must not reject
+ */
+export function chunkWriter(write: (text: string) => Promise<void>) {
   let text = '';
   let buffered = '';
   let writing: Promise<void> | undefined;
@@ -24,15 +20,17 @@ export function chunkWriter(write: (text: string) => Promise<void>): ChunkWriter
   }
 
   return {
-    push(chunk) {
+    push(chunk: string): void {
       if (chunk === '') return;
       text += chunk;
       buffered += chunk;
       writing ??= drain();
     },
-    async flush() {
+    /** Resolves when everything pushed has been written. */
+    async flush(): Promise<void> {
       await writing;
     },
+    /** Everything pushed so far. */
     get text() {
       return text;
     },

@@ -1,23 +1,7 @@
 export type Outcome = { isHandled: true } | { isHandled: false; error: unknown };
 
 /** The attempts at one event. Some may still be running after their timeout. */
-export interface AttemptRuns {
-  /** How many have not settled yet. */
-  readonly count: number;
-  /** Whether one has succeeded, within its timeout or later. */
-  readonly hasSucceeded: boolean;
-  /**
-   * Begins another attempt. Its signal aborts after `timeoutMs`; then it is waited for `graceMs()` longer, unless
-   * `stopped` aborts. Resolves at once when an earlier attempt succeeds meanwhile.
-   */
-  run(timeoutMs: number, graceMs: () => number, stopped: AbortSignal): Promise<Outcome>;
-  /** Resolves when an unsettled attempt settles, after `timeoutMs`, or when `stopped` aborts. */
-  settled(timeoutMs: number, stopped: AbortSignal): Promise<void>;
-  /** Aborts all attempts that have not settled. */
-  end(): void;
-}
-
-export function attemptRuns(work: (signal: AbortSignal) => Promise<void>): AttemptRuns {
+export function attemptRuns(work: (signal: AbortSignal) => Promise<void>) {
   const unsettled = new Map<Promise<Outcome>, AbortController>();
   const success = Promise.withResolvers<Outcome>();
   let hasSucceeded = false;
@@ -34,13 +18,19 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>): Attem
   }
 
   return {
+    /** How many have not settled yet. */
     get count() {
       return unsettled.size;
     },
+    /** Whether one has succeeded, within its timeout or later. */
     get hasSucceeded() {
       return hasSucceeded;
     },
-    async run(timeoutMs, graceMs, stopped) {
+    /**
+     * Begins another attempt. Its signal aborts after `timeoutMs`; then it is waited for `graceMs()` longer, unless
+     * `stopped` aborts. Resolves at once when an earlier attempt succeeds meanwhile.
+     */
+    async run(timeoutMs: number, graceMs: () => number, stopped: AbortSignal): Promise<Outcome> {
       const controller = new AbortController();
       const outcome = outcomeOf(controller.signal);
       unsettled.set(outcome, controller);
@@ -54,10 +44,12 @@ export function attemptRuns(work: (signal: AbortSignal) => Promise<void>): Attem
       const late = await waitFor(known, graceMs(), stopped);
       return late?.isHandled ? late : { isHandled: false, error };
     },
-    async settled(timeoutMs, stopped) {
+    /** Resolves when an unsettled attempt settles, after `timeoutMs`, or when `stopped` aborts. */
+    async settled(timeoutMs: number, stopped: AbortSignal): Promise<void> {
       if (unsettled.size > 0) await waitFor(Promise.race(unsettled.keys()), timeoutMs, stopped);
     },
-    end() {
+    /** Aborts all attempts that have not settled. */
+    end(): void {
       for (const controller of unsettled.values()) controller.abort(new Error('Another attempt has handled the event'));
     },
   };

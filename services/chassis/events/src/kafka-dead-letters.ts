@@ -26,24 +26,13 @@ export interface StoredDeadLetter {
   message: KafkaMessage;
 }
 
-export interface KafkaDeadLetters {
-  /** All dead letters of a topic, oldest first, replayed ones included. */
-  list(topic: string): Promise<StoredDeadLetter[]>;
-  /**
-   * Publishes the dead letter's event again, for the group that failed alone, and marks the dead letter as replayed. Other
-   * groups skip it by its header, so it does not matter whether their inboxes still know it. Rejects for a dead letter
-   * without a value.
-   */
-  replay(topic: string, letter: StoredDeadLetter): Promise<void>;
-  close(): Promise<void>;
-}
-
 const readMs = 30_000;
 
-export function kafkaDeadLetters(connection: KafkaConnection): KafkaDeadLetters {
+export function kafkaDeadLetters(connection: KafkaConnection) {
   const producer = kafkaProducer(connection);
   return {
-    async list(topic) {
+    /** All dead letters of a topic, oldest first, replayed ones included. */
+    async list(topic: string): Promise<StoredDeadLetter[]> {
       const letterTopic = deadLetterTopic(topic);
       const read = await readTopic(connection, letterTopic);
       const replayed = new Set(read.map(({ message }) => replayMark(message)));
@@ -56,7 +45,12 @@ export function kafkaDeadLetters(connection: KafkaConnection): KafkaDeadLetters 
       });
       return letters.toSorted((a, b) => a.facts.time.getTime() - b.facts.time.getTime());
     },
-    async replay(topic, { position, facts, message }) {
+    /**
+     * Publishes the dead letter's event again, for the group that failed alone, and marks the dead letter as replayed. Other
+     * groups skip it by its header, so it does not matter whether their inboxes still know it. Rejects for a dead letter
+     * without a value.
+     */
+    async replay(topic: string, { position, facts, message }: StoredDeadLetter): Promise<void> {
       if (message.value === null) throw new Error(`The dead letter at ${position} has no value: ${facts.reason}`);
       await producer.send(topic, [toReplay(message, facts.group)]);
       await producer.send(deadLetterTopic(topic), [toReplayMark(message.key, position, new Date())]);

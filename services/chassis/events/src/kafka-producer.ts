@@ -4,27 +4,13 @@ import { within } from '@parley/kernel/timers';
 import { type Message, Partitioners, type Producer } from 'kafkajs';
 import { type KafkaConnection, kafkaClient } from './kafka-client.ts';
 
-export interface KafkaProducer {
-  /**
-   * Resolves when the messages are stored on all in-sync replicas. Messages of one key are stored in order; calls during a
-   * request are sent together in the next one. Rejects within about 10 s; some messages may have been stored then, and all
-   * are to be sent again later.
-   */
-  send(topic: string, messages: Message[]): Promise<void>;
-  /** Waits up to 4 s for the request in flight; calls that were not sent reject. */
-  close(): Promise<void>;
-}
+export type KafkaProducer = ReturnType<typeof kafkaProducer>;
 
 interface Call {
   messages: Message[];
   bytes: number;
   resolve: () => void;
   reject: (error: Error) => void;
-}
-
-interface TopicProducer {
-  send(messages: Message[]): Promise<void>;
-  close(): Promise<void>;
 }
 
 const attemptMs = 5_000;
@@ -44,17 +30,23 @@ const maxBytes = 512 * 1024;
 const permanentErrors = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'CORRUPT_MESSAGE']);
 
 /** Each topic has its own producer, so that a missing or unwritable topic delays no other. */
-export function kafkaProducer(connection: KafkaConnection): KafkaProducer {
-  const producers = new Map<string, TopicProducer>();
+export function kafkaProducer(connection: KafkaConnection) {
+  const producers = new Map<string, ReturnType<typeof topicProducer>>();
   let closed = false;
   return {
-    async send(topic, messages) {
+    /**
+     * Resolves when the messages are stored on all in-sync replicas. Messages of one key are stored in order; calls during a
+     * request are sent together in the next one. Rejects within about 10 s; some messages may have been stored then, and all
+     * are to be sent again later.
+     */
+    async send(topic: string, messages: Message[]): Promise<void> {
       if (closed) throw unavailable('The event bus is closed');
       const producer = producers.get(topic) ?? topicProducer(connection, topic);
       producers.set(topic, producer);
       await producer.send(messages);
     },
-    async close() {
+    /** Waits up to 4 s for the request in flight; calls that were not sent reject. */
+    async close(): Promise<void> {
       closed = true;
       await Promise.all([...producers.values()].map((producer) => producer.close()));
     },
@@ -65,7 +57,7 @@ export function kafkaProducer(connection: KafkaConnection): KafkaProducer {
  * One request at a time. After a failure the kafkajs producer is replaced: it would reuse the sequence numbers of the
  * failed request, and a broker that had stored that request would drop the next one as a duplicate.
  */
-function topicProducer(connection: KafkaConnection, topic: string): TopicProducer {
+function topicProducer(connection: KafkaConnection, topic: string) {
   const waiting: Call[] = [];
   let producer: Producer | undefined;
   let draining: Promise<void> | undefined;
@@ -125,14 +117,14 @@ function topicProducer(connection: KafkaConnection, topic: string): TopicProduce
   }
 
   return {
-    send(messages) {
+    send(messages: Message[]): Promise<void> {
       return new Promise((resolve, reject) => {
         const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
         waiting.push({ messages, bytes, resolve, reject });
         draining ??= drain();
       });
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       for (const call of waiting.splice(0)) call.reject(unavailable('The event bus is closed'));
       const work = async () => {

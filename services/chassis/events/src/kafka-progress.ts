@@ -1,20 +1,7 @@
-/** The progress of one partition between two rebalances. */
-export interface PartitionProgress {
-  /** To be called in ascending order of offsets. */
-  begin(offset: string): void;
-  finish(offset: string): void;
-  /** How many have begun and not finished. */
-  readonly unfinished: number;
-  /** The offset to commit: everything before it is finished. Undefined where that has been committed already. */
-  due(): string | undefined;
-  committed(offset: string): void;
-  /** How many events lie between the offset to commit and the end of the partition; 0 while that is unknown. */
-  lag(): number;
-  /** `highWatermark`: the offset that the partition's next event will get. */
-  endsAt(highWatermark: string): void;
-}
+export type PartitionProgress = ReturnType<typeof partitionProgress>;
 
-export function partitionProgress(): PartitionProgress {
+/** The progress of one partition between two rebalances. */
+export function partitionProgress() {
   const begun = new Set<bigint>(); // a set keeps insertion order
   let next: bigint | undefined;
   let committed: bigint | undefined;
@@ -23,26 +10,31 @@ export function partitionProgress(): PartitionProgress {
   const finishedUpTo = () => begun.values().next().value ?? next;
 
   return {
-    begin(offset) {
+    /** To be called in ascending order of offsets. */
+    begin(offset: string): void {
       begun.add(BigInt(offset));
       next = BigInt(offset) + 1n;
     },
-    finish: (offset) => void begun.delete(BigInt(offset)),
+    finish: (offset: string) => void begun.delete(BigInt(offset)),
+    /** How many have begun and not finished. */
     get unfinished() {
       return begun.size;
     },
-    due() {
+    /** The offset to commit: everything before it is finished. Undefined where that has been committed already. */
+    due(): string | undefined {
       const upTo = finishedUpTo();
       return upTo === undefined || upTo === committed ? undefined : String(upTo);
     },
-    committed(offset) {
+    committed(offset: string): void {
       committed = BigInt(offset);
     },
-    lag() {
+    /** How many events lie between the offset to commit and the end of the partition; 0 while that is unknown. */
+    lag(): number {
       const upTo = finishedUpTo();
       return end === undefined || upTo === undefined || upTo >= end ? 0 : Number(end - upTo);
     },
-    endsAt(highWatermark) {
+    /** `highWatermark`: the offset that the partition's next event will get. */
+    endsAt(highWatermark: string): void {
       end = BigInt(highWatermark);
     },
   };

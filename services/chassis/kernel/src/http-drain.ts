@@ -1,18 +1,12 @@
 import type { Server, ServerResponse } from 'node:http';
 
-export interface HttpDrain {
-  /**
-   * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries
-   * `connection: close`. Connections left after `timeoutMs` are closed at once.
-   */
-  drain(timeoutMs: number): Promise<void>;
-}
+export type HttpDrain = ReturnType<typeof httpDrain>;
 
 /**
  * Tracks the responses of a server that does not listen yet. Needed because Node's own `close` leaves a busy connection open for
  * more requests, one of which would be aborted in the end.
  */
-export function httpDrain(http: Server): HttpDrain {
+export function httpDrain(http: Server) {
   const open = new Set<ServerResponse>();
   let isDraining = false;
   const markLast = (response: ServerResponse) => {
@@ -30,7 +24,11 @@ export function httpDrain(http: Server): HttpDrain {
   });
 
   return {
-    async drain(timeoutMs) {
+    /**
+     * Refuses new connections and resolves when the open ones have closed: each after its current response, which carries
+     * `connection: close`. Connections left after `timeoutMs` are closed at once.
+     */
+    async drain(timeoutMs: number): Promise<void> {
       isDraining = true;
       for (const response of open) markLast(response);
       const closed = new Promise((resolve) => http.close(resolve)); // closes idle connections too

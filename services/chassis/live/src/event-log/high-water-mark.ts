@@ -3,25 +3,19 @@ import { closeSync, fdatasyncSync, openSync, readFileSync, renameSync, writeSync
 /** How far ahead each write reserves, in ms; also the shortest time between two writes. */
 const AHEAD_MS = 10_000;
 
-/** An upper bound of the ids of all earlier runs, in ms since 1970. */
-export interface HighWaterMark {
-  /** Where the ids of this run start: earlier runs may have used everything below. */
-  readonly startMs: number;
-  /** Makes later runs start above `ms`. Writes the file rarely, and before an id that it covers is used. */
-  reserve(ms: number): void;
-}
-
 /**
  * Stores an upper bound of the ids in a file, so that they grow across restarts even when the clock steps back. Throws when
  * the file has other content. Writes synchronously, since an id must not be used before its reservation is on disk; that
  * takes less than a millisecond every ten seconds.
  */
-export function highWaterMark(file: string): HighWaterMark {
+export function highWaterMark(file: string) {
   const startMs = readMark(file);
   let reservedMs = startMs;
   return {
+    /** Where the ids of this run start, in ms since 1970: earlier runs may have used everything below. */
     startMs,
-    reserve(ms) {
+    /** Makes later runs start above `ms`. Writes the file rarely, and before an id that it covers is used. */
+    reserve(ms: number): void {
       if (ms < reservedMs) return;
       const next = ms + AHEAD_MS;
       writeMark(file, next);

@@ -6,14 +6,6 @@ const entryBytes = 800;
 /** The fraction to which a full log is reduced, so that it does not drop entries at every append. */
 const keptFraction = 0.9;
 
-/** Bounds the memory of all streams of a log together. */
-export interface MemoryBudget {
-  /** Counts entries that were appended to a stream; beyond the bound, drops the oldest entries of all streams. */
-  added(stream: MemoryStream, appended: Uint8Array[]): void;
-  /** Drops the oldest `count` entries of a stream. */
-  drop(stream: MemoryStream, count: number): void;
-}
-
 /** An append: `end` is the number of the entry after its last one in the stream. */
 interface Append {
   stream: MemoryStream;
@@ -21,13 +13,14 @@ interface Append {
   bytes: number;
 }
 
-/** A budget of `maxBytes`, including the overhead of entries. */
-export function memoryBudget(maxBytes: number): MemoryBudget {
+/** Bounds the memory of all streams of a log together to `maxBytes`, including the overhead of entries. */
+export function memoryBudget(maxBytes: number) {
   // In order of time. Those before `first` have been dropped.
   let appends: Append[] = [];
   let first = 0;
   let used = 0;
 
+  /** Drops the oldest `count` entries of a stream. */
   function drop(stream: MemoryStream, count: number): void {
     used -= sizeOf(dropOldest(stream, count));
   }
@@ -55,7 +48,8 @@ export function memoryBudget(maxBytes: number): MemoryBudget {
 
   return {
     drop,
-    added(stream, appended) {
+    /** Counts entries that were appended to a stream; beyond the bound, drops the oldest entries of all streams. */
+    added(stream: MemoryStream, appended: Uint8Array[]): void {
       const bytes = appended.reduce((sum, { byteLength }) => sum + byteLength + entryBytes, 0);
       appends.push({ stream, end: stream.dropped + stream.entries.length, bytes });
       used += bytes;

@@ -22,34 +22,12 @@ export interface RedisLinkOptions {
   lost?(): void;
 }
 
-/** One connection to Redis that reconnects for ever. */
-export interface RedisLink {
-  /** The connection in use; undefined while there is none. */
-  readonly client: RedisClient | undefined;
-  /** Begins to connect. */
-  start(): void;
-  /** Resolves with the next connection in use, at once where there is one. */
-  whenUp(): Promise<void>;
-  /**
-   * Sends one command. Rejects with `unavailable` while there is no connection or no answer, after `timeoutMs` at the
-   * latest; the command may have been executed all the same. With `bytes`, strings of the reply are Buffers.
-   */
-  send<T>(args: RedisArgument[], options?: { bytes?: boolean }): Promise<T>;
-  close(): void;
-}
-
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
 const missedAnswers = 4;
 
-export function redisLink({
-  createClient: newClient,
-  name,
-  timeoutMs,
-  log,
-  prepare,
-  lost,
-}: RedisLinkOptions): RedisLink {
+/** One connection to Redis that reconnects for ever. */
+export function redisLink({ createClient: newClient, name, timeoutMs, log, prepare, lost }: RedisLinkOptions) {
   const closing = new AbortController();
   let up = Promise.withResolvers<void>();
   let client: RedisClient | undefined;
@@ -147,21 +125,28 @@ export function redisLink({
   }
 
   return {
+    /** The connection in use; undefined while there is none. */
     get client() {
       return client;
     },
-    start() {
+    /** Begins to connect. */
+    start(): void {
       run().catch((error: unknown) => {
         if (!isAbortError(error)) log?.error({ link: name, err: error }, 'Redis connection ended by a bug');
       });
     },
+    /** Resolves with the next connection in use, at once where there is one. */
     whenUp: () => up.promise,
-    send(args, { bytes } = {}) {
+    /**
+     * Sends one command. Rejects with `unavailable` while there is no connection or no answer, after `timeoutMs` at the
+     * latest; the command may have been executed all the same. With `bytes`, strings of the reply are Buffers.
+     */
+    send<T>(args: RedisArgument[], { bytes }: { bytes?: boolean } = {}): Promise<T> {
       if (!client) return Promise.reject(unavailable('Redis is unavailable'));
       if (!isAnswering) return Promise.reject(unavailable('Redis does not answer'));
-      return send(client, args, bytes);
+      return send<T>(client, args, bytes);
     },
-    close() {
+    close(): void {
       closing.abort();
       const last = client;
       client = undefined;

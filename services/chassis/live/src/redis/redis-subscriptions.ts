@@ -12,16 +12,7 @@ export interface ChannelListener {
   resumed?(): void;
 }
 
-export interface Subscriptions {
-  /**
-   * Once resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
-   * outage; an existing subscription is restored with the connection.
-   */
-  subscribe(channel: string, listener: ChannelListener): Promise<() => void>;
-  /** Restores all subscriptions on a new connection. */
-  renew(client: RedisClient): Promise<void>;
-  lost(): void;
-}
+export type Subscriptions = ReturnType<typeof redisSubscriptions>;
 
 export interface SubscriptionsOptions {
   client(): RedisClient | undefined;
@@ -35,7 +26,7 @@ interface Channel {
 }
 
 /** One subscription per channel, shared by its listeners. */
-export function redisSubscriptions({ client: current, timeoutMs, log }: SubscriptionsOptions): Subscriptions {
+export function redisSubscriptions({ client: current, timeoutMs, log }: SubscriptionsOptions) {
   const channels = new Map<string, Channel>();
 
   function notify(channel: string, what: (listener: ChannelListener) => void): void {
@@ -69,7 +60,11 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
   }
 
   return {
-    async subscribe(channel, listener) {
+    /**
+     * Once resolved, `listener` gets every later message until the returned function is called. Rejects with `unavailable` in an
+     * outage; an existing subscription is restored with the connection.
+     */
+    async subscribe(channel: string, listener: ChannelListener): Promise<() => void> {
       const client = current();
       if (!client) throw unavailable('Redis is unavailable');
       let found = channels.get(channel);
@@ -89,7 +84,8 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
       return () => leave(channel, own);
     },
 
-    async renew(client) {
+    /** Restores all subscriptions on a new connection. */
+    async renew(client: RedisClient): Promise<void> {
       const names = [...channels.keys()];
       if (names.length === 0) return;
       const subscribed = client.subscribe(names, dispatch);
@@ -99,7 +95,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
       for (const name of names) notify(name, (listener) => listener.resumed?.());
     },
 
-    lost() {
+    lost(): void {
       for (const name of channels.keys()) notify(name, (listener) => listener.lost?.());
     },
   };

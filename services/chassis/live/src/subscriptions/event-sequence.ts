@@ -4,22 +4,10 @@ import type { LiveEvent, LogItem, ObsoleteFilter } from './live-events.ts';
 /** A page of the stream's lasting events in the database, after one id and up to another, in order. */
 export type FindLasting<Event> = (range: { after: EventId; upTo: EventId }) => Promise<Event[]>;
 
-/** The events for one reader, from the log and the database: each once, in the order of their ids. */
-export interface EventSequence<Event, Note> {
-  /** Whether an id was reserved whose event has not arrived. */
-  readonly needsCatchUp: boolean;
-  /** The events to show after one more item of the log. */
-  take(item: LogItem<Event, Note>): AsyncGenerator<Event>;
-  /** Events of the database up to this id that the reader has not been shown. */
-  catchUp(upTo: EventId): AsyncGenerator<Event>;
-  /** The same up to the newest reserved id: for when its event does not arrive. */
-  catchUpReserved(): AsyncGenerator<Event>;
-  /** The same up to a newer id of the database: for when the log may have a gap. */
-  lookUp(lastingId: EventId): AsyncGenerator<Event>;
-}
+export type EventSequence<Event extends LiveEvent, Note> = ReturnType<typeof eventSequence<Event, Note>>;
 
 /**
- * `start` is the last id that the reader has. Up to `lastingId` the database may have events that the log does not; beyond
+ * The events for one reader, from the log and the database: each once, in the order of their ids. `start` is the last id that the reader has. Up to `lastingId` the database may have events that the log does not; beyond
  * it, only where an id was reserved and its event did not arrive.
  */
 export function eventSequence<Event extends LiveEvent, Note>(
@@ -27,7 +15,7 @@ export function eventSequence<Event extends LiveEvent, Note>(
   lastingId: EventId,
   find: FindLasting<Event>,
   obsolete: ObsoleteFilter<Event, Note>,
-): EventSequence<Event, Note> {
+) {
   let last = start;
   let unread = lastingId;
   let reserved: EventId[] = [];
@@ -40,6 +28,7 @@ export function eventSequence<Event extends LiveEvent, Note>(
     return event;
   }
 
+  /** Events of the database up to this id that the reader has not been shown. */
   async function* catchUp(upTo: EventId): AsyncGenerator<Event> {
     for (;;) {
       if (found.length === 0 && compareEventIds(unread, last) > 0) {
@@ -53,18 +42,21 @@ export function eventSequence<Event extends LiveEvent, Note>(
     }
   }
 
+  /** The same up to a newer id of the database: for when the log may have a gap. */
   async function* lookUp(lastingId: EventId): AsyncGenerator<Event> {
     found = [];
     unread = lastingId;
     yield* catchUp(lastingId);
   }
 
+  /** The same up to the newest reserved id: for when its event does not arrive. */
   async function* catchUpReserved(): AsyncGenerator<Event> {
     const newest = reserved.at(-1);
     if (newest !== undefined) yield* lookUp(newest);
   }
 
   return {
+    /** Whether an id was reserved whose event has not arrived. */
     get needsCatchUp() {
       return reserved.length > 0;
     },
@@ -72,7 +64,8 @@ export function eventSequence<Event extends LiveEvent, Note>(
     catchUpReserved,
     lookUp,
 
-    async *take(item) {
+    /** The events to show after one more item of the log. */
+    async *take(item: LogItem<Event, Note>): AsyncGenerator<Event> {
       if (item.kind === 'reserved') {
         if (compareEventIds(item.id, last) <= 0) return;
         reserved.push(item.id);
