@@ -22,20 +22,17 @@ export async function withLockedSignIn<T>(
   { caller, signal, tenantId }: { caller: UserCaller; signal: AbortSignal | undefined; tenantId?: number },
   work: (db: SharedDb, signIn: LiveSignIn) => Promise<T>,
 ): Promise<T> {
-  return database.transactShared(async (db) => work(db, await lockSignIn(db, caller)), {
-    turn: { user: caller.userId, ...(tenantId !== undefined && { tenant: tenantId }) },
-    gone: signal,
-  });
-}
-
-async function lockSignIn(db: SharedDb, { userId, signInId }: UserCaller): Promise<LiveSignIn> {
-  const status = await userStore(db).lock(userId);
-  if (status === undefined) throw unauthenticated();
-  if (status === 'SUSPENDED') throw userSuspended();
-  // A separate statement after the lock, so that it sees what was committed while this transaction waited.
-  const signIn = await signInStore(db).findLive(signInId, userId);
-  if (!signIn) throw unauthenticated();
-  return signIn;
+  const { userId, signInId } = caller;
+  const locked = async (db: SharedDb) => {
+    const status = await userStore(db).lock(userId);
+    if (status === undefined) throw unauthenticated();
+    if (status === 'SUSPENDED') throw userSuspended();
+    // A separate statement after the lock, so that it sees what was committed while this transaction waited.
+    const signIn = await signInStore(db).findLive(signInId, userId);
+    if (!signIn) throw unauthenticated();
+    return work(db, signIn);
+  };
+  return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, gone: signal });
 }
 
 /** @throws DomainError `forbidden` with `REAUTHENTICATE` when the sign-in is older than `REAUTH_MAX_AGE`, if that is set. */
