@@ -3,19 +3,7 @@ import { badRequest, type DomainError } from './errors.ts';
 /** The default limit of one answer, in bytes of JSON; the gateway's default limit is the same. */
 export const defaultMaxAnswerBytes = 33_554_432;
 
-/**
- * How many bytes the answer of one request may still take. Lists are charged before their rows leave the database, so that one
- * request cannot fill the memory of the process, however many aliases it uses.
- */
-export interface AnswerBudget {
-  /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is less left. */
-  charge(bytes: number): void;
-  /**
-   * Runs one read at a time, in the order of the calls: concurrent lists would each count the whole remaining budget as theirs.
-   * Open the transaction inside `read`, so that a read that waits holds no connection.
-   */
-  runExclusive<T>(read: (allowance: AnswerAllowance) => Promise<T>): Promise<T>;
-}
+export type AnswerBudget = ReturnType<typeof answerBudget>;
 
 /** What is left of the budget, for the one read that runs. */
 export interface AnswerAllowance {
@@ -41,7 +29,11 @@ export function objectBytesOf(fields: number): number {
   return 96 + 12 * fields;
 }
 
-export function answerBudget(maxBytes: number): AnswerBudget {
+/**
+ * How many bytes the answer of one request may still take. Lists are charged before their rows leave the database, so that one
+ * request cannot fill the memory of the process, however many aliases it uses.
+ */
+export function answerBudget(maxBytes: number) {
   let bytesLeft = maxBytes;
   let previous: Promise<unknown> = Promise.resolve();
 
@@ -56,8 +48,13 @@ export function answerBudget(maxBytes: number): AnswerBudget {
   };
 
   return {
+    /** @throws DomainError `invalid`, `ANSWER_TOO_LARGE`, when there is less left. */
     charge: allowance.charge,
-    runExclusive(read) {
+    /**
+     * Runs one read at a time, in the order of the calls: concurrent lists would each count the whole remaining budget as theirs.
+     * Open the transaction inside `read`, so that a read that waits holds no connection.
+     */
+    runExclusive<T>(read: (allowance: AnswerAllowance) => Promise<T>): Promise<T> {
       const reading = previous.then(() => {
         if (bytesLeft < 0) throw answerTooLarge();
         return read(allowance);

@@ -36,12 +36,7 @@ export const callerHeader = 'x-parley-caller';
 const lifetimeSeconds = 60;
 const leewaySeconds = 5;
 
-export interface Callers {
-  /** Signs `caller` for one audience (a unit's name). Mint one for each call; a received token is never forwarded. */
-  mint(caller: Caller, audience: string): Promise<string>;
-  /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, of another key or for another audience. */
-  verify(token: string | null | undefined, audience: string): Promise<Caller>;
-}
+export type Callers = ReturnType<typeof createCallers>;
 
 interface Claims {
   caller: Caller;
@@ -59,7 +54,7 @@ const macBytes = 32;
  * Signs and verifies callers with the mesh's shared key (`MESH_KEY`): JWS, HS256. Synchronous `node:crypto`, because every call
  * of the mesh does both and Web Crypto, which JWT libraries use, spends several times the cost of the MAC on its thread pool.
  */
-export function createCallers(meshKey: Uint8Array): Callers {
+export function createCallers(meshKey: Uint8Array) {
   const key = createSecretKey(meshKey); // once: making it from bytes for each MAC costs five times the MAC
   const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest();
 
@@ -73,14 +68,16 @@ export function createCallers(meshKey: Uint8Array): Callers {
   }
 
   return {
-    async mint(caller, audience) {
+    /** Signs `caller` for one audience (a unit's name). Mint one for each call; a received token is never forwarded. */
+    async mint(caller: Caller, audience: string): Promise<string> {
       const iat = secondsNow();
       const claims: Claims = { caller, iat, exp: iat + lifetimeSeconds, aud: audience };
       const signed = `${header}.${encode(claims)}`;
       return `${signed}.${macOf(signed).toString('base64url')}`;
     },
 
-    async verify(token, audience) {
+    /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, of another key or for another audience. */
+    async verify(token: string | null | undefined, audience: string): Promise<Caller> {
       const claims = token ? authentic(token) : undefined;
       if (claims?.aud !== audience || !isTimely(claims)) {
         throw unauthenticated('This port takes calls from the mesh only');

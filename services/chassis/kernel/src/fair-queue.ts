@@ -17,24 +17,7 @@ export interface FairQueueLimits<Kind extends string> extends ShareLimits {
 /** The parties of a call, by kind; null or undefined where it has none of that kind. */
 export type Parties<Kind extends string> = { [Each in Kind]?: string | number | null | undefined };
 
-/** Limits calls in flight. Those that wait begin round robin by party, so that none waits for all calls of another. */
-export interface FairQueue<Kind extends string> {
-  /**
-   * Resolves when the call may begin; synchronous where it may at once. Call the result when the call is over.
-   * @param signal makes the signal that ends the wait, which then rejects with its reason; called only where the call has to wait.
-   * @param continues whether the call belongs to a request that has begun: it then waits even where its parties' `waiting` is used up.
-   * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already, or when the full queue drops it for a
-   * party with fewer; `unavailable` when the queue is full and no party in it has more calls than this one's.
-   */
-  enter(
-    parties: Parties<Kind>,
-    signal?: () => AbortSignal | undefined,
-    continues?: boolean,
-  ): Release | Promise<Release>;
-  readonly waiting: number;
-  /** Parties that have a call in flight or waiting. */
-  readonly parties: number;
-}
+export type FairQueue<Kind extends string> = ReturnType<typeof fairQueue<Kind>>;
 
 export type Release = () => void;
 
@@ -67,10 +50,12 @@ interface Waiting {
 }
 
 /**
+ * Limits calls in flight. Those that wait begin round robin by party, so that none waits for all calls of another.
+ *
  * Flows begin one call each, round robin. A flow with a party at its limit is parked with that party and checked again when one of
  * its calls is over, so that the cost of a step does not grow with the number of waiting calls.
  */
-export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueLimits<Kind>): FairQueue<Kind> {
+export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueLimits<Kind>) {
   const kinds = Object.entries<ShareLimits>(shares).map(([kind, share]) => ({
     kind: kind as Kind,
     limits: { ...unbounded, ...share },
@@ -184,7 +169,14 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
   }
 
   return {
-    enter(ids, signal, continues = false) {
+    /**
+     * Resolves when the call may begin; synchronous where it may at once. Call the result when the call is over.
+     * @param signal makes the signal that ends the wait, which then rejects with its reason; called only where the call has to wait.
+     * @param continues whether the call belongs to a request that has begun: it then waits even where its parties' `waiting` is used up.
+     * @throws DomainError `tooManyRequests` when one of its parties has `waiting` calls already, or when the full queue drops it for a
+     * party with fewer; `unavailable` when the queue is full and no party in it has more calls than this one's.
+     */
+    enter(ids: Parties<Kind>, signal?: () => AbortSignal | undefined, continues = false): Release | Promise<Release> {
       const parties = partiesOf(ids);
       if (parties.every(hasRoom)) return begin(parties);
       const full = continues ? [] : parties.filter((party) => party !== all && !mayWait(party));
@@ -194,6 +186,7 @@ export function fairQueue<Kind extends string>({ shares, ...limits }: FairQueueL
     get waiting() {
       return all.waiting;
     },
+    /** How many parties have a call in flight or waiting. */
     get parties() {
       return kinds.reduce((sum, { active }) => sum + active.size, 0);
     },

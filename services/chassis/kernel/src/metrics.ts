@@ -1,26 +1,17 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The Prometheus metrics of a unit. Labels never hold user input or the names of tenants. */
-export interface Metrics {
-  registry: Registry;
-  /** Seconds per gRPC call served, by method and outcome; a stream from open to end. */
-  rpcDuration: Histogram<'method' | 'outcome'>;
-  /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
-  graphDuration: Histogram<'operation' | 'outcome'>;
-  durations(name: string, help: string): { observe(seconds: number): void };
-  /** A counter that only this unit has. Its name ends in `_total`. */
-  counter(name: string, help: string): { add(): void };
-  gauge(name: string, help: string, read: () => number | Promise<number>): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function createMetrics(unit: string): Metrics {
+/** The Prometheus metrics of a unit. Labels never hold user input or the names of tenants. */
+export function createMetrics(unit: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ unit });
   collectDefaultMetrics({ register: registry });
   return {
     registry,
+    /** Seconds per gRPC call served, by method and outcome; a stream from open to end. */
     rpcDuration: new Histogram({
       name: 'parley_rpc_duration_seconds',
       help: 'gRPC calls served',
@@ -28,6 +19,7 @@ export function createMetrics(unit: string): Metrics {
       buckets,
       registers: [registry],
     }),
+    /** Seconds per GraphQL root field served by a subgraph or the gateway, by operation and outcome. */
     graphDuration: new Histogram({
       name: 'parley_graph_duration_seconds',
       help: 'GraphQL root fields served',
@@ -35,12 +27,13 @@ export function createMetrics(unit: string): Metrics {
       buckets,
       registers: [registry],
     }),
-    durations: (name, help) => new Histogram({ name, help, buckets, registers: [registry] }),
-    counter(name, help) {
+    durations: (name: string, help: string) => new Histogram({ name, help, buckets, registers: [registry] }),
+    /** A counter that only this unit has. Its name ends in `_total`. */
+    counter(name: string, help: string) {
       const counter = new Counter({ name, help, registers: [registry] });
       return { add: () => counter.inc() };
     },
-    gauge(name, help, read) {
+    gauge(name: string, help: string, read: () => number | Promise<number>): void {
       new Gauge({
         name,
         help,

@@ -1,16 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { ringEntries } from './key-ring.ts';
 
-/** Encrypts secrets at rest: with the first key of the ring; decrypts with the key that sealed them. */
-export interface SecretBox {
-  /**
-   * Encrypts `plain` for one place, e.g. `identity.users.id_no:42`; copied to another place it cannot be opened. The result differs
-   * for each call.
-   */
-  seal(plain: string | Uint8Array, place: string): Buffer;
-  /** @throws Error when the key is not in the ring, the place is another, or the bytes have changed. */
-  open(sealed: Uint8Array, place: string): Buffer;
-}
+export type SecretBox = ReturnType<typeof createSecretBox>;
 
 /**
  * `SECRETS_KEYS`: keys of at least 32 bytes in base64, separated by commas, each optionally with a name (`k2:…,k1:…`). New secrets
@@ -26,8 +17,11 @@ const nonceLength = 12;
 const authTagLength = 16;
 const headLength = 1 + keyIdLength + nonceLength + authTagLength;
 
-/** AES-256-GCM. The result starts with version, key id, nonce and tag. */
-export function createSecretBox(keys: Uint8Array[]): SecretBox {
+/**
+ * Encrypts secrets at rest, by AES-256-GCM: with the first key of the ring; decrypts with the key that sealed them. A sealed secret
+ * starts with version, key id, nonce and tag.
+ */
+export function createSecretBox(keys: Uint8Array[]) {
   const ring = keys.map((key) => ({
     id: createHash('sha256').update('parley key id').update(key).digest().subarray(0, keyIdLength),
     key: Buffer.from(hkdfSync('sha256', key, '', 'parley secret box', 32)),
@@ -36,7 +30,11 @@ export function createSecretBox(keys: Uint8Array[]): SecretBox {
   if (!first) throw new Error('SECRETS_KEYS holds no key');
 
   return {
-    seal(plain, place) {
+    /**
+     * Encrypts `plain` for one place, e.g. `identity.users.id_no:42`; copied to another place it cannot be opened. The result differs
+     * for each call.
+     */
+    seal(plain: string | Uint8Array, place: string): Buffer {
       const nonce = randomBytes(nonceLength);
       const cipher = createCipheriv('aes-256-gcm', first.key, nonce, { authTagLength });
       cipher.setAAD(Buffer.from(place));
@@ -44,7 +42,8 @@ export function createSecretBox(keys: Uint8Array[]): SecretBox {
       return Buffer.concat([Buffer.of(version), first.id, nonce, cipher.getAuthTag(), sealed]);
     },
 
-    open(sealed, place) {
+    /** @throws Error when the key is not in the ring, the place is another, or the bytes have changed. */
+    open(sealed: Uint8Array, place: string): Buffer {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
       if (bytes.length < headLength || bytes[0] !== version) throw new Error(`${place} holds no sealed secret`);
       const id = bytes.subarray(1, 1 + keyIdLength);

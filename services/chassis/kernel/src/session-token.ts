@@ -35,20 +35,7 @@ export interface MintedToken {
   expiresInMs: number;
 }
 
-export interface SessionTokens {
-  /** Makes a token that is valid for `lifetimeMs`, signed with the first key of the ring. */
-  mint(subject: TokenSubject): MintedToken;
-  /**
-   * Returns the claims of the token. `graceMs` extends its expiry only; default 0. Where several audiences are accepted, the claims
-   * have the token's.
-   * @throws DomainError `unauthenticated`, the same for every reason.
-   */
-  verify<Audience extends TokenAudience>(
-    token: string | null | undefined,
-    audience: Audience | readonly Audience[],
-    options?: { graceMs?: number },
-  ): TokenClaims<Audience>;
-}
+export type SessionTokens = ReturnType<typeof createSessionTokens>;
 
 export interface SessionTokenOptions {
   clock?: () => Date;
@@ -64,12 +51,13 @@ const macBytes = 32;
  * Session and voice tokens: `pst1.<key id>.<payload>.<mac>`, the payload JSON in base64url, the MAC HMAC-SHA256 over everything
  * before it. Not a JWT, so that a token cannot choose its algorithm.
  */
-export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions = {}): SessionTokens {
+export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions = {}) {
   const { clock = () => new Date(), lifetimeMs = 60 * 60 * 1_000 } = options;
   const keys = new Map(ring.map(({ id, key }) => [id, key]));
 
   return {
-    mint(subject) {
+    /** Makes a token that is valid for `lifetimeMs`, signed with the first key of the ring. */
+    mint(subject: TokenSubject): MintedToken {
       const iat = clock().getTime();
       const exp = iat + lifetimeMs;
       const payload = payloadShape.parse({ ...toPayload(subject), iat, exp, jti: randomUUID() });
@@ -80,11 +68,16 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
       return { token, expiresAt: new Date(exp), expiresInMs: lifetimeMs };
     },
 
+    /**
+     * Returns the claims of the token. `graceMs` extends its expiry only; default 0. Where several audiences are accepted, the claims
+     * have the token's.
+     * @throws DomainError `unauthenticated`, the same for every reason.
+     */
     verify<Audience extends TokenAudience>(
       token: string | null | undefined,
       audience: Audience | readonly Audience[],
       { graceMs = 0 }: { graceMs?: number } = {},
-    ) {
+    ): TokenClaims<Audience> {
       const claims = toClaims(readPayload(authentic(token, keys)));
       const accepted: readonly TokenAudience[] = [audience].flat();
       if (!isOf<Audience>(claims, accepted)) throw refused();
