@@ -15,26 +15,9 @@ export interface AssignmentOptions {
   log?: Logger | undefined;
 }
 
-/**
- * The partitions of one topic that a member holds, and their events in progress. Delivering a batch waits for nothing:
- * the member goes on fetching and sending heartbeats, and one slow key holds up neither other keys nor other partitions.
- * A partition with too much in progress is paused instead.
- */
-export interface Assignment {
-  readonly topic: string;
-  /** The group has assigned partitions again: events that had not begun are delivered again, here or elsewhere. */
-  assign(partitions: number[]): void;
-  /** A rebalance begins, or the member stops: no more events begin. */
-  revoke(): void;
-  deliver(payload: Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>): void;
-  /** Revokes, waits for running handlers, and at most `commitMs` for the commit of what they did. */
-  drain(commitMs: number): Promise<void>;
-  lag(): number;
-  /** Commits offsets whose commit has failed. */
-  retryCommit(): void;
-  /** For how long, in ms, there was no progress although events wait and no handler runs; else 0. */
-  noProgressForMs(): number;
-}
+export type Assignment = ReturnType<typeof createAssignment>;
+
+type Delivery = Pick<EachBatchPayload, 'batch' | 'pause' | 'commitOffsetsIfNecessary'>;
 
 /** What is held between two rebalances. */
 interface Generation {
@@ -56,7 +39,12 @@ const retryPauseMs = 1_000;
 /** A partition with more events in progress is paused, and resumes at half as many. */
 const pauseAbove = 1_000;
 
-export function createAssignment({ topic, concurrency, handle, log }: AssignmentOptions): Assignment {
+/**
+ * The partitions of one topic that a member holds, and their events in progress. Delivering a batch waits for nothing:
+ * the member goes on fetching and sending heartbeats, and one slow key holds up neither other keys nor other partitions.
+ * A partition with too much in progress is paused instead.
+ */
+export function createAssignment({ topic, concurrency, handle, log }: AssignmentOptions) {
   // Outlives rebalances: an event that is delivered again waits until its first handler has ended.
   const queue: KeyedQueue = keyedQueue(concurrency);
   const inProgress = new Set<Promise<unknown>>();
@@ -68,6 +56,7 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
     progressAt = performance.now();
   }
 
+  /** A rebalance begins, or the member stops: no more events begin. */
   function revoke(): void {
     current.revoked.abort();
     queue.rejectWaiting(unavailable(`The partitions of ${topic} are being assigned again`));
@@ -152,13 +141,14 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
   return {
     topic,
     revoke,
-    assign(partitions) {
+    /** The group has assigned partitions again: events that had not begun are delivered again, here or elsewhere. */
+    assign(partitions: number[]): void {
       revoke();
       current = newGeneration();
       queue.reserve(partitions.map(String));
       markProgress();
     },
-    deliver({ batch, pause, commitOffsetsIfNecessary }) {
+    deliver({ batch, pause, commitOffsetsIfNecessary }: Delivery): void {
       const generation = current;
       markProgress();
       if (generation.revoked.signal.aborted) return void pause(); // resumed when it is assigned again
@@ -169,14 +159,17 @@ export function createAssignment({ topic, concurrency, handle, log }: Assignment
       for (const message of batch.messages) start(generation, batch.partition, held, message);
       if (held.progress.unfinished > pauseAbove) held.resume ??= pause();
     },
-    async drain(commitMs) {
+    /** Revokes, waits for running handlers, and at most `commitMs` for the commit of what they did. */
+    async drain(commitMs: number): Promise<void> {
       revoke();
       await Promise.all(inProgress);
       await within(commitMs, 'Committing', commit(current)).catch(() => undefined); // uncommitted, it is delivered again
     },
     lag: () => lagOf(current),
-    retryCommit: () => void commit(current),
-    noProgressForMs() {
+    /** Commits offsets whose commit has failed. */
+    retryCommit: (): void => void commit(current),
+    /** For how long, in ms, there was no progress although events wait and no handler runs; else 0. */
+    noProgressForMs(): number {
       const waits = lagOf(current) > 0 || dueOf(current).length > 0;
       return waits && running === 0 ? performance.now() - progressAt : 0;
     },

@@ -28,15 +28,7 @@ export interface MemberOptions extends KafkaConnection, MemberTimes {
   handle: (message: ReceivedMessage, stopped: AbortSignal, pause: Pause) => Promise<void>;
 }
 
-/** The consumer of one topic in one group. It survives outages of the broker until it is stopped. */
-export interface Member {
-  /** Resolves at the first assignment of partitions. */
-  joined: Promise<void>;
-  /** How many events of its partitions are stored and not yet handled. */
-  lag(): number;
-  /** Begins no more events, waits for running handlers, commits and leaves the group. */
-  stop(): Promise<void>;
-}
+export type Member = ReturnType<typeof joinGroup>;
 
 const retries = 40;
 const firstPauseMs = 250;
@@ -45,7 +37,8 @@ const longestPauseMs = 5_000;
 const commitMs = 2_000;
 const leaveMs = 3_000;
 
-export function joinGroup(options: MemberOptions): Member {
+/** The consumer of one topic in one group. It survives outages of the broker until it is stopped. */
+export function joinGroup(options: MemberOptions) {
   const { groupId, topic, log, stalledAfterMs = 60_000 } = options;
   const assignment = createAssignment(options);
   const stopping = new AbortController();
@@ -112,9 +105,12 @@ export function joinGroup(options: MemberOptions): Member {
   }
 
   return {
+    /** Resolves at the first assignment of partitions. */
     joined: joined.promise,
+    /** How many events of its partitions are stored and not yet handled. */
     lag: () => assignment.lag(),
-    async stop() {
+    /** Begins no more events, waits for running handlers, commits and leaves the group. */
+    async stop(): Promise<void> {
       stopping.abort();
       await supervised;
     },

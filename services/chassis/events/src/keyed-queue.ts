@@ -12,23 +12,12 @@ export interface TaskOptions {
   batch?: unknown;
 }
 
-/** Runs tasks: those of one key in order, one at a time; those of different keys concurrently, up to a limit. */
-export interface KeyedQueue {
-  /**
-   * Settles as the task does. When a task rejects, those of its batch behind it on its key reject likewise without being
-   * run, because the failed one is delivered again and must come before them. Tasks of other batches run all the same.
-   */
-  run(key: string, task: (pause: Pause) => Promise<void>, options?: TaskOptions): Promise<void>;
-  /** How many tasks may run at once. 0 runs none. */
-  resize(limit: number): void;
-  /** Reserves one slot for each of these partitions, as far as the limit allows. */
-  reserve(partitions: string[]): void;
-  /** Rejects all tasks that have not begun. */
-  rejectWaiting(error: Error): void;
-}
+export type KeyedQueue = ReturnType<typeof keyedQueue>;
+
+type Task = (pause: Pause) => Promise<void>;
 
 interface Waiting {
-  task: (pause: Pause) => Promise<void>;
+  task: Task;
   batch: unknown;
   resolve: () => void;
   reject: (error: unknown) => void;
@@ -49,7 +38,8 @@ interface Partition {
   isReserved: boolean;
 }
 
-export function keyedQueue(limit: number): KeyedQueue {
+/** Runs tasks: those of one key in order, one at a time; those of different keys concurrently, up to a limit. 0 runs none. */
+export function keyedQueue(limit: number) {
   /** A key is here from its first task to the end of its last. */
   const keyQueues = new Map<string, KeyQueue>();
   /** Ordered by when each was last given a slot, the longest ago first. */
@@ -153,7 +143,11 @@ export function keyedQueue(limit: number): KeyedQueue {
   }
 
   return {
-    run(key, task, { partition: name = '', batch } = {}) {
+    /**
+     * Settles as the task does. When a task rejects, those of its batch behind it on its key reject likewise without being
+     * run, because the failed one is delivered again and must come before them. Tasks of other batches run all the same.
+     */
+    run(key: string, task: Task, { partition: name = '', batch }: TaskOptions = {}): Promise<void> {
       return new Promise((resolve, reject) => {
         const waiting = { task, batch, resolve, reject };
         const queue = keyQueues.get(key);
@@ -164,16 +158,19 @@ export function keyedQueue(limit: number): KeyedQueue {
         fillSlots();
       });
     },
-    resize(newLimit) {
+    /** How many tasks may run at once. */
+    resize(newLimit: number): void {
       limit = newLimit;
       fillSlots();
     },
-    reserve(names) {
+    /** Reserves one slot for each of these partitions, as far as the limit allows. */
+    reserve(names: string[]): void {
       for (const partition of partitions.values()) partition.isReserved = false;
       for (const name of names) partitionOf(name).isReserved = true;
       fillSlots();
     },
-    rejectWaiting(error) {
+    /** Rejects all tasks that have not begun. */
+    rejectWaiting(error: Error): void {
       for (const [key, { partition, waiting }] of keyQueues) {
         for (const { reject } of waiting.splice(0)) reject(error);
         if (partition.ready.delete(key)) keyQueues.delete(key);

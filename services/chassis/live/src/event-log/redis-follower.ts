@@ -12,28 +12,11 @@ export interface FollowerOptions {
   ended(): void;
 }
 
-/** Reads the new entries of one stream for all its readers in this process. */
-export interface Follower {
-  /** Adds a reader, which gets all entries after the present position. Undefined when the follower has ended. */
-  join(maxBehind: number): Reader | undefined;
-}
-
 /** In the place of an entry: some may be missing here. */
 export const interruption = Symbol('interruption');
 
-export interface Reader {
-  /** The reader pages through the stream up to here itself; later entries are in the queue. */
-  readonly joinedAt: EventIdParts;
-  /** Entries that it has not read yet. */
-  readonly queue: (Entry | typeof interruption)[];
-  /** The reason why the follower has ended or the reader is too slow. */
-  readonly failure: DomainError | undefined;
-  /** A page of the stream. Waits for Redis in an outage. */
-  page(after: EventIdParts): Promise<LinkedEntry[]>;
-  /** Resolves at the next entry, when the follower ends, or when the signal aborts. */
-  next(signal: AbortSignal): Promise<void>;
-  leave(): void;
-}
+export type Follower = Awaited<ReturnType<typeof followStream>>;
+export type Reader = NonNullable<ReturnType<Follower['join']>>;
 
 interface ReaderState {
   queue: (Entry | typeof interruption)[];
@@ -44,12 +27,15 @@ interface ReaderState {
 
 const retryMs = 200;
 
-/** @throws DomainError `unavailable` in an outage of Redis. */
+/**
+ * Reads the new entries of one stream for all its readers in this process.
+ * @throws DomainError `unavailable` in an outage of Redis.
+ */
 export async function followStream(
   redis: RedisConnection,
   stream: string,
   { outageTimeoutMs, closed, ended: onEnded }: FollowerOptions,
-): Promise<Follower> {
+) {
   const readers = new Set<ReaderState>();
   const pages = new Map<string, Promise<LinkedEntry[]>>();
   const ended = new AbortController();
@@ -58,7 +44,7 @@ export async function followStream(
   let isStale = false;
   let outageTimer: NodeJS.Timeout | undefined;
 
-  /** Readers at the same position, as after a reconnection, share the page and its bytes. */
+  /** A page of the stream; waits for Redis in an outage. Readers at one position, as after a reconnection, share it. */
   function page(after: EventIdParts): Promise<LinkedEntry[]> {
     const key = formatEventId(after);
     const pending = pages.get(key);
@@ -161,29 +147,34 @@ export async function followStream(
   if (isStale) void readOn();
 
   return {
-    join(maxBehind) {
+    /** Adds a reader, which gets all entries after the present position. Undefined when the follower has ended. */
+    join(maxBehind: number) {
       if (ended.signal.aborted || !position) return undefined;
       const joinedAt = position;
       let wake: () => void = () => undefined;
       const state: ReaderState = { queue: [], failure: undefined, maxBehind, wake: () => wake() };
       readers.add(state);
       return {
+        /** The reader pages through the stream up to here itself; later entries are in the queue. */
         joinedAt,
+        /** Entries that it has not read yet. */
         get queue() {
           return state.queue;
         },
+        /** The reason why the follower has ended or the reader is too slow. */
         get failure() {
           return state.failure;
         },
         page,
-        next(signal) {
+        /** Resolves at the next entry, when the follower ends, or when the signal aborts. */
+        next(signal: AbortSignal): Promise<void> {
           const { promise, resolve } = Promise.withResolvers<void>();
           wake = () => resolve();
           signal.addEventListener('abort', wake, { once: true });
           const woken = wake;
           return promise.finally(() => signal.removeEventListener('abort', woken));
         },
-        leave() {
+        leave(): void {
           if (readers.delete(state) && readers.size === 0) end();
         },
       };

@@ -7,12 +7,7 @@ import { redisKeyValue } from '../key-value/redis-key-value.ts';
 import { redisConnection } from './redis-connection.ts';
 
 /** The Redis engines of one process, on one connection. They work once `start` was called. */
-export interface RedisEngines extends Part {
-  keyValue: KeyValue;
-  eventLog: EventLog;
-}
-
-export function redisEngines(url: string, log: Logger): RedisEngines {
+export function redisEngines(url: string, log: Logger): Part & { keyValue: KeyValue; eventLog: EventLog } {
   const connection = redisConnection({ url, log });
   const keyValue = redisKeyValue(connection);
   const eventLog = redisEventLog(connection);

@@ -12,24 +12,7 @@ const retries = 17;
 /** How far the clocks of Redis and of other processes may be ahead of this one. */
 const clockSkewMs = 60_000;
 
-export interface LiveStream<Event, Note> {
-  /** Appends an event that does not last. Rejects in an outage. @param floor an id that is at least all ids so far. */
-  append(event: Event, floor: EventId): Promise<void>;
-  /**
-   * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In
-   * an outage of the log they are made from the clock, above all ids of this writer. A writer without any adds the possible
-   * difference of clocks, because readers may have been shown events of another process.
-   */
-  reserve(count: number, floor: EventId, note?: Note): Promise<EventId[]>;
-  /**
-   * Shows committed events to readers. Never rejects, since readers can find them in the database as well. After a failed
-   * attempt it resolves and retries by itself: the log may be unavailable to this process alone, and then other readers
-   * would not know that there is something to look up.
-   */
-  publish(events: Event[]): Promise<void>;
-  /** The items of the log after an id, oldest first, up to its present end. */
-  read(after: EventId): AsyncGenerator<LogItem<Event, Note>>;
-}
+export type LiveStream<Event extends LiveEvent, Note> = ReturnType<typeof liveStream<Event, Note>>;
 
 /**
  * Writes one stream of events. A lasting event needs its id before its commit, and readers must not see it before that. So
@@ -44,7 +27,7 @@ export function liveStream<Event extends LiveEvent, Note>(
   log: EventLog,
   stream: string,
   { logger, logFields }: { logger: Logger; logFields: Record<string, unknown> },
-): LiveStream<Event, Note> {
+) {
   let newest: EventId = FIRST_EVENT_ID;
 
   async function append(entries: Uint8Array[], after: EventId): Promise<EventId[]> {
@@ -54,11 +37,17 @@ export function liveStream<Event extends LiveEvent, Note>(
   }
 
   return {
-    async append(event, floor) {
+    /** Appends an event that does not last. Rejects in an outage. @param floor an id that is at least all ids so far. */
+    async append(event: Event, floor: EventId): Promise<void> {
       await append([type.encode({ kind: 'event', event })], floor);
     },
 
-    async reserve(count, floor, note) {
+    /**
+     * Reserves ids for lasting events, greater than all ids of the stream so far; `floor` is the newest id in the database. In
+     * an outage of the log they are made from the clock, above all ids of this writer. A writer without any adds the possible
+     * difference of clocks, because readers may have been shown events of another process.
+     */
+    async reserve(count: number, floor: EventId, note?: Note): Promise<EventId[]> {
       const entries = Array.from({ length: count }, () => type.encode({ kind: 'reserved', note }));
       try {
         return await append(entries, floor);
@@ -73,7 +62,12 @@ export function liveStream<Event extends LiveEvent, Note>(
       }
     },
 
-    async publish(events) {
+    /**
+     * Shows committed events to readers. Never rejects, since readers can find them in the database as well. After a failed
+     * attempt it resolves and retries by itself: the log may be unavailable to this process alone, and then other readers
+     * would not know that there is something to look up.
+     */
+    async publish(events: Event[]): Promise<void> {
       const after = events[0]?.eventId;
       if (after === undefined) return;
       const entries = events.map((event) => type.encode({ kind: 'event', event }));
@@ -88,7 +82,8 @@ export function liveStream<Event extends LiveEvent, Note>(
       }
     },
 
-    async *read(after) {
+    /** The items of the log after an id, oldest first, up to its present end. */
+    async *read(after: EventId): AsyncGenerator<LogItem<Event, Note>> {
       for (let cursor = after; ; ) {
         const { entries } = await log.read(stream, { after: cursor });
         for (const entry of entries) {
