@@ -29,24 +29,13 @@ export interface RendererLimits {
   startTimeoutMs?: number;
 }
 
+export type RendererProcess = ReturnType<typeof startRendererProcess>;
+
 /**
  * A process that renders templates, without the service's environment. Not a thread: one allocation beyond its heap limit aborts
  * the whole process. The priority is normal, as the timeouts are wall-clock time.
  */
-export interface RendererProcess {
-  /** One at a time. @throws TemplateError; Error if the process did not start or was ended by `end` */
-  render(task: Rendering): Promise<Rendered>;
-  readonly ended: boolean;
-  /** Undefined if the system could not start it. */
-  readonly pid: number | undefined;
-  end(): Promise<void>;
-}
-
-export function startRendererProcess({
-  heapMb,
-  killAfterMs,
-  startTimeoutMs = 60_000,
-}: RendererLimits): RendererProcess {
+export function startRendererProcess({ heapMb, killAfterMs, startTimeoutMs = 60_000 }: RendererLimits) {
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(new URL('./renderer-main.ts', import.meta.url)), [], {
     // Not the service's own arguments, such as loaders or an inspector.
@@ -101,11 +90,13 @@ export function startRendererProcess({
   setRef(false);
 
   return {
+    /** Undefined if the system could not start it. */
     pid: child.pid,
     get ended() {
       return ended || ending !== undefined;
     },
-    async render(task) {
+    /** One at a time. @throws TemplateError; Error if the process did not start or was ended by `end` */
+    async render(task: Rendering): Promise<Rendered> {
       if (this.ended || isBusy) throw new Error('This process takes no template now');
       isBusy = true;
       setRef(true);
@@ -123,7 +114,7 @@ export function startRendererProcess({
         if (!ending) setRef(false);
       }
     },
-    async end() {
+    async end(): Promise<void> {
       if (ended) return;
       setRef(true);
       kill(new Error('The process that renders templates has been ended'));

@@ -1,5 +1,4 @@
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
-import type { Part } from '@parley/kernel/unit';
 import {
   type Rendered,
   type RendererLimits,
@@ -14,22 +13,18 @@ export interface RenderingFor {
   signal: AbortSignal;
 }
 
-/**
- * Renders templates in processes of its own, to protect the service; one per tenant at a time, so that no tenant uses all
- * processes.
- */
-export interface TemplateRenderer extends Part {
-  /** @throws TemplateError for errors of the template; others, such as the signal's reason, for all else */
-  render(rendering: Rendering, whose: RenderingFor): Promise<Rendered>;
-}
+export type TemplateRenderer = ReturnType<typeof templateRenderer>;
 
 export interface TemplateRendererOptions extends Partial<RendererLimits> {
   /** Maximum number of processes, each started on first use. Default 2. */
   maxProcesses?: number;
 }
 
-/** Defaults: 128 MB of heap, killed 2 s after a rendering's timeout. */
-export function templateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
+/**
+ * Renders templates in processes of its own, to protect the service; one per tenant at a time, so that no tenant uses all
+ * processes. Defaults: 128 MB of heap, killed 2 s after a rendering's timeout.
+ */
+export function templateRenderer(options: TemplateRendererOptions = {}) {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
   const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
   const processes = new Set<RendererProcess>();
@@ -50,10 +45,11 @@ export function templateRenderer(options: TemplateRendererOptions = {}): Templat
 
   return {
     name: 'template renderer',
-    async start() {
+    async start(): Promise<void> {
       stopped = false;
     },
-    async render(rendering, { tenantId, signal }) {
+    /** @throws TemplateError for errors of the template; others, such as the signal's reason, for all else */
+    async render(rendering: Rendering, { tenantId, signal }: RenderingFor): Promise<Rendered> {
       signal.throwIfAborted();
       const endTurn: Release = await turns.enter({ tenant: tenantId }, () => signal);
       try {
@@ -68,7 +64,7 @@ export function templateRenderer(options: TemplateRendererOptions = {}): Templat
         endTurn();
       }
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       idle = [];
       await Promise.all([...processes].map((each) => each.end()));

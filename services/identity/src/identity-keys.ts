@@ -1,6 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { SecretBox } from '@parley/kernel/secret-box';
-import type { Part } from '@parley/kernel/unit';
 import type { Database } from '@parley/postgres/database/types';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { signingKeyStore } from './signing-key-store.ts';
@@ -12,16 +11,7 @@ export interface SigningKey {
 
 export type KeyPurpose = 'refresh-successor' | 'id-no-index';
 
-/** Keys that identity creates and stores sealed in its database, shared by all replicas. */
-export interface IdentityKeys extends Part {
-  /** The key that signs new access tokens. */
-  signingKey(): Promise<SigningKey>;
-  /** HMAC-SHA-256 with a key that stays the same when `SECRETS_KEYS` is rotated. */
-  hmac(purpose: KeyPurpose, data: string): Promise<Buffer>;
-  derivationKey(purpose: KeyPurpose): Promise<Uint8Array>;
-  /** Creates a signing key, which signs after `rotationLeadS`. Returns its `kid`. */
-  rotate(accessTokenTtlS: number): Promise<string>;
-}
+export type IdentityKeys = ReturnType<typeof identityKeys>;
 
 const algorithm = 'ES256';
 /** How long a replica caches the signing key. A retired key verifies longer than that. */
@@ -33,7 +23,8 @@ const signingKeyCacheMs = 30_000;
  */
 const rotationLeadS = 30 * 60;
 
-export function identityKeys(database: Database, box: SecretBox): IdentityKeys {
+/** Keys that identity creates and stores sealed in its database, shared by all replicas. */
+export function identityKeys(database: Database, box: SecretBox) {
   let cached: { signing: Promise<SigningKey>; untilMs: number } | undefined;
   const derived = new Map<KeyPurpose, Promise<Uint8Array>>();
 
@@ -54,6 +45,7 @@ export function identityKeys(database: Database, box: SecretBox): IdentityKeys {
     return { kid: stored.kid, key: (await importJWK(jwk, algorithm)) as CryptoKey };
   }
 
+  /** The key that signs new access tokens. */
   function signingKey(): Promise<SigningKey> {
     if (cached && performance.now() < cached.untilMs) return cached.signing;
     const signing = read();
@@ -83,12 +75,14 @@ export function identityKeys(database: Database, box: SecretBox): IdentityKeys {
     name: 'identity keys',
     signingKey,
     derivationKey,
-    async hmac(purpose, data) {
+    /** HMAC-SHA-256 with a key that stays the same when `SECRETS_KEYS` is rotated. */
+    async hmac(purpose: KeyPurpose, data: string): Promise<Buffer> {
       return createHmac('sha256', await derivationKey(purpose))
         .update(data)
         .digest();
     },
-    async rotate(accessTokenTtlS) {
+    /** Creates a signing key, which signs after `rotationLeadS`. Returns its `kid`. */
+    async rotate(accessTokenTtlS: number): Promise<string> {
       const fresh = await newSigningKey(box);
       await database.transactShared(async (db) => {
         const store = signingKeyStore(db);
@@ -99,12 +93,12 @@ export function identityKeys(database: Database, box: SecretBox): IdentityKeys {
       return fresh.kid;
     },
     /** Reads all keys, so that the start fails if `SECRETS_KEYS` cannot open them. */
-    async start() {
+    async start(): Promise<void> {
       await signingKey();
       await derivationKey('refresh-successor');
       await derivationKey('id-no-index');
     },
-    async stop() {
+    async stop(): Promise<void> {
       cached = undefined;
     },
   };

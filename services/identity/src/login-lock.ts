@@ -17,27 +17,13 @@ const uncapped = Number.MAX_SAFE_INTEGER;
 /** `locked`: no sign-in from this network. `knownAddresses`: only from networks that the account has used before. */
 export type LockState = 'unlocked' | 'knownAddresses' | 'locked';
 
+export type LoginLock = ReturnType<typeof loginLock>;
+
 /**
  * Limits password guessing without revealing the lock or whether the account exists. A subject is what is guessed at: an account,
  * by whichever email or phone number it was named, or the normalized name if there is no account.
  */
-export interface LoginLock {
-  /**
-   * Counts an attempt against its pair and its subject, before the password is checked: so concurrent guesses cannot exceed a limit
-   * (and neither can concurrent correct attempts). Unless the result is `locked`, the caller reports the outcome by one of the methods
-   * below.
-   * @throws DomainError `unavailable` when the key-value store is unavailable.
-   */
-  countAttempt(subject: string, ip: string): Promise<LockState>;
-  /** The credential was wrong. */
-  failed(subject: string, ip: string): Promise<void>;
-  /** The credential was correct: uncounts this attempt and clears the failures and the lock of the pair. */
-  succeeded(subject: string, ip: string): Promise<void>;
-  /** The credential was not checked: uncounts the attempt. */
-  cancelled(subject: string, ip: string): Promise<void>;
-}
-
-export function loginLock(keyValue: KeyValue): LoginLock {
+export function loginLock(keyValue: KeyValue) {
   const keyOf = (what: string, ...parts: string[]) =>
     `parley:login-${what}:${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`;
   const pairKeyOf = (what: string, subject: string, ip: string) => keyOf(what, subject, clientNetwork(ip));
@@ -56,7 +42,13 @@ export function loginLock(keyValue: KeyValue): LoginLock {
   });
 
   return {
-    async countAttempt(subject, ip) {
+    /**
+     * Counts an attempt against its pair and its subject, before the password is checked: so concurrent guesses cannot exceed a limit
+     * (and neither can concurrent correct attempts). Unless the result is `locked`, the caller reports the outcome by one of the methods
+     * below.
+     * @throws DomainError `unavailable` when the key-value store is unavailable.
+     */
+    async countAttempt(subject: string, ip: string): Promise<LockState> {
       // Checked before counting, so that attempts during a lock do not extend it.
       if ((await keyValue.get(pairKeyOf('lock', subject, ip))) !== undefined) return 'locked';
       const answer = await keyValue.countAll([ofPair('tries', subject, ip), ofSubject(subject)]);
@@ -64,14 +56,16 @@ export function loginLock(keyValue: KeyValue): LoginLock {
       return (answer.windows[1]?.count ?? 0) > failuresOfSubject ? 'knownAddresses' : 'unlocked';
     },
 
-    async failed(subject, ip) {
+    /** The credential was wrong. */
+    async failed(subject: string, ip: string): Promise<void> {
       const answer = await keyValue.countAll([ofPair('failures', subject, ip)]);
       if (answer.counted && (answer.windows[0]?.count ?? 0) >= failuresOfPair) {
         await keyValue.set(pairKeyOf('lock', subject, ip), '1', { ttlMs: pairLockMs });
       }
     },
 
-    async succeeded(subject, ip) {
+    /** The credential was correct: uncounts this attempt and clears the failures and the lock of the pair. */
+    async succeeded(subject: string, ip: string): Promise<void> {
       // Concurrent failures may have set the lock.
       await Promise.all([
         ...['tries', 'failures', 'lock'].map((what) => keyValue.delete(pairKeyOf(what, subject, ip))),
@@ -79,6 +73,7 @@ export function loginLock(keyValue: KeyValue): LoginLock {
       ]);
     },
 
-    cancelled: (subject, ip) => keyValue.giveBack([ofPair('tries', subject, ip), ofSubject(subject)]),
+    /** The credential was not checked: uncounts the attempt. */
+    cancelled: (subject: string, ip: string) => keyValue.giveBack([ofPair('tries', subject, ip), ofSubject(subject)]),
   };
 }

@@ -26,25 +26,7 @@ export interface PasswordLimits {
   perAddress: number;
 }
 
-/**
- * Hashes and compares passwords in worker threads, behind a fair queue. `hash` and `verify` throw DomainError `tooManyRequests` or
- * `unavailable` as `FairQueue` does, and `unavailable` when the requester aborts while queued.
- */
-export interface Passwords {
-  /**
-   * Counts a request that will need a password hashed, until the result is disposed of. Called before any other work, so that
-   * refused requests cost nothing. @throws DomainError `tooManyRequests` when the user, sign-in or network is at its limit.
-   */
-  admit(requester: Requester): Promise<Disposable>;
-  hash(password: string, requester: Requester): Promise<string>;
-  /**
-   * Whether the password matches the hash. Without a hash (no such account, or one without a password) the result is false and takes
-   * the same time, so that response times do not reveal which accounts exist.
-   */
-  verify(passwordHash: string | null | undefined, password: string, requester: Requester): Promise<boolean>;
-  /** Terminates the threads and what they are computing. Later calls start new ones. */
-  close(): Promise<void>;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /** @param signal aborted when the client has disconnected. */
 export function requesterOf({ ip, userId, signInId }: Caller, signal?: AbortSignal): Requester {
@@ -54,8 +36,11 @@ export function requesterOf({ ip, userId, signInId }: Caller, signal?: AbortSign
 /** Compared against when an account has no hash; its parameters, and so its cost, are those of real hashes. */
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$yUYskcCVYnM0vViJrd9S2g$7xbXYf0gvgeSOoFODMVxEwXxtKKuFUgYzxPOsgznCFA';
 
-/** Starts up to `atOnce` threads on demand, which bounds memory and CPU. What does not fit in the queue is refused. */
-export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits): Passwords {
+/**
+ * Hashes and compares passwords in up to `atOnce` worker threads, started on demand, behind a fair queue. `hash` and `verify` throw
+ * DomainError `tooManyRequests` or `unavailable` as `FairQueue` does, and `unavailable` when the requester aborts while queued.
+ */
+export function createPasswords({ perAddress, perUser, atOnce, waiting }: PasswordLimits) {
   const admissions = fairQueue({
     shares: {
       address: { inFlight: perAddress, waiting: 0 },
@@ -97,16 +82,26 @@ export function createPasswords({ perAddress, perUser, atOnce, waiting }: Passwo
   }
 
   return {
-    admit: async (requester) => ({
+    /**
+     * Counts a request that will need a password hashed, until the result is disposed of. Called before any other work, so that
+     * refused requests cost nothing. @throws DomainError `tooManyRequests` when the user, sign-in or network is at its limit.
+     */
+    admit: async (requester: Requester): Promise<Disposable> => ({
       [Symbol.dispose]: await admissions.enter({ ...requester, 'sign-in': requester.signIn }),
     }),
-    hash: (password, requester) => onThread(requester, async (thread) => String(await thread.run({ password }))),
-    verify: (passwordHash, password, requester) =>
+    hash: (password: string, requester: Requester) =>
+      onThread(requester, async (thread) => String(await thread.run({ password }))),
+    /**
+     * Whether the password matches the hash. Without a hash (no such account, or one without a password) the result is false and takes
+     * the same time, so that response times do not reveal which accounts exist.
+     */
+    verify: (passwordHash: string | null | undefined, password: string, requester: Requester) =>
       onThread(requester, async (thread) => {
         const matches = await thread.run({ password, hash: passwordHash || dummyHash });
         return matches === true && Boolean(passwordHash);
       }),
-    async close() {
+    /** Terminates the threads and what they are computing. Later calls start new ones. */
+    async close(): Promise<void> {
       const ending = [...threads];
       threads.clear();
       idle.length = 0;

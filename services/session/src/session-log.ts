@@ -3,7 +3,7 @@ import type { Logger } from '@parley/kernel/log';
 import type { EventId } from '@parley/live/event-log/event-id';
 import type { EventLog } from '@parley/live/event-log/event-log';
 import type { LiveEventType, ObsoleteFilter } from '@parley/live/subscriptions/live-events';
-import { type LiveStream, liveStream } from '@parley/live/subscriptions/live-stream';
+import { liveStream } from '@parley/live/subscriptions/live-stream';
 import { SessionLogEntry } from '@parley/protos/parley/session/v1/event_log';
 import type { SessionEvent } from '@parley/protos/parley/session/v1/session';
 import { chunkEvent, type EventTurn } from './session-event.ts';
@@ -65,7 +65,7 @@ function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
 }
 
 /** One session's events in the log. Chunks are only there; all others are in the database too (`event-store.ts`). */
-export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger): SessionLog {
+export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger) {
   const stream = liveStream(sessionEventType, log, streamOf(session), {
     logger,
     logFields: { sessionId: session.id },
@@ -73,12 +73,14 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
   return {
     ...stream,
 
-    appendChunk({ turnIndex, clientTurnId, attempt }, text, floor) {
+    /** Rejects while the log is unavailable. */
+    appendChunk({ turnIndex, clientTurnId, attempt }: EventTurn & TurnAttempt, text: string, floor: EventId) {
       const header = { eventId: '', sessionId: session.id, occurredAt: new Date() };
       return stream.append(chunkEvent(header, { turnIndex, clientTurnId }, attempt, text), floor);
     },
 
-    async streamedText(turnIndex, after) {
+    /** The text of the turn's latest attempt that has chunks in the log. */
+    async streamedText(turnIndex: number, after: EventId): Promise<string> {
       let attempt = 0;
       let text = '';
       for await (const item of stream.read(after)) {
@@ -93,12 +95,7 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
   };
 }
 
-export interface SessionLog extends Pick<LiveStream<SessionEvent, TurnAttempt>, 'reserve' | 'publish'> {
-  /** Rejects while the log is unavailable. */
-  appendChunk(turn: EventTurn & TurnAttempt, text: string, floor: EventId): Promise<void>;
-  /** The text of the turn's latest attempt that has chunks in the log. */
-  streamedText(turnIndex: number, after: EventId): Promise<string>;
-}
+export type SessionLog = ReturnType<typeof sessionLog>;
 
 /**
  * The streamed text of an interrupted reply; empty if the log stays unavailable. Retries for seconds: not for use in a

@@ -30,16 +30,7 @@ export interface ChosenModel extends Model {
   acquireSlot(tenantId: number, signal: AbortSignal): Promise<Disposable>;
 }
 
-export interface Models {
-  /** Chooses the model for one call. Overrides that name an unconfigured provider are skipped. */
-  choose(choice?: ModelChoice): ChosenModel;
-  /** Calls that wait for a slot. */
-  readonly waiting: number;
-  /** The configured models, the default first. */
-  describe(): ModelDescription[];
-  /** Closes all connections and aborts running calls. */
-  close(): Promise<void>;
-}
+export type Models = ReturnType<typeof createModels>;
 
 interface Provider {
   model(modelId?: string): ChosenModel;
@@ -49,7 +40,7 @@ interface Provider {
 }
 
 /** Connects the configured providers; without any, the offline model answers. */
-export function createModels(settings: ModelSettings, log: ModelLog): Models {
+export function createModels(settings: ModelSettings, log: ModelLog) {
   const providers = new Map<string, Provider>();
   if (settings.hostedSmallModel) {
     providers.set('HOSTED_SMALL_MODEL', hostedSmallModel(settings.hostedSmallModel, settings.callsAtOnce, log));
@@ -57,21 +48,25 @@ export function createModels(settings: ModelSettings, log: ModelLog): Models {
   const [first = offlineProvider(settings.offlineWordPaceMs)] = providers.values();
 
   return {
-    choose({ providerOverride, modelOverride } = {}) {
+    /** Chooses the model for one call. Overrides that name an unconfigured provider are skipped. */
+    choose({ providerOverride, modelOverride }: ModelChoice = {}): ChosenModel {
       const asked = providerOverride ? providers.get(providerOverride) : undefined;
       return asked ? asked.model(modelOverride ?? undefined) : first.model();
     },
+    /** Calls that wait for a slot. */
     get waiting() {
       return [...providers.values()].reduce((sum, { waiting }) => sum + waiting, 0);
     },
-    describe() {
+    /** The configured models, the default first. */
+    describe(): ModelDescription[] {
       const all = providers.size > 0 ? [...providers.values()] : [first];
       return all.map(({ model, text }) => {
         const { providerId, modelId, offline } = model();
         return { providerId, modelId, offline, text };
       });
     },
-    async close() {
+    /** Closes all connections and aborts running calls. */
+    async close(): Promise<void> {
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },
   };

@@ -11,11 +11,7 @@ export interface ConnectionLimits {
 }
 
 /** The connections to one provider, and a `fetch` over them for its SDK. */
-export interface ProviderConnections {
-  fetch: typeof globalThis.fetch;
-  /** Aborts running calls. */
-  close(): Promise<void>;
-}
+export type ProviderConnections = ReturnType<typeof providerConnections>;
 
 /** The connection failed, or closed before the response headers. */
 export class NoResponseError extends Error {
@@ -26,7 +22,7 @@ export class NoResponseError extends Error {
  * Opens a bounded connection pool to the provider at `url`. Its `fetch` follows no redirects, accepts no compression (so that
  * `maxAnswerBytes` is exact) and supports only what the SDK needs: a POST of a string with a streamed response.
  */
-export function providerConnections(url: string, limits: ConnectionLimits): ProviderConnections {
+export function providerConnections(url: string, limits: ConnectionLimits) {
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
     // One call per connection, so that cancelling a call closes no other.
@@ -42,7 +38,7 @@ export function providerConnections(url: string, limits: ConnectionLimits): Prov
   });
 
   return {
-    async fetch(input, init) {
+    async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
       const target = new URL(String(input));
       const signal = init?.signal ?? null;
       try {
@@ -61,6 +57,7 @@ export function providerConnections(url: string, limits: ConnectionLimits): Prov
         throw new NoResponseError('No answer from the provider', { cause });
       }
     },
+    /** Aborts running calls. */
     close: () => pool.destroy(),
   };
 }
