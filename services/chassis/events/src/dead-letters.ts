@@ -8,12 +8,7 @@ export interface DeadLetters {
 }
 
 /** Dead letters as JSON lines in one file (mode 0600), payloads in base64. */
-export interface FileDeadLetters extends DeadLetters {
-  /** All dead letters, oldest first. A line that a crash has truncated is skipped. */
-  list(): Promise<DeadLetter[]>;
-}
-
-export function fileDeadLetters(file: string): FileDeadLetters {
+export function fileDeadLetters(file: string) {
   let previous: Promise<unknown> = Promise.resolve();
   // A crash or a full disk may have truncated the last line, so a newline comes first unless the last write succeeded.
   let startsLine = false;
@@ -26,12 +21,13 @@ export function fileDeadLetters(file: string): FileDeadLetters {
   }
 
   return {
-    append(letter) {
+    append(letter: DeadLetter): Promise<void> {
       const written = previous.then(() => write(letter));
       previous = written.catch(() => undefined);
       return written;
     },
-    async list() {
+    /** All dead letters, oldest first. A line that a crash has truncated is skipped. */
+    async list(): Promise<DeadLetter[]> {
       const text = await readFile(file, 'utf8').catch((error: unknown) => {
         if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
         throw error;

@@ -1,10 +1,4 @@
 import type { Writable } from 'node:stream';
-import type { DestinationStream } from 'pino';
-
-export interface LineOutput extends DestinationStream {
-  /** Calls back when all lines are written, or after a second. */
-  flush(done: () => void): void;
-}
 
 const maxUnreadBytes = 1024 * 1024;
 const flushTimeoutMs = 1_000;
@@ -14,7 +8,7 @@ const flushTimeoutMs = 1_000;
  * taken, lines are dropped, and counted in a line of their own later. A closed reader is no error. (pino's own output either blocks
  * on a stalled reader or retries for ever on a closed one.)
  */
-export function lineOutput(out: Writable): LineOutput {
+export function lineOutput(out: Writable) {
   let dropped = 0;
   out.on('error', () => undefined); // the reader has closed the pipe
   out.on('drain', () => {
@@ -30,12 +24,13 @@ export function lineOutput(out: Writable): LineOutput {
   });
 
   return {
-    write(line) {
+    write(line: string): void {
       if (!out.writable) return;
       if (out.writableLength > maxUnreadBytes) dropped += 1;
       else out.write(line);
     },
-    flush(done) {
+    /** Calls back when all lines are written, or after a second. */
+    flush(done: () => void): void {
       if (!out.writable || out.writableLength === 0) return done();
       const finish = () => {
         clearTimeout(timer);
