@@ -39,8 +39,8 @@ const postgres = engine('postgres', async (place) => {
 });
 
 /** The superuser of that PostgreSQL, for tests that need more rights than the application has. */
-export function superuserUrl(place: Place): string {
-  return `postgres://postgres:${place.superuserPassword}@${addressOf(place)}/parley`;
+export function superuserUrl(place: Place, databaseName = 'parley'): string {
+  return `postgres://postgres:${place.superuserPassword}@${addressOf(place)}/${databaseName}`;
 }
 
 /** Its only login can access only the keys and channels of the application. */

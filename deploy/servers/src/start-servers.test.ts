@@ -59,13 +59,17 @@ serverTest(
   ['postgres'],
   'a killed PostgreSQL restarts with what was committed, and asks for the password; the application is no superuser',
   async (t) => {
-    const { env, superuserUrl, server } = await started(t, 'postgres');
+    const { env, superuserUrl, server, createDatabase } = await started(t, 'postgres');
+    const other = await createDatabase('other');
     const facts = 'SELECT rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user';
     t.deepEqual(await query(env.DATABASE_URL, facts), [{ rolsuper: false, rolbypassrls: false }]);
     t.deepEqual(await query(superuserUrl, facts), [{ rolsuper: true, rolbypassrls: true }]);
     const distance = "SELECT '[1,2]'::halfvec <-> '[1,2]'::halfvec AS distance";
     t.deepEqual(await query(env.DATABASE_URL, distance), [{ distance: 0 }]);
     await query(env.DATABASE_URL, 'CREATE SCHEMA own; CREATE ROLE own; CREATE TABLE own.kept AS SELECT 7 AS number');
+    // Another database has what the first had at first, and nothing of what is made there.
+    t.deepEqual(await query(other, distance), [{ distance: 0 }]);
+    t.deepEqual(await query(other, "SELECT to_regclass('own.kept') AS kept"), [{ kept: null }]);
     for (const url of [env.DATABASE_URL, superuserUrl]) {
       const guess = url?.replace(/:[^:]*@/, ':guess@');
       await t.throwsAsync(query(guess, 'SELECT 1'), { message: /password authentication failed/ });

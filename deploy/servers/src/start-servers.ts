@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import type { EngineName } from './engine.ts';
 import { engines, superuserUrl } from './engines.ts';
 import { down, isServed, settingsOf, up } from './fleet.ts';
@@ -75,6 +76,27 @@ export async function startServers(options: StartServersOptions = {}) {
         /** Deletes its data. It must be down. */
         clear: () => rmSync(place.home, { recursive: true, force: true }),
       };
+    },
+    /**
+     * Creates a database like the application's, for whom nobody else may put anything into. Call it while nobody is connected to that.
+     * @returns its URL, with the application's login.
+     */
+    async createDatabase(name: string): Promise<string> {
+      const { DATABASE_URL } = settingsOf(servers, {});
+      if (!database || !DATABASE_URL) throw new Error('postgres was not started');
+      const url = new URL(DATABASE_URL);
+      const client = new Client(superuserUrl(database.place, 'postgres'));
+      await client.connect();
+      try {
+        const [made, template, owner] = [name, url.pathname.slice(1), url.username].map((id) =>
+          client.escapeIdentifier(id),
+        );
+        await client.query(`CREATE DATABASE ${made} TEMPLATE ${template} OWNER ${owner}`);
+      } finally {
+        await client.end();
+      }
+      url.pathname = name;
+      return url.href;
     },
     stop,
   };

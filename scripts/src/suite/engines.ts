@@ -1,3 +1,4 @@
+import type { Environment } from '@parley/kernel/config';
 import { type RunningServers, startServers } from '@parley/servers/start-servers';
 import type { SharedMeshesOptions } from '@parley/stories/shared-meshes';
 import type { Need } from './workspaces.ts';
@@ -25,10 +26,8 @@ export async function startEngines({ needs, signal, say }: EnginesOptions): Prom
   const servers = only.length > 0 ? await startServers({ only, signal, say }) : undefined;
   try {
     const missing = (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`);
-    // The mesh of eight processes runs on the same servers, in a database of its own.
-    const hasAll = servers && !servers.missing.some(({ engine }) => engine !== 's3');
     const meshes = needs.includes('meshes')
-      ? await startMeshes({ signal, say, servers: hasAll ? servers.env : undefined })
+      ? await startMeshes({ signal, say, servers: servers && (await serversOfMesh(servers)) })
       : undefined;
     return {
       env: { ...(servers && testSettings(servers)), ...meshes?.env },
@@ -51,6 +50,12 @@ function testSettings({ env, superuserUrl }: RunningServers): Record<string, str
   const { DATABASE_URL: _, ...others } = env;
   const named = Object.entries(others).map(([name, value]) => [`TEST_${name}`, value] as const);
   return { ...Object.fromEntries(named), ...(superuserUrl && { TEST_DATABASE_URL: superuserUrl }) };
+}
+
+/** The same servers, with a database of its own: tests put schemas into the other. Undefined where one is missing. */
+async function serversOfMesh({ env, missing, createDatabase }: RunningServers): Promise<Environment | undefined> {
+  if (missing.some(({ engine }) => engine !== 's3')) return undefined;
+  return { ...env, DATABASE_URL: await createDatabase('mesh') };
 }
 
 /** Imports all units only if a mesh is needed, because most runs of a few files need none. */

@@ -15,7 +15,6 @@ import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { listen, type ServerOptions } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { parse } from 'graphql';
