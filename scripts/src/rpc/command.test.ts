@@ -87,7 +87,10 @@ test('without arguments all methods of all units are listed with what their prot
   const { code, stdout } = await typed(t, []);
   t.is(code, 0);
   for (const { name, serves } of units) t.is(new RegExp(`^${name} `, 'm').test(stdout), serves.includes('rpc'), name);
-  t.regex(stdout, /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All that was said/m);
+  t.regex(
+    stdout,
+    /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All messages of a session/m,
+  );
   t.regex(stdout, /^session WatchSession\(WatchSessionRequest\): stream of WatchSessionResponse$/m);
 
   const one = await typed(t, ['session']);

@@ -226,7 +226,8 @@ test('every operation that locks a user or tenant row is queued by it, with its 
   for (const [name, call] of Object.entries(attempts)) {
     await switchTenant(ports.database, caller, tenant); // undoes the switch by createTenant
     await call(app, caller, signal);
-    t.deepEqual(last, { turn: name in ofTenant ? { user, tenant } : { user }, gone: signal }, name);
+    t.is(last?.gone, signal, name);
+    t.deepEqual([last?.turn?.user, last?.turn?.tenant], [user, name in ofTenant ? tenant : undefined], name);
   }
 });
 
