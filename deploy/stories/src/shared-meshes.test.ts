@@ -44,15 +44,17 @@ function processesOf(folder: string): { pid: number; command: string }[] {
   );
 }
 
-/** Settings of processes that are started on a database in this process, and want nothing else. */
-async function onEmbedded(t: ExecutionContext, env: Environment = {}): Promise<Environment> {
-  const { url, stop } = await startEmbeddedDatabase({ folder: null, snapshot: await migratedSnapshot(schemas) });
-  t.teardown(stop);
-  return testEnvironment({ DATABASE_URL: url, ...env });
+let embedded: ReturnType<typeof startEmbeddedDatabase> | undefined;
+test.after.always('the database stops', async () => (await embedded)?.stop());
+
+/** Settings of processes that are started on one database in this process, and want nothing else. */
+async function onEmbedded(env: Environment = {}): Promise<Environment> {
+  embedded ??= startEmbeddedDatabase({ folder: null, snapshot: await migratedSnapshot(schemas) });
+  return testEnvironment({ DATABASE_URL: (await embedded).url, ...env });
 }
 
 test.serial('processes that cannot come up say why, and leave nothing', async (t) => {
-  const settings = await onEmbedded(t, { SESSION_LEASE_MS: '-1' });
+  const settings = await onEmbedded({ SESSION_LEASE_MS: '-1' });
   const folder = ownTemporaryFolder(t);
   const plan = async () => (await planReplicas()).map((wave) => wave.filter(({ name }) => name === 'session-1'));
   await t.throwsAsync(startProcesses({ settings, logFolder: join(folder, 'logs'), signal: never, plan }), {
@@ -86,7 +88,7 @@ test.serial('the stop of many processes reports each that ended by itself', asyn
   );
   const [ops = 0, open = 0] = await freePorts(2);
   const plan = async () => [[], [{ name: 'gateway-1', unit: 'gateway', main, ports: { ops, public: open } }]];
-  const [settings, logFolder] = [await onEmbedded(t), join(folder, 'logs')];
+  const [settings, logFolder] = [await onEmbedded(), join(folder, 'logs')];
   const mesh = await startProcesses({ settings, logFolder, signal: never, plan });
   process.kill(mesh.processes[0]?.pid ?? 0, 'SIGKILL');
   await eventually('it is seen', () => mesh.said.length > 0);
@@ -102,7 +104,7 @@ serversTest('a start that is cut short leaves nothing of either mesh', async (t)
   const engines = Object.entries(process.env).flatMap(([name, value]) =>
     /^TEST_(REDIS|KAFKA|S3)_/u.test(name) ? [[name.slice('TEST_'.length), value]] : [],
   );
-  const { DATABASE_URL } = await onEmbedded(t);
+  const { DATABASE_URL } = await onEmbedded();
   const folder = ownTemporaryFolder(t);
   const interrupted = new AbortController();
   const servers = { ...Object.fromEntries(engines), DATABASE_URL };

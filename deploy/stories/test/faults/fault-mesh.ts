@@ -27,7 +27,7 @@ export const fullLength = process.env.PARLEY_FAULTS === 'full';
 const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', KAFKA_STALLED_AFTER_MS: '5000' };
 
 /** Each look reads all rows there are. */
-const lookAgainMs = 500;
+const lookAgainMs = 1_000;
 
 /** Where logs stay after the mesh was stopped. */
 const { keptLogs } = readSettings(process.env, { keptLogs: faultLogsSetting });
