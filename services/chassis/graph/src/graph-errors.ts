@@ -36,7 +36,7 @@ export function formatGraphError(log: Logger) {
     }
     const code = formatted.extensions?.code;
     if (original instanceof GraphQLError && typeof code === 'string' && code !== 'INTERNAL_SERVER_ERROR') {
-      // Apollo Server would take `http` for the status of its whole answer.
+      // The gateway's server would take `http` for the status of its whole answer.
       const { stacktrace: _, http: __, ...extensions } = formatted.extensions ?? {};
       return { message: formatted.message, ...place, extensions: { statusCode: 400, ...extensions } };
     }

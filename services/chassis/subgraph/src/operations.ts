@@ -35,21 +35,24 @@ export interface OperationsOptions {
 type Problem = GraphQLError & { readonly extensions: { code: string } };
 
 const rules = [...specifiedRules, NoSchemaIntrospectionCustomRule];
-/** Gateways send the same few texts again and again. */
-const knownDocuments = { max: 1_000, maxSize: 4_000_000 };
+/** What the known documents may take in memory. Gateways send the same few texts again and again. */
+const maxKnownBytes = 32_000_000;
+/** Of a parsed document; measured. */
+const bytesPerToken = 400;
 
 /** Runs operations of a schema. Each text is parsed and validated once. */
 export function operations({ schema, format }: OperationsOptions) {
-  const documents = new LRUCache<string, DocumentNode | Problem[]>({
-    ...knownDocuments,
-    sizeCalculation: (_document, query) => query.length + 1,
+  const documents = new LRUCache<string, DocumentNode>({
+    maxSize: maxKnownBytes,
+    sizeCalculation: (document, query) => 2 * query.length + bytesPerToken * (document.tokenCount ?? query.length),
   });
 
   function read(query: string): DocumentNode | Problem[] {
     const known = documents.get(query);
     if (known) return known;
     const document = readNew(query);
-    documents.set(query, document);
+    // A document with problems comes from no gateway.
+    if (!Array.isArray(document)) documents.set(query, document);
     return document;
   }
 

@@ -13,6 +13,7 @@ import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { listen, type ServerOptions } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import { withRequestId } from '@parley/kernel/request-context';
@@ -49,8 +50,8 @@ type ResolversIn<Context> = Record<string, unknown> & {
 };
 
 const drainTimeoutMs = 5_000;
-/** The gateway takes 1 MB, 8 MB for a few operations. */
-const maxBodyBytes = 9_000_000;
+/** More than a gateway takes by default (`GATEWAY_MAX_LONG_BODY_BYTES`), because it adds to what it was sent. */
+const maxBodyBytes = 9 * 1_048_576;
 
 /** The GraphQL server of a service, for requests with a verified caller. */
 export function subgraph<Context extends GraphContext>(options: SubgraphOptions<Context>): Part {
@@ -59,9 +60,17 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
   const write = answerWriter(maxAnswerBytes);
   let draining: HttpDrain | undefined;
 
+  async function verified(request: IncomingMessage): Promise<Caller> {
+    try {
+      return await callers.verify(request.headers[callerHeader]?.toString(), unit);
+    } catch (error) {
+      throw isDomainError(error) ? new RequestRefused(401, error.message) : error;
+    }
+  }
+
   /** Answers a request in a span of its own. */
   async function serve(run: ReturnType<typeof operations>, request: IncomingMessage, response: ServerResponse) {
-    const caller = await callers.verify(request.headers[callerHeader]?.toString(), unit);
+    const caller = await verified(request);
     const parent = propagation.extract(otel.active(), request.headers);
     const span = tracer.startSpan(`${unit} graph`, { kind: SpanKind.SERVER }, parent);
     response.once('close', () => span.end());
@@ -121,7 +130,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
 class RequestRefused extends Error {
   readonly status: number;
 
-  constructor(status: 400 | 405 | 413, message: string) {
+  constructor(status: 400 | 401 | 405 | 413, message: string) {
     super(message);
     this.status = status;
   }
@@ -129,8 +138,6 @@ class RequestRefused extends Error {
 
 function refusalOf(error: unknown): { status: number; message: string } {
   if (error instanceof RequestRefused) return error;
-  // No valid caller.
-  if (isDomainError(error)) return { status: 401, message: error.message };
   return { status: 500, message: internalMessage };
 }
 
@@ -146,28 +153,15 @@ async function readRequest(request: IncomingMessage): Promise<GraphRequest> {
     if (bytes > maxBodyBytes) throw tooLarge;
     chunks.push(chunk);
   }
-  const body = parsed(Buffer.concat(chunks).toString());
-  if (!isGraphRequest(body)) throw new RequestRefused(400, 'The body is no GraphQL request in JSON');
+  const body = parseJson(Buffer.concat(chunks).toString());
+  if (!isGraphRequest(body)) throw new RequestRefused(400, 'The body is not a GraphQL request in JSON');
   return body;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function isGraphRequest(body: unknown): body is GraphRequest {
-  if (typeof body !== 'object' || body === null) return false;
-  const { query, variables, operationName } = body as Partial<Record<keyof GraphRequest, unknown>>;
-  return (
-    typeof query === 'string' &&
-    typeof (variables ?? {}) === 'object' &&
-    !Array.isArray(variables) &&
-    typeof (operationName ?? '') === 'string'
-  );
+  if (!isJsonObject(body)) return false;
+  const { query, variables, operationName } = body;
+  return typeof query === 'string' && isJsonObject(variables ?? {}) && typeof (operationName ?? '') === 'string';
 }
 
 function send(response: ServerResponse, status: number, body: string): void {

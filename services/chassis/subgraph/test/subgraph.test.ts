@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { callerHeader, createCallers, serviceCaller } from '@parley/kernel/caller';
 import { unavailable } from '@parley/kernel/errors';
 import { createMetrics } from '@parley/kernel/metrics';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
+import { buildSchema } from 'graphql';
 import { pino } from 'pino';
+import { operations } from '../src/operations.ts';
 import { type GraphContext, subgraph } from '../src/subgraph.ts';
+
+setFlagsFromString('--expose-gc');
+const gc: () => void = runInNewContext('gc');
 
 const typeDefs = `
   type Query {
@@ -20,6 +27,7 @@ async function waitingSubgraph(t: ExecutionContext) {
   const lines: string[] = [];
   const sink = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) });
   const signals: AbortSignal[] = [];
+  const metrics = createMetrics('test');
   let url = '';
   const part = subgraph<GraphContext>({
     unit: 'test',
@@ -40,7 +48,7 @@ async function waitingSubgraph(t: ExecutionContext) {
     },
     callers,
     log: pino({}, sink),
-    metrics: createMetrics('test'),
+    metrics,
     onListening: (listening) => {
       url = listening;
     },
@@ -58,7 +66,7 @@ async function waitingSubgraph(t: ExecutionContext) {
     });
   const send = async (query: string, signal?: AbortSignal) =>
     request({ body: JSON.stringify({ query }), ...(signal && { signal }) });
-  return { url, request, send, signals, lines };
+  return { url, request, send, signals, lines, metrics };
 }
 
 test('the signal of a resolver aborts when its client disconnects, and the abort is not logged as a failure', async (t) => {
@@ -99,13 +107,18 @@ test('what is no request of GraphQL is refused, and runs nothing', async (t) => 
     [{ body: '{}' }, 400],
     [{ body: '{"query": "{ quick }", "variables": []}' }, 400],
     [{ body: '{"query": "{ quick }", "operationName": 1}' }, 400],
-    [{ body: `{"query": "{ quick }", "variables": {"a": "${'x'.repeat(9_000_000)}"}}` }, 413],
+    [{ body: `{"query": "{ quick }", "variables": {"a": "${'x'.repeat(9_500_000)}"}}` }, 413],
   ];
   for (const [init, status] of refusals) {
     const answer = await request(init);
     t.is(answer.status, status, String(init.body).slice(0, 50));
     t.is(typeof answersIn(await answer.json()).errors?.[0]?.message, 'string');
   }
+  const chunks = async function* () {
+    for (let n = 0; n < 100; n += 1) yield Buffer.alloc(100_000, 'x');
+  };
+  const chunked = await request({ body: ReadableStream.from(chunks()), duplex: 'half' }).catch(() => undefined);
+  t.true(chunked === undefined || chunked.status === 413, 'the connection may be closed before all of it is sent');
   t.is((await fetch(url, { method: 'POST', body: '{"query": "{ quick }"}' })).status, 401);
   t.deepEqual(signals, []);
 });
@@ -136,4 +149,29 @@ test('what is wrong with a document, its operation or its variables is said with
     undefined,
   ]);
   t.deepEqual(lines, []);
+});
+
+test('each root field of an operation is counted with its outcome', async (t) => {
+  const { send, metrics } = await waitingSubgraph(t);
+  await send('{ quick again: quick }');
+  await send('query ($no: Boolean!) { quick @skip(if: $no) }');
+  const text = await metrics.registry.metrics();
+  const count = (outcome: string) =>
+    Number(new RegExp(`_count\\{[^}]*operation="quick"[^}]*outcome="${outcome}"[^}]*\\} (\\d+)`, 'u').exec(text)?.[1]);
+  t.deepEqual([count('ok'), count('error')], [2, 1], text);
+});
+
+test('known documents take a bounded part of the memory', async (t) => {
+  const schema = buildSchema('type Query { quick(of: [Int!]): Boolean }');
+  const run = operations({ schema, format: (formatted) => formatted });
+  const heapBytes = () => {
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapBytes();
+  // About 0.7 MB each.
+  for (let n = 0; n < 250; n += 1)
+    t.is((await run({ query: `{ quick(of: [${`${n} `.repeat(3_000)}]) }` }, {})).errors, undefined);
+  const growth = heapBytes() - before;
+  t.true(growth < 90_000_000, `${growth} bytes`);
 });
