@@ -1,7 +1,9 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
+import { addressSettings } from '@parley/unit/address-settings';
 import test from 'ava';
 import { groupsOf, loadUnits, misfits } from '../src/load-units.ts';
+import { settingsOfUnit } from '../src/settings.ts';
 import { units } from '../src/units.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -26,6 +28,14 @@ test('the units fit together, and the groups of each topic are those that consum
     units.map(({ name }) => name),
   );
   t.deepEqual(groupsOf(loaded), { 'session-ended': ['evaluation'], 'tenant-deleted': ['session'] });
+});
+
+test('the addresses that a unit requires at its start are those in its list of settings', async (t) => {
+  for (const unit of units) {
+    const required = Object.keys(addressSettings(await (await unit.load()).uses()));
+    const listed = settingsOfUnit(unit).own.map(({ name }) => name);
+    t.deepEqual(required.toSorted(), listed.filter((name) => /_(RPC|GRAPH)_URL$/u.test(name)).toSorted(), unit.name);
+  }
 });
 
 test('calls and consumed events that no other unit serves or publishes are named', (t) => {

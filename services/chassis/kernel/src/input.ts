@@ -92,7 +92,7 @@ export const pageArguments = {
 };
 export const page = z.object(pageArguments);
 
-/** A page as `parseInput` returns it. */
+/** At most `first` elements, with ids above `after`. Omitted: no bound. */
 export interface Page {
   first?: number | undefined;
   after?: number | undefined;

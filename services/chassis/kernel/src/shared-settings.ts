@@ -58,14 +58,14 @@ const samplers = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-const tracesUrl = z.string().optional().meta({ title: 'URL' });
+const tracesUrl = httpUrl.optional();
 
 /** What turns traces on and what chooses a part of the SDK. Exporters, batches and limits read the other variables themselves. */
 export const tracingSettings = {
   endpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     tracesUrl,
-    'Turns traces on. The other `OTEL_*` variables count for traces as OpenTelemetry defines them.',
+    'Turns traces on. Other `OTEL_*` variables of exporters, batches and limits count for traces as OpenTelemetry defines them.',
   ),
   tracesEndpoint: setting(
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',

@@ -8,6 +8,7 @@ import { SettingsError } from '@parley/kernel/config';
  */
 export function rpcTarget(address: string): string {
   const list = address.split(',').map((part) => part.trim());
+  if (!list.every((part) => hostOf(part))) throw new SettingsError([`${address}: is not host:port`]);
   if (list.length === 1) return address;
   const [version, ...others] = new Set(list.map((part) => isIP(hostOf(part))));
   if (!version || others.length > 0) {
@@ -18,6 +19,9 @@ export function rpcTarget(address: string): string {
   return `ipv${version}:${list.join(',')}`;
 }
 
+/** The host of `host:port`; empty where it is none. */
 function hostOf(address: string): string {
-  return /^(?:\[(.+)\]|([^:[\]]+)):\d{1,5}$/u.exec(address)?.slice(1).find(Boolean) ?? '';
+  const [, version6, host = version6 ?? '', port] =
+    /^(?:\[([\da-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/iu.exec(address) ?? [];
+  return Number(port) >= 1 && Number(port) <= 65_535 ? host : '';
 }

@@ -13,9 +13,17 @@ test('addresses that are missing or wrong are named together', (t) => {
     NOTES_RPC_URL: '10.0.0.1:5000,10.0.0.2:5000',
     NOTES_GRAPH_URL: 'http://notes:5001',
     TAGS_RPC_URL: 'tags:5000',
-    USERS_GRAPH_URL: 'https://users.example.com/graphql',
+    USERS_GRAPH_URL: 'https://users.example.com',
   };
   t.deepEqual(readSettings(right, declared), right);
+
+  for (const [name, value] of Object.entries({
+    TAGS_RPC_URL: 'http://tags:5000',
+    USERS_GRAPH_URL: 'https://users/graphql',
+  })) {
+    const { message } = t.throws(() => readSettings({ ...right, [name]: value }, declared));
+    t.regex(message, name === 'TAGS_RPC_URL' ? /TAGS_RPC_URL: \S+ is not host:port/u : /USERS_GRAPH_URL: has a path/u);
+  }
 
   const wrong = { NOTES_RPC_URL: 'notes-1:5000,notes-2:5000', NOTES_GRAPH_URL: 'notes:5001' };
   const { message } = t.throws(() => readSettings(wrong, declared));

@@ -24,11 +24,14 @@ const rpcAddress = z
   })
   .meta({ title: 'host:port' });
 
+/** Without a path: a subgraph has one endpoint. */
+const graphAddress = httpUrl.refine((url) => new URL(url).pathname === '/', 'has a path, which no subgraph has');
+
 /** The settings by which a process of its own finds these endpoints, by their names. All are required. */
 export function addressSettings(used: readonly UsedEndpoint[]): Record<string, Setting<string>> {
   const settings = used.map(({ unit, endpoint }) => {
     const name = addressName(unit, endpoint);
-    return [name, setting(name, endpoint === 'rpc' ? rpcAddress : httpUrl, meaningOf(unit, endpoint))];
+    return [name, setting(name, endpoint === 'rpc' ? rpcAddress : graphAddress, meaningOf(unit, endpoint))];
   });
   return Object.fromEntries(settings) as Record<string, Setting<string>>;
 }
