@@ -63,6 +63,10 @@ export function operations({ schema, format }: OperationsOptions) {
       return problems.length > 0 ? problems.map((each) => problem(each, 'GRAPHQL_VALIDATION_FAILED')) : document;
     } catch (error) {
       if (error instanceof GraphQLError) return [problem(error, 'GRAPHQL_PARSE_FAILED')];
+      // The stack is full.
+      if (error instanceof RangeError) {
+        return [problem(new GraphQLError('The document is nested too deeply'), 'GRAPHQL_PARSE_FAILED')];
+      }
       throw error;
     }
   }
@@ -73,8 +77,11 @@ export function operations({ schema, format }: OperationsOptions) {
     const document = read(query);
     if (Array.isArray(document)) return { errors: formatted(document), fields: [] };
     const operation = getOperationAST(document, operationName);
-    if (!operation) {
-      const error = new GraphQLError('The document has no operation of this name, or several and none is named');
+    // Gateways read subscriptions by gRPC.
+    if (!operation || operation.operation === 'subscription') {
+      const error = new GraphQLError(
+        'The document has no query or mutation of this name, or several and none is named',
+      );
       return { errors: formatted([problem(error, 'OPERATION_RESOLUTION_FAILURE')]), fields: [] };
     }
     const fields = operation.selectionSet.selections.flatMap((each) => (each.kind === 'Field' ? each.name.value : []));

@@ -19,6 +19,9 @@ const typeDefs = `
   type Query {
     quick: Boolean @access(by: [])
     slow: Boolean @access(by: [])
+  }
+  type Subscription {
+    told: Boolean
   }`;
 
 /** A subgraph whose `slow` waits until its client disconnects, and its log lines. */
@@ -134,6 +137,8 @@ test('what is wrong with a document, its operation or its variables is said with
   const withVariable = 'query ($no: Boolean!) { quick @skip(if: $no) }';
   const wrong: [object, string][] = [
     [{ query: '{ quick' }, 'GRAPHQL_PARSE_FAILED'],
+    [{ query: `${'{ quick '.repeat(20_000)}${'}'.repeat(20_000)}` }, 'GRAPHQL_PARSE_FAILED'],
+    [{ query: 'subscription { told }' }, 'OPERATION_RESOLUTION_FAILURE'],
     [{ query: '{ nothing }' }, 'GRAPHQL_VALIDATION_FAILED'],
     [{ query: '{ __schema { types { name } } }' }, 'GRAPHQL_VALIDATION_FAILED'],
     [{ query: 'query A { quick } query B { quick }' }, 'OPERATION_RESOLUTION_FAILURE'],
