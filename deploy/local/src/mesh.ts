@@ -16,6 +16,7 @@ import {
   warnOfUnknownSettings,
 } from '@parley/kernel/config';
 import { createLogger, type Logger } from '@parley/kernel/log';
+import { readTracing } from '@parley/kernel/telemetry';
 import { type Part, type Unit, unit } from '@parley/kernel/unit';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
@@ -49,8 +50,10 @@ export interface LocalMeshOptions {
 export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
   const folder = dataFolder === null ? null : resolve(dataFolder);
   const env = folder === null ? given : await withKeys(given, folder);
+  const { tracing: _, ...meshSettings } = oneProcessSettings;
   const configs = readAll({
-    mesh: () => readSettings(env, oneProcessSettings),
+    mesh: () => readSettings(env, meshSettings),
+    tracing: () => readTracing(env),
     ...unitSettings(env),
     database: () => readDatabase(env),
   });

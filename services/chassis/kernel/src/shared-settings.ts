@@ -102,7 +102,13 @@ export const tracingSettings = {
   ),
   sampledRatio: setting(
     'OTEL_TRACES_SAMPLER_ARG',
-    z.coerce.number('is not a number').min(0).max(1).default(1).meta({ title: 'number' }),
+    z
+      .string()
+      .regex(/\S/u, 'is not a number')
+      .transform(Number)
+      .pipe(z.number('is not a number').min(0).max(1))
+      .default(1)
+      .meta({ title: 'number' }),
     'The part of all traces that `traceidratio` records, from 0 to 1.',
   ),
   propagators: setting(

@@ -7,7 +7,7 @@ import { context, isSpanContextValid, propagation, type Span, trace } from '@ope
 import test, { type ExecutionContext } from 'ava';
 import { readSettings } from './config.ts';
 import { tracingSettings } from './shared-settings.ts';
-import { inSpan, telemetry } from './telemetry.ts';
+import { inSpan, readTracing, telemetry } from './telemetry.ts';
 
 /** Starts telemetry with these variables alone. The SDK reads the environment of the process: this file has one of its own. */
 async function traced(t: ExecutionContext, env: Record<string, string>) {
@@ -161,6 +161,22 @@ for (const [what, env] of Object.entries({
     await part.stop();
   });
 }
+
+test('where traces are off, wrong values of what they would use are no error', (t) => {
+  const wrong = { OTEL_PROPAGATORS: 'b3', OTEL_EXPORTER_OTLP_PROTOCOL: 'x', OTEL_TRACES_SAMPLER: 'jaeger_remote' };
+  t.is(readTracing(wrong), undefined);
+  t.is(readTracing({ ...wrong, OTEL_SDK_DISABLED: 'true', OTEL_TRACES_EXPORTER: 'zipkin' }), undefined);
+  t.is(readTracing({ ...wrong, OTEL_TRACES_EXPORTER: 'none' }), undefined);
+  t.throws(() => readTracing({ ...wrong, OTEL_TRACES_EXPORTER: 'otlp' }), { message: /OTEL_PROPAGATORS: b3/u });
+});
+
+test('a collector without a URL and a ratio without a number are named', (t) => {
+  const { message } = t.throws(() =>
+    readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318', OTEL_TRACES_SAMPLER_ARG: ' ' }, tracingSettings),
+  );
+  t.regex(message, /OTEL_EXPORTER_OTLP_ENDPOINT: is not an http or https URL/u);
+  t.regex(message, /OTEL_TRACES_SAMPLER_ARG: is not a number/u);
+});
 
 test('what the SDK does not have is named, with what it has', (t) => {
   const env = {

@@ -17,8 +17,8 @@ export function telemetry(env: Environment): Part {
   return {
     name: 'telemetry',
     async start() {
-      const settings = readSettings(env, tracingSettings);
-      if (!areTracesOn(settings)) return;
+      const settings = readTracing(env);
+      if (!settings) return;
       const { startTracing } = await import('./tracing-sdk.ts');
       sdk = await startTracing(settings);
     },
@@ -30,9 +30,17 @@ export function telemetry(env: Environment): Part {
   };
 }
 
-function areTracesOn({ isDisabled, endpoint, tracesEndpoint, exporters = [] }: TracingSettings): boolean {
-  if (isDisabled || exporters.includes('none')) return false;
-  return endpoint !== undefined || tracesEndpoint !== undefined || exporters.length > 0;
+/**
+ * The settings of traces; undefined where they are off. The others are not read then, because operators give variables to whole
+ * namespaces. @throws SettingsError
+ */
+export function readTracing(env: Environment): TracingSettings | undefined {
+  const { isDisabled, endpoint, tracesEndpoint, exporters } = tracingSettings;
+  if (readSettings(env, { isDisabled }).isDisabled) return undefined;
+  const on = readSettings(env, { endpoint, tracesEndpoint, exporters });
+  if (on.exporters?.includes('none')) return undefined;
+  const isOn = on.endpoint ?? on.tracesEndpoint ?? on.exporters?.length;
+  return isOn ? readSettings(env, tracingSettings) : undefined;
 }
 
 /** Runs `work` in a span of its own. Attributes hold ids and counts, never text, prompts, tokens or secrets. */

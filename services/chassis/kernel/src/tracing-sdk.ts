@@ -47,7 +47,7 @@ export async function startTracing(settings: TracingSettings): Promise<{ shutdow
   // Without it the SDK reports nothing, not even that the collector is down.
   const logLevel = diagLogLevelFromString(getStringFromEnv('OTEL_LOG_LEVEL'));
   if (logLevel !== undefined) diag.setLogger(new DiagConsoleLogger(), logLevel);
-  const { exporters = ['otlp'] } = settings;
+  const exporters = settings.exporters?.length ? settings.exporters : (['otlp'] as const);
   return registerTracing(
     settings,
     await Promise.all([...new Set(exporters)].map((each) => processorOf(each, settings))),
@@ -128,11 +128,14 @@ const spanLimits = {
   attributePerLinkCountLimit: ['OTEL_LINK_ATTRIBUTE_COUNT_LIMIT'],
 };
 
-/** The values of these variables, the first that is given of each; without one, or below `least`, the SDK's default counts. */
+/** More ms than a timer of Node takes, which it would make 1. */
+const maxNumber = 2 ** 31 - 1;
+
+/** The values of these variables, the first that is given of each; without one, or out of bounds, the SDK's default counts. */
 function numbersOf<Key extends string>(names: Record<Key, string[]>, least: number): Partial<Record<Key, number>> {
   const given = Object.entries<string[]>(names).flatMap(([key, each]) => {
     const value = each.map((name) => getNumberFromEnv(name)).find((number) => number !== undefined);
-    return value === undefined || value < least ? [] : [[key, value]];
+    return value === undefined || value < least || value > maxNumber ? [] : [[key, value]];
   });
   return Object.fromEntries(given) as Partial<Record<Key, number>>;
 }

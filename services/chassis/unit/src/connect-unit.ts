@@ -1,8 +1,9 @@
 import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
-import { type Environment, readSettings } from '@parley/kernel/config';
+import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
 import { unitProcessSettings } from '@parley/kernel/shared-settings';
+import { readTracing } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
@@ -15,7 +16,8 @@ import type { UnitDependencies } from './unit-dependencies.ts';
  * @throws SettingsError naming every setting that is missing or wrong.
  */
 export function connectUnit(env: Environment): UnitDependencies & Part {
-  const settings = readSettings(env, unitProcessSettings);
+  const { tracing: _, ...needed } = unitProcessSettings;
+  const { settings } = readAll({ settings: () => readSettings(env, needed), tracing: () => readTracing(env) });
   const redis = settings.redisUrl === undefined ? undefined : redisEngines(settings.redisUrl, createLogger('redis'));
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue(),
