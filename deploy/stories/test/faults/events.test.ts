@@ -182,7 +182,7 @@ serverTest(meshEngines, 'events that are delivered five times and shuffled take 
   t.is(await judgedOf(mesh, sessionIds), sessionIds.length);
 });
 
-serverTest(meshEngines, 'a stalled consumer is restarted, and no event is lost or handled twice', async (t) => {
+serverTest(meshEngines, 'a consumer that stood still goes on, and no event is lost or handled twice', async (t) => {
   t.timeout(300_000);
   const mesh = await shared();
   const { talk, sessionIds } = await traffic(mesh);
@@ -198,10 +198,13 @@ serverTest(meshEngines, 'a stalled consumer is restarted, and no event is lost o
     process.kill(pid, 'SIGCONT');
   }
   const again = performance.now();
-  await eventually('its watchdog restarts it', () => stalls() > before);
+  // By its watchdog, or by itself where an answer of Kafka arrived meanwhile; `kafka-consume` shows the watchdog alone.
+  const areJudged = async () => (await judgedOf(mesh, sessionIds)) === sessionIds.length;
+  await eventually('all of them are judged', areJudged, { timeoutMs: goalMs });
   // Requests to the judge from before the stall may be repeated.
   t.deepEqual(await mesh.settled({ repeats: 1 }), []);
-  t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it continued`);
+  const how = stalls() > before ? 'by its watchdog' : 'by itself';
+  t.log(`${sessionIds.length} sessions, settled ${seconds(performance.now() - again)} after it went on ${how}`);
   t.is(mesh.pid('evaluation-1'), pid);
 });
 
