@@ -5,6 +5,7 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { atMost } from './at-most.ts';
 
 export interface AccessToken {
   signInId: string;
@@ -33,7 +34,7 @@ export function accessTokens(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   issuer: string,
 ): AccessTokens {
-  const verified = new LRUCache<string, AccessToken>({ max: 20_000 });
+  const verified = new LRUCache<string, AccessToken>(atMost(20_000));
   let keySet: KeySet | undefined;
   let reading: Promise<KeySet> | undefined;
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from './at-most.ts';
 
 /** Bounds how long a stale answer is used if an announcement is lost. */
 const maxAgeMs = 1_000;
@@ -19,7 +20,7 @@ interface Entry<Value> {
 }
 
 export function answerCache<Value>(): AnswerCache<Value> {
-  const cache = new LRUCache<string, Entry<Value>>({ max: 20_000, ttl: maxAgeMs });
+  const cache = new LRUCache<string, Entry<Value>>({ ...atMost(20_000), ttl: maxAgeMs });
 
   // The cache holds the promise itself, so an answer requested before `invalidate` is never stored after it.
   function set(key: string, pending: Promise<Value>): void {

@@ -1,0 +1,11 @@
+import test from 'ava';
+import { LRUCache } from 'lru-cache';
+import { atMost } from './at-most.ts';
+
+test('a cache keeps so many entries, and drops the one that was not used for longest', (t) => {
+  const cache = new LRUCache<string, number>(atMost(2));
+  cache.set('a', 1).set('b', 2);
+  cache.get('a');
+  cache.set('c', 3);
+  t.deepEqual([...cache.keys()].toSorted(), ['a', 'c']);
+});
