@@ -229,6 +229,7 @@ test('an Authorization header without Bearer is ignored', async (t) => {
 test('the key set is fetched once, and at most once a second for unknown keys', async (t) => {
   const { ask, identity } = await gatewayMesh(t, { resolvers });
   const reads = () => identity.asked.filter((question) => question === 'jwks').length;
+  const fromMs = performance.now();
   const tokens = await Promise.all([identity.signIn('s-1'), identity.signIn('s-2'), identity.signIn('s-3')]);
   await Promise.all(tokens.map((token) => ask('{ agentCount }', { token })));
   t.is(reads(), 1);
@@ -236,7 +237,8 @@ test('the key set is fetched once, and at most once a second for unknown keys', 
     Array.from({ length: 20 }, async () => (await signingKey(randomUUID())).token('s-1')),
   );
   for (const token of unknown) t.deepEqual(codesOf(await ask('{ agentCount }', { token })), ['UNAUTHENTICATED']);
-  t.true(reads() <= 3, `${reads()} reads`);
+  const seconds = (performance.now() - fromMs) / 1000;
+  t.true(reads() <= 2 + seconds, `${reads()} reads in ${seconds} s`);
 });
 
 test('a token of a new key is accepted as soon as the key is published', async (t) => {
