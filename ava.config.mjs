@@ -10,6 +10,8 @@ export default {
   timeout: '120s',
   // Processes start faster than threads do here, and nothing that a test leaves behind reaches the next file.
   workerThreads: false,
+  // Loads the files that share a process with the first one.
+  require: ['./scripts/src/suite/testing/load-together.ts'],
   nodeArguments: [
     // PGlite is WebAssembly: V8's optimising compiler costs more than it saves in a file's life.
     '--liftoff-only',

@@ -7,6 +7,9 @@ export function timesFile(checkout: string): string {
   return join(checkout, 'node_modules/.cache/parley/test-times.json');
 }
 
+/** The variable with the other test files of a process by its first one, as JSON: paths in the checkout. */
+export const togetherVariable = 'PARLEY_TESTS_TOGETHER';
+
 /** Milliseconds that each test file took when it last ran, by its path in the checkout; empty before the first run. */
 export function readTimes(checkout: string): Record<string, number> {
   try {

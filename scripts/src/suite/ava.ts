@@ -1,29 +1,31 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
-import { type AvaMessage, type FileOutcome, readTimes, timesFile } from './ava-run.ts';
+import { type AvaMessage, type FileOutcome, readTimes, timesFile, togetherVariable } from './ava-run.ts';
 import { run } from './command.ts';
 
 export interface AvaOptions {
   root: string;
-  /** Paths in the checkout. */
-  files: string[];
+  /** Paths in the checkout, by the process that they run in. Each process is known by its first file. */
+  processes: string[][];
   env: Record<string, string>;
   /** The number of files that run at the same time. */
   concurrency: number;
   timeoutMs: number;
-  /** Called as soon as a file has ended. */
-  onFile(file: string, outcome: FileOutcome): void;
+  /** Called as soon as a process has ended. */
+  onProcess(file: string, outcome: FileOutcome): void;
 }
 
-/** Runs test files in one ava process, the slowest of the last run first, and stores the duration of each. */
-export async function runAva({ root, files, env, concurrency, timeoutMs, onFile }: AvaOptions) {
+/** Runs test files under one ava, the slowest processes of the last run first, and stores the duration of each. */
+export async function runAva({ root, processes, env, concurrency, timeoutMs, onProcess }: AvaOptions) {
+  const files = processes.flatMap(([first = '']) => first);
+  const together = Object.fromEntries(processes.map(([first = '', ...others]) => [first, others]));
   const outcomes = new Map<string, FileOutcome>();
   let elsewhere = 0;
   const ended = await run({
     command: 'ava',
     args: [`--concurrency=${concurrency}`, ...files],
     cwd: root,
-    env,
+    env: { ...env, [togetherVariable]: JSON.stringify(together) },
     timeoutMs,
     onMessage(message) {
       const ended = message as AvaMessage;
@@ -33,7 +35,7 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
       }
       const file = relative(root, ended.testFile);
       outcomes.set(file, ended.outcome);
-      onFile(file, ended.outcome);
+      onProcess(file, ended.outcome);
     },
   });
   // An unfinished file has failed, and so has a run that exits with an error although no test failed.
@@ -44,8 +46,8 @@ export async function runAva({ root, files, env, concurrency, timeoutMs, onFile 
   if (!ended.ok && !isKnown) elsewhere = 1;
   remember(root, outcomes);
   return {
-    /** By the path of the file in the checkout. */
-    files: outcomes,
+    /** By the first file of each process. */
+    outcomes,
     /** Errors outside of any file: a crash, a timeout, a missing report. */
     failed: elsewhere,
     /** The report of ava without passed tests. */

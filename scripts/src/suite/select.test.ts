@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { root } from '../root.ts';
 import { changedPaths } from './changes.ts';
 import { type SelectOptions, select } from './select.ts';
-import { testedWorkspaces } from './workspaces.ts';
+import { byProcess, testedWorkspaces } from './workspaces.ts';
 
 const all: SelectOptions = { only: [], texts: [], faults: false };
 
@@ -54,6 +54,13 @@ test('every workspace of this checkout with tests is found, with what it declare
     for (const file of [...files, ...Object.keys(whenChanged).map((name) => join(folder, name))]) {
       t.true(existsSync(join(root, file)), file);
     }
+  }
+});
+
+test('every pattern of files that share a process has several', (t) => {
+  for (const workspace of testedWorkspaces(root)) {
+    const shared = byProcess(workspace).filter((files) => files.length > 1);
+    t.is(shared.length, workspace.together.length, workspace.folder);
   }
 });
 

@@ -26,11 +26,12 @@ function checkout(t: ExecutionContext, files: Record<string, string>, { check = 
   }
   write('package.json', JSON.stringify({ workspaces: ['*'], nx: { targets: { look: { command: check } } } }));
   const observe = JSON.stringify(join(import.meta.dirname, 'ava-run.ts'));
+  const load = JSON.stringify(join(import.meta.dirname, 'testing/load-together.ts'));
   write(
     'ava.config.mjs',
     `import { observeRun } from ${observe};
      const nonSemVerExperiments = { observeRunsFromConfig: true };
-     export default { extensions: ['ts'], workerThreads: false, timeout: '${timeout}', nonSemVerExperiments, observeRun };`,
+     export default { extensions: ['ts'], workerThreads: false, require: [${load}], timeout: '${timeout}', nonSemVerExperiments, observeRun };`,
   );
   write('one/package.json', '{ "type": "module" }');
   write('two/package.json', JSON.stringify({ type: 'module', parley: { tests: { once: ['**'] } } }));
@@ -38,6 +39,7 @@ function checkout(t: ExecutionContext, files: Record<string, string>, { check = 
 
   return {
     folder,
+    write,
     async run(options: Partial<SuiteOptions> = {}) {
       const said: string[] = [];
       const isGreen = await runSuite(select(folder, { only: [], texts: [], faults: false }), {
@@ -75,6 +77,19 @@ test.serial(
     t.deepEqual(Object.keys(readTimes(folder)).toSorted(), ['one/a.test.ts', 'two/b.test.ts']);
   },
 );
+
+test.serial('files that a workspace declares together share a process; what each of them says counts', async (t) => {
+  const one = (title: string) => `test('${title}', (t) => t.is((globalThis.count = (globalThis.count ?? 0) + 1), 2));`;
+  const { run, write } = checkout(t, {
+    'one/a.test.ts': one('a'),
+    'one/b.test.ts': one('b'),
+    'one/c.test.ts': one('c'),
+  });
+  write('one/package.json', JSON.stringify({ type: 'module', parley: { tests: { together: ['{a,b}.test.ts'] } } }));
+  const { said, last } = await run({ ci: false });
+  t.is(last[1], '2 passed, 2 failed', said); // b of the two, and the check; alone, c counts to one
+  t.regex(said, / › b$/mu);
+});
 
 test.serial('whatever goes wrong is a failure, and what ava says of it is shown', async (t) => {
   const { run } = checkout(

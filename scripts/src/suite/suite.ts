@@ -6,7 +6,7 @@ import type { FileOutcome } from './ava-run.ts';
 import { type Check, runCheck } from './checks.ts';
 import { type Engines, startEngines } from './engines.ts';
 import type { Selection } from './select.ts';
-import { isDeclared } from './workspaces.ts';
+import { byProcess, isDeclared } from './workspaces.ts';
 
 export interface SuiteOptions {
   root: string;
@@ -100,7 +100,8 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
 }
 
 async function runTests(selection: Selection, { env }: Engines, options: SuiteOptions, totals: Totals): Promise<void> {
-  const { files, workspaces, full, unchanged } = selection;
+  const { workspaces, full, unchanged } = selection;
+  const processes = workspaces.flatMap(byProcess);
   const { root, say, ci, signal } = options;
   if (unchanged.length > 0) say(`- skipped as unchanged, or run by another file: ${unchanged.join(', ')}`);
   const begun = performance.now();
@@ -114,15 +115,15 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const concurrency = full ? 1 : availableParallelism() + 1;
   const timeoutMs = full ? 90 * minute : 40 * minute;
   // Reports progress ten times.
-  const every = Math.max(1, Math.ceil(files.length / 10));
+  const every = Math.max(1, Math.ceil(processes.length / 10));
   let done = 0;
-  const onFile = (file: string, { failed }: FileOutcome) => {
+  const onProcess = (file: string, { failed }: FileOutcome) => {
     done += 1;
     if (failed > 0) say(`✘ ${file}`);
-    if (done % every === 0 || done === files.length) say(`  ${done} of ${files.length} test files`);
+    if (done % every === 0 || done === processes.length) say(`  ${done} of ${processes.length} test processes`);
   };
-  const first = await runAva({ root, files, env: settings, concurrency, timeoutMs, onFile });
-  const outcomes = new Map(first.files);
+  const first = await runAva({ root, processes, env: settings, concurrency, timeoutMs, onProcess });
+  const outcomes = new Map(first.outcomes);
   const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
   if (signal.aborted) return;
@@ -131,8 +132,9 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   const mayRunAgain = (file: string) =>
     workspaces.some((each) => each.files.includes(file) && !isDeclared('once', each, file));
   for (const file of ci && first.failed === 0 ? failed.filter(mayRunAgain) : []) {
-    const second = await runAva({ root, files: [file], env: settings, concurrency: 1, timeoutMs, onFile() {} });
-    const outcome = second.files.get(file);
+    const again = processes.filter(([leader]) => leader === file);
+    const second = await runAva({ root, processes: again, env: settings, concurrency: 1, timeoutMs, onProcess() {} });
+    const outcome = second.outcomes.get(file);
     if (outcome && outcome.failed === 0 && second.failed === 0) {
       totals.unsteady += 1;
       outcomes.set(file, outcome);

@@ -19,6 +19,11 @@ const declaration = z.strictObject({
    * paths, another file runs their tests.
    */
   whenChanged: z.record(z.string(), z.array(z.string())).default({}),
+  /**
+   * Files that share one process, because starting one takes longer than their tests: all that match the same pattern. They
+   * leave nothing behind, have no hooks, and all their titles differ. Patterns relative to the folder.
+   */
+  together: z.array(z.string()).default([]),
 });
 
 export interface Workspace extends z.infer<typeof declaration> {
@@ -52,6 +57,12 @@ export function testedWorkspaces(root: string): Workspace[] {
 /** Whether the workspace of a file lists it under that key. */
 export function isDeclared(as: 'once' | 'faults', workspace: Workspace, file: string): boolean {
   return workspace[as].some((pattern) => matchesGlob(file, join(workspace.folder, pattern)));
+}
+
+/** These files of the workspace by the process that they run in. */
+export function byProcess({ folder, together, files }: Workspace): string[][] {
+  const patternOf = (file: string) => together.find((pattern) => matchesGlob(file, join(folder, pattern))) ?? file;
+  return [...Map.groupBy(files, patternOf).values()];
 }
 
 /** Whether a file can be skipped as unchanged. @param changed paths of the checkout; undefined if unknown. */
