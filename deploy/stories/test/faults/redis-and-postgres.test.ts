@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
@@ -11,6 +12,8 @@ import { during, seconds, traffic } from './traffic.ts';
 const turnsInFlight = fullLength ? 200 : 12;
 const redisAwayMs = fullLength ? 20_000 : 5_000;
 const postgresAwayMs = fullLength ? 10_000 : 3_000;
+/** Each talker's pause: what is refused at once would be asked for without end. */
+const betweenTalksMs = 50;
 /** Who has lost PostgreSQL works again so long after its return. */
 const backWithinMs = 5_000;
 
@@ -114,7 +117,10 @@ serverTest(
     const sessionId = await talkers[0]?.talk();
     const talking = talkers.map(async ({ talk }) => {
       // The start of a conversation may be refused; its message and its end are asked for until they are taken.
-      while (!over.signal.aborted) await talk().catch(() => undefined);
+      while (!over.signal.aborted) {
+        await talk().catch(() => undefined);
+        await delay(betweenTalksMs);
+      }
     });
     const withData = mesh.replicas.filter(({ unit }) => unit !== 'gateway').map(({ name }) => name);
     const whenReady = (ready: boolean) =>

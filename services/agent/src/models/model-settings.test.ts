@@ -30,7 +30,7 @@ test('a URL without a model is an error that names the setting', (t) => {
   });
 });
 
-test('an error names every invalid setting', (t) => {
+test('an error names every invalid setting of a provider', (t) => {
   const env = {
     HOSTED_SMALL_MODEL_API: 'smoke-signals',
     HOSTED_SMALL_MODEL_URL: 'ftp://models',

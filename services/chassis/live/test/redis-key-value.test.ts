@@ -80,7 +80,7 @@ redisTests('the key-value engine on Redis', () => {
     t.is(await keyValue.get(`${key}:other`), undefined);
   });
 
-  test('a subscriber that throws is logged, and others get the message', async (t) => {
+  test('a subscriber of Redis that throws is logged, and others get the message', async (t) => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) });
     const connection = testConnection({ log });
