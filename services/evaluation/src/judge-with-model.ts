@@ -61,7 +61,7 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
     return { reason: 'tooLong' };
   } catch (error) {
     if (!isDomainError(error) || isTransient(error, attempt)) throw error;
-    // A judgement by counting is better than none; the agent service has already tried its fallback models.
+    // A judgement by counting is better than none.
     ports.log.warn({ err: error, sessionId }, 'no model judgement; judging offline');
     return { reason: 'noAnswer' };
   }
