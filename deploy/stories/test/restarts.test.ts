@@ -26,10 +26,10 @@ import { type MeshProcess, startOneProcess } from '../src/one-process.ts';
 import { judgement, type ScriptedModel, startScriptedModel } from '../src/scripted-model.ts';
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
 
-/** Turns that run when the end comes: as many as one tenant may have at once, with the one that streams a story. */
-const running = 49;
-/** As many as show that a stop hands over all that runs. */
-const fewer = 12;
+/** Turns that run when the mesh is killed, with the one that streams a story. */
+const killed = 24;
+/** Turns that run when it is stopped. */
+const stopped = 12;
 /** What turns are given to end by themselves, for a mesh that is to hand them over. */
 const shortGraceMs = 300;
 const story = ['Once ', 'upon ', 'a time.'];
@@ -269,57 +269,54 @@ async function assertFinal(t: ExecutionContext): Promise<void> {
   }
 }
 
-test.serial(
-  'a kill among fifty turns and judgements loses nothing, doubles nothing and leaves nothing behind',
-  async (t) => {
-    const busy = await busyMesh(t, running);
-    const { ada } = busy;
+test.serial('a kill among turns and judgements loses nothing, doubles nothing and leaves nothing behind', async (t) => {
+  const busy = await busyMesh(t, killed);
+  const { ada } = busy;
 
-    // Messages on their way when the end comes: whether those were taken that nobody acknowledged is nobody's knowledge.
-    const agentId = await createAgent(ada);
-    const sessions = await Promise.all(Array.from({ length: 10 }, () => startSession(ada, agentId)));
-    const acknowledged = new Map<string, number>();
-    const sending = Array.from({ length: 30 }, async (_, n) => {
-      const { id = 0 } = sessions[n % sessions.length] ?? {};
-      const text = `Message ${n}`;
-      model.answer(text, { text: `Re: ${text}` });
-      const taken = () => acknowledged.set(text, id);
-      await sendMessage(ada, id, text, text).then(taken, () => undefined);
-    });
-    await eventually('the first are taken', () => acknowledged.size > 3);
-    await now.mesh.kill();
-    await Promise.all(sending);
-    t.notDeepEqual(await brokenInvariants(), [], 'the dead left something to do');
+  // Messages on their way when the end comes: whether those were taken that nobody acknowledged is nobody's knowledge.
+  const agentId = await createAgent(ada);
+  const sessions = await Promise.all(Array.from({ length: 10 }, () => startSession(ada, agentId)));
+  const acknowledged = new Map<string, number>();
+  const sending = Array.from({ length: 30 }, async (_, n) => {
+    const { id = 0 } = sessions[n % sessions.length] ?? {};
+    const text = `Message ${n}`;
+    model.answer(text, { text: `Re: ${text}` });
+    const taken = () => acknowledged.set(text, id);
+    await sendMessage(ada, id, text, text).then(taken, () => undefined);
+  });
+  await eventually('the first are taken', () => acknowledged.size > 3);
+  await now.mesh.kill();
+  await Promise.all(sending);
+  t.notDeepEqual(await brokenInvariants(), [], 'the dead left something to do');
 
-    await start({ SESSION_STOP_GRACE_MS: String(shortGraceMs) });
-    const back = await assertNothingLost(t, busy);
-    for (const { id } of sessions) {
-      const events = follow(t, back, id);
-      const mine = [...acknowledged].flatMap(([text, sessionId]) => (sessionId === id ? [text] : []));
-      await events.until('an end for each message', ({ ended }) =>
-        mine.every((text) => ended.some(({ clientTurnId }) => clientTurnId === text)),
-      );
-      const ends = events.ended.map(({ clientTurnId }) => clientTurnId);
-      t.is(new Set(ends).size, ends.length, 'a turn ended twice');
-      t.true(idsGrow(events.all));
-      const { messages } = await readSession(back, id);
-      assertCounted(t, messages);
-      for (const reply of events.replies) {
-        t.is(messages[reply.turnIndex]?.text ?? null, reply.clientTurnId);
-        t.is(reply.text, `Re: ${reply.clientTurnId}`);
-        t.is(messages.filter(({ text }) => text === reply.text).length, 1);
-      }
+  await start({ SESSION_STOP_GRACE_MS: String(shortGraceMs) });
+  const back = await assertNothingLost(t, busy);
+  for (const { id } of sessions) {
+    const events = follow(t, back, id);
+    const mine = [...acknowledged].flatMap(([text, sessionId]) => (sessionId === id ? [text] : []));
+    await events.until('an end for each message', ({ ended }) =>
+      mine.every((text) => ended.some(({ clientTurnId }) => clientTurnId === text)),
+    );
+    const ends = events.ended.map(({ clientTurnId }) => clientTurnId);
+    t.is(new Set(ends).size, ends.length, 'a turn ended twice');
+    t.true(idsGrow(events.all));
+    const { messages } = await readSession(back, id);
+    assertCounted(t, messages);
+    for (const reply of events.replies) {
+      t.is(messages[reply.turnIndex]?.text ?? null, reply.clientTurnId);
+      t.is(reply.text, `Re: ${reply.clientTurnId}`);
+      t.is(messages.filter(({ text }) => text === reply.text).length, 1);
     }
-    await endSession(back, busy.last);
-    final.push({ ada, sessionId: busy.last, evaluation: await findEvaluation(back, busy.last) });
-  },
-);
+  }
+  await endSession(back, busy.last);
+  final.push({ ada, sessionId: busy.last, evaluation: await findEvaluation(back, busy.last) });
+});
 
 test.serial(
   'a mesh that gets SIGTERM among turns hands them over, and the next start has its keys and answers each once',
   async (t) => {
     t.is((await stat(`${path}/keys.json`)).mode & 0o777, 0o600);
-    const busy = await busyMesh(t, fewer);
+    const busy = await busyMesh(t, stopped);
     await assertStops(t, shortGraceMs);
     await start();
     await assertNothingLost(t, busy); // by the clients that signed in before
