@@ -117,7 +117,7 @@ serverTest(
       await numbered.untilRefused();
       await numbered.startLateComer();
       const death = await mesh.kill('evaluation-1');
-      // Who has yet to find Kafka is not ready, however long it runs.
+      // Who has yet to find Kafka is not ready for its first 30 s.
       await eventually('evaluation-1 runs again', () =>
         mesh.ops('evaluation-1', '/healthz').then(
           ({ ok }) => ok,
