@@ -1,5 +1,5 @@
 import { invalid } from '@parley/kernel/errors';
-import { between, oneOf, rule, text, textProblem } from '@parley/kernel/input';
+import { between, graphEnum, rule, text, textProblem } from '@parley/kernel/input';
 import { codePoints, storageProblem } from '@parley/kernel/input-checks';
 import { isJsonObject } from '@parley/kernel/json';
 import { templateEngine, templateProblem } from '@parley/text/template-engine';
@@ -56,16 +56,16 @@ export const agentFields = z.object({
   position: text(200),
   subject: text(200).nullable(),
   openingGreeting: text(4_000).nullable(),
-  useCase: oneOf<AgentUseCase>(),
-  voiceTier: oneOf<VoiceTier>(),
-  status: oneOf<AgentStatus>(),
+  useCase: graphEnum<AgentUseCase>(),
+  voiceTier: graphEnum<VoiceTier>(),
+  status: graphEnum<AgentStatus>(),
   workflowId: z.int().nullable(),
   ttsVoice: text(200).nullable(),
   ttsLang: text(100).nullable(),
   speakingRate: between(0.25, 4).nullable(),
   vadThreshold: between(0, 1),
   avatarGlb: text(200).nullable(),
-  avatarGender: oneOf<AvatarGenderCode>().nullable(),
+  avatarGender: graphEnum<AvatarGenderCode>().nullable(),
   lipsyncLang: text(100).nullable(),
   evaluationPromptTemplate: template.nullable(),
   evaluationRecommendationLabels: labels.nullable(),
@@ -73,9 +73,9 @@ export const agentFields = z.object({
   externalSyncSecretRef: z.string().check(rule(secretRefProblem)).nullable(),
   externalSyncOwnerId: z.int().positive('must be above 0').nullable(),
   externalSyncSchemaConfig: mapping.nullable(),
-  llmProviderOverride: oneOf<LlmProviderType>().nullable(),
+  llmProviderOverride: graphEnum<LlmProviderType>().nullable(),
   llmModelOverride: text(200).nullable(),
-  avatarBackend: oneOf<AvatarBackend>(),
+  avatarBackend: graphEnum<AvatarBackend>(),
   avatarBackendConfig: avatarConfig.nullable(),
 });
 

@@ -1,4 +1,4 @@
-import { between, oneOf, text } from '@parley/kernel/input';
+import { between, graphEnum, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { AvatarGender, VoiceTier } from './generated/schema.ts';
 
@@ -6,10 +6,10 @@ export type { AvatarGender, VoiceTier } from './generated/schema.ts';
 
 /** The settable fields of a tenant's avatar and voice defaults. */
 export const avatarSettings = z.object({
-  gender: oneOf<AvatarGender>(),
+  gender: graphEnum<AvatarGender>(),
   /** File name of a 3D model. */
   glbModel: text(255).refine((name) => !/[/\\]/.test(name), 'must be a file name, without a folder'),
-  voiceTier: oneOf<VoiceTier>(),
+  voiceTier: graphEnum<VoiceTier>(),
   languageCode: text(35).refine(isLanguage, 'is not a language code such as en-US'),
   speakingRate: between(0.25, 4),
   liveTalkingUrl: text(2_048).refine(isUrl, 'is not an http, https, ws or wss URL').nullable(),

@@ -1,5 +1,5 @@
 import { forbidden } from '@parley/kernel/errors';
-import { flag, oneOf, rule, text } from '@parley/kernel/input';
+import { flag, graphEnum, rule, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
@@ -13,10 +13,10 @@ export function tenantChanges({ regions }: Pick<IdentitySettings, 'regions'>) {
   return z
     .object({
       name: text(255),
-      plan: oneOf<TenantPlan>(),
+      plan: graphEnum<TenantPlan>(),
       region: region.nullable(),
       isSuspended: flag(),
-      llmProviderOverride: oneOf<LlmProvider>().nullable(),
+      llmProviderOverride: graphEnum<LlmProvider>().nullable(),
       llmModelOverride: text(255).nullable(),
     })
     .partial();

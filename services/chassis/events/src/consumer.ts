@@ -1,14 +1,7 @@
-import {
-  type Link,
-  context as otel,
-  propagation,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import { type Link, propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
+import { inSpan } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
 import { untilReached } from '@parley/kernel/until-reached';
 import type { Envelope } from './envelope.ts';
@@ -70,21 +63,9 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
       'parley.event.type': type,
       'parley.tenant.id': tenantId,
     };
-    const span = tracer.startSpan(
-      `process ${topic}`,
-      { kind: SpanKind.CONSUMER, attributes, links: causeOf(event) },
-      ROOT_CONTEXT,
-    );
-    try {
-      await otel.with(trace.setSpan(ROOT_CONTEXT, span), () =>
-        known.handle({ id, tenantId, key, time, data: known.decode(event.data) }, signal),
-      );
-    } catch (error) {
-      span.setStatus({ code: SpanStatusCode.ERROR });
-      throw error;
-    } finally {
-      span.end();
-    }
+    const options = { kind: SpanKind.CONSUMER, attributes, links: causeOf(event) };
+    const handle = async () => known.handle({ id, tenantId, key, time, data: known.decode(event.data) }, signal);
+    await inSpan(tracer, `process ${topic}`, options, handle, ROOT_CONTEXT);
   }
 
   async function isUnavailable(): Promise<boolean> {

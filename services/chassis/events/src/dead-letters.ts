@@ -1,4 +1,5 @@
 import { appendFile, readFile } from 'node:fs/promises';
+import { hasCode } from '@parley/kernel/errors';
 import type { DeadLetter } from './event-bus.ts';
 
 /** Where the in-process bus stores events that failed for good. */
@@ -29,7 +30,7 @@ export function fileDeadLetters(file: string) {
     /** All dead letters, oldest first. A line that a crash has truncated is skipped. */
     async list(): Promise<DeadLetter[]> {
       const text = await readFile(file, 'utf8').catch((error: unknown) => {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+        if (hasCode(error, 'ENOENT')) return '';
         throw error;
       });
       return text.split('\n').flatMap(fromLine);

@@ -131,7 +131,7 @@ function topicProducer(connection: KafkaConnection, topic: string) {
         await draining;
         await producer?.disconnect();
       };
-      await within(closeMs, 'Closing', work()).catch(() => undefined);
+      await within(closeMs, 'Closing', work()).catch(() => undefined); // what was not acknowledged is published again
     },
   };
 }

@@ -5,14 +5,14 @@ import { defaultFieldResolver, type GraphQLObjectType, type GraphQLSchema, Kind 
 /** The credentials that an operation may accept, as the contract names them. */
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
 
-export const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
+const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
   user: 'JWT',
   apiKey: 'API_KEY',
   session: 'SESSION_TOKEN',
 };
 
 /** The credentials in `@access` of a root field; empty: public; undefined: it has no `@access`. */
-export function accessOf(type: GraphQLObjectType, fieldName: string): CredentialKind[] | undefined {
+function accessOf(type: GraphQLObjectType, fieldName: string): CredentialKind[] | undefined {
   const directive = type.getFields()[fieldName]?.astNode?.directives?.find(({ name }) => name.value === 'access');
   const by = directive?.arguments?.find(({ name }) => name.value === 'by')?.value;
   if (by?.kind !== Kind.LIST) return undefined;

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@parley/kernel/json';
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped } from 'graphql';
 
-export const DateTime = new GraphQLScalarType<Date, string>({
+const DateTime = new GraphQLScalarType<Date, string>({
   name: 'DateTime',
   description: 'A moment, as ISO 8601 in UTC with milliseconds.',
   serialize: (value) => (value instanceof Date ? value : new Date(String(value))).toISOString(),
@@ -9,7 +9,7 @@ export const DateTime = new GraphQLScalarType<Date, string>({
   parseLiteral: (node) => toDate(node.kind === Kind.STRING ? node.value : undefined),
 });
 
-export const JSONScalar = new GraphQLScalarType<unknown, unknown>({
+const JSONScalar = new GraphQLScalarType<unknown, unknown>({
   name: 'JSON',
   description: 'Any JSON value.',
   serialize: (value) => value,
@@ -17,7 +17,7 @@ export const JSONScalar = new GraphQLScalarType<unknown, unknown>({
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
 });
 
-export const JSONObject = new GraphQLScalarType<Record<string, unknown>, Record<string, unknown>>({
+const JSONObject = new GraphQLScalarType<Record<string, unknown>, Record<string, unknown>>({
   name: 'JSONObject',
   description: 'A JSON object.',
   serialize: (value) => toObject(value),

@@ -1,19 +1,7 @@
 /** Endpoints of a unit. `rpc`: gRPC. `graph`: its subgraph. `ops`: health and metrics. `public`: for clients. */
 export type Endpoint = 'rpc' | 'graph' | 'ops' | 'public';
 
-export interface Addresses {
-  /**
-   * `host:port` for `rpc`, a base URL for the others.
-   * @throws NotListeningYetError where a unit of this process has not started yet, or does not serve the endpoint.
-   * @throws Error naming the setting that is missing.
-   */
-  of(unit: string, endpoint: Endpoint): string;
-  /** Announces the address of a unit to the others in this process and to the start-up banner. */
-  announce(unit: string, endpoint: Endpoint, address: string): void;
-  /** The announced addresses of this process so far, by unit. */
-  announced(): Record<string, Partial<Record<Endpoint, string>>>;
-}
-
+export type Addresses = ReturnType<typeof createAddresses>;
 /** The setting of an address of a unit, e.g. `SESSION_RPC_URL`. */
 export function addressName(unit: string, endpoint: Endpoint): string {
   return `${unit}_${endpoint}_url`.toUpperCase();
@@ -27,17 +15,26 @@ export class NotListeningYetError extends Error {
  * Addresses announced in this process, else from the environment (`AGENT_RPC_URL`, `AGENT_GRAPH_URL`).
  * @param units those of this process, which need no setting.
  */
-export function createAddresses(env: Record<string, string | undefined>, units: string[] = []): Addresses {
+export function createAddresses(env: Record<string, string | undefined>, units: string[] = []) {
   const announced = new Map<string, string>();
   return {
-    of(unit, endpoint) {
+    /**
+     * `host:port` for `rpc`, a base URL for the others.
+     * @throws NotListeningYetError where a unit of this process has not started yet, or does not serve the endpoint.
+     * @throws Error naming the setting that is missing.
+     */
+    of(unit: string, endpoint: Endpoint): string {
       const name = addressName(unit, endpoint);
       const address = announced.get(`${unit} ${endpoint}`) ?? env[name];
       if (address) return address;
       if (units.includes(unit)) throw new NotListeningYetError(`${unit} has not started yet, or serves no ${endpoint}`);
       throw new Error(`${name}: is missing`);
     },
-    announce: (unit, endpoint, address) => void announced.set(`${unit} ${endpoint}`, address),
+    /** Announces the address of a unit to the others in this process and to the start-up banner. */
+    announce(unit: string, endpoint: Endpoint, address: string): void {
+      announced.set(`${unit} ${endpoint}`, address);
+    },
+    /** The announced addresses of this process so far, by unit. */
     announced() {
       const units: Record<string, Partial<Record<Endpoint, string>>> = {};
       for (const [key, address] of announced) {

@@ -1,4 +1,4 @@
-import { DomainError, unavailable } from './errors.ts';
+import { DomainError, hasCode, unavailable } from './errors.ts';
 
 export interface DatabaseError extends Error {
   code: string;
@@ -24,7 +24,7 @@ const transientCodes = new Set([
 ]);
 const connectionClass = /^08/;
 
-const connectionCodes = new Set([
+const connectionCodes = [
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -33,7 +33,7 @@ const connectionCodes = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT',
-]);
+];
 
 /** `pg` and knex give these no code; knex prepends the statement and a dash to the message of `pg`. */
 const connectionMessages =
@@ -69,10 +69,10 @@ function violates(error: unknown, code: string, constraint: string | undefined):
 }
 
 /** Whether the database was unreachable or overloaded: the same transaction may succeed later. */
-export function isTransient(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (isDatabaseError(error)) return transientCodes.has(error.code) || connectionClass.test(error.code);
   if (!(error instanceof Error)) return false;
-  if ('code' in error && typeof error.code === 'string' && connectionCodes.has(error.code)) return true;
+  if (hasCode(error, ...connectionCodes)) return true;
   // A host name with several addresses (::1 and 127.0.0.1) fails with one error for each.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isTransient);
   return connectionMessages.test(error.message);
@@ -93,7 +93,7 @@ export function isLostConnection(error: unknown): boolean {
   if (isDatabaseError(error)) return error.code === '57P01' || error.code === '08006';
   return (
     error instanceof Error &&
-    (('code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) ||
+    (hasCode(error, 'ECONNRESET', 'EPIPE') ||
       /(^| - )(Connection terminated unexpectedly|Client has encountered a connection error)/.test(error.message))
   );
 }

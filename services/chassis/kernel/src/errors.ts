@@ -69,6 +69,11 @@ export function unavailable(message: string, cause?: unknown): DomainError {
   return new DomainError('unavailable', message, { cause });
 }
 
+/** Whether an error of Node.js has one of these codes, e.g. `ENOENT`. */
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
 export function isDomainError(error: unknown, kind?: ErrorKind): error is DomainError {
   return error instanceof DomainError && (kind === undefined || error.kind === kind);
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { z } from 'zod';
 import { type FieldProblem, isDomainError } from './errors.ts';
-import { anyText, between, oneOf, type Page, page, parseInput, rule, text, withoutNulls } from './input.ts';
+import { anyText, between, graphEnum, type Page, page, parseInput, rule, text, withoutNulls } from './input.ts';
 
 /** What is refused of an input; nothing where it passes. */
 function problemsOf(parse: () => unknown): FieldProblem[] {
@@ -109,7 +109,7 @@ test('a page has at least one element, after an id or from the beginning', (t) =
 });
 
 test('an input type that the schema does not fit does not compile', (t) => {
-  const color = z.object({ color: oneOf<'RED'>(), note: text(3).nullish() }).partial();
+  const color = z.object({ color: graphEnum<'RED'>(), note: text(3).nullish() }).partial();
   interface ColorInput {
     color?: 'RED' | null;
     note?: string | null;

@@ -69,7 +69,7 @@ export function between(least: number, most: number): NeverNull<number> {
 }
 
 /** An enum of the GraphQL schema. Not validated here, because GraphQL has done it. */
-export function oneOf<Value extends string>(): NeverNull<Value> {
+export function graphEnum<Value extends string>(): NeverNull<Value> {
   return z.string() as z.ZodType as NeverNull<Value>;
 }
 

@@ -1,4 +1,6 @@
 import type { Server } from 'node:http';
+import type { Callers } from './caller.ts';
+import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
 /** What each server of a unit needs. */
@@ -12,6 +14,18 @@ export interface ServerOptions {
   metrics: Metrics;
   /** Called with the address once the server listens: `host:port` for gRPC, else a URL. */
   onListening?: (address: string) => void;
+}
+
+/** What a server needs that takes calls of other units. */
+export interface MeshServerOptions extends ServerOptions {
+  callers: Callers;
+  log: Logger;
+}
+
+/** What the GraphQL server of a service needs beside its schema. */
+export interface GraphServerOptions extends MeshServerOptions {
+  /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
+  maxAnswerBytes?: number;
 }
 
 /** Listens, and rejects with the system's error (a taken port) instead of emitting it. */

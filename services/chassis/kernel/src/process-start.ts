@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { hasCode } from './errors.ts';
 
 /**
  * When a running process started, as the operating system formats it; undefined for none and for a zombie. Together with the pid
@@ -19,7 +20,7 @@ function startFromProc(pid: number): string | undefined {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[18]}`;
   } catch (error) {
     // ESRCH: it ended between opening and reading.
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'ESRCH')) return undefined;
+    if (hasCode(error, 'ENOENT', 'ESRCH')) return undefined;
     throw error;
   }
 }
@@ -33,8 +34,4 @@ function startFromPs(pid: number): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -29,12 +29,6 @@ export type TokenClaims<Audience extends TokenAudience = TokenAudience> = Extrac
   expiresAt: Date;
 };
 
-export interface MintedToken {
-  token: string;
-  expiresAt: Date;
-  expiresInMs: number;
-}
-
 export type SessionTokens = ReturnType<typeof createSessionTokens>;
 
 export interface SessionTokenOptions {
@@ -57,7 +51,7 @@ export function createSessionTokens(ring: KeyRing, options: SessionTokenOptions 
 
   return {
     /** Makes a token that is valid for `lifetimeMs`, signed with the first key of the ring. */
-    mint(subject: TokenSubject): MintedToken {
+    mint(subject: TokenSubject) {
       const iat = clock().getTime();
       const exp = iat + lifetimeMs;
       const payload = payloadShape.parse({ ...toPayload(subject), iat, exp, jti: randomUUID() });

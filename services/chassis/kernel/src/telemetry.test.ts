@@ -9,6 +9,9 @@ import { readSettings } from './config.ts';
 import { tracingSettings } from './shared-settings.ts';
 import { inSpan, readTracing, telemetry } from './telemetry.ts';
 
+/** Made for each span, because a tracer stays with the first provider that it has found. */
+const tracer = () => trace.getTracer('parley');
+
 /** Starts telemetry with these variables alone. The SDK reads the environment of the process: this file has one of its own. */
 async function traced(t: ExecutionContext, env: Record<string, string>) {
   for (const name of Object.keys(process.env)) if (name.startsWith('OTEL_')) delete process.env[name];
@@ -55,7 +58,7 @@ async function collector(t: ExecutionContext, protocol: string) {
   return { exported, url: `http://127.0.0.1:${port}` };
 }
 
-const span = async (name: string): Promise<Span> => inSpan(name, {}, async (made) => made);
+const span = async (name: string): Promise<Span> => inSpan(tracer(), name, {}, async (made) => made);
 
 for (const [protocol, path, type] of [
   ['http/protobuf', '/v1/traces', 'application/x-protobuf'],
@@ -90,7 +93,8 @@ test.serial('spans go to the address for traces alone, in batches of the configu
     OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop',
     OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '1',
   });
-  for (const name of ['a', 'b', 'c']) await inSpan(name, { first: 1, second: 2 }, async () => undefined);
+  for (const name of ['a', 'b', 'c'])
+    await inSpan(tracer(), name, { attributes: { first: 1, second: 2 } }, async () => undefined);
   await part.stop();
 
   const bodies = exported.map(({ text }) => JSON.parse(text).resourceSpans[0]);
@@ -122,7 +126,7 @@ test.serial('the sampler decides which traces are recorded', async (t) => {
   t.false((await span('of its own')).isRecording());
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const parent = propagation.extract(context.active(), { traceparent });
-  t.is(await inSpan('of a sampled one', {}, async (made) => made.spanContext().traceFlags, parent), 1);
+  t.is(await inSpan(tracer(), 'of a sampled one', {}, async (made) => made.spanContext().traceFlags, parent), 1);
   await part.stop();
   t.is(exported.length, 1);
   t.true(exported[0]?.text.includes('of a sampled one'));
@@ -131,7 +135,7 @@ test.serial('the sampler decides which traces are recorded', async (t) => {
 
 test.serial('the trace context is passed on by the chosen propagators', async (t) => {
   const injected = async (): Promise<string[]> =>
-    inSpan('caller', {}, async () => {
+    inSpan(tracer(), 'caller', {}, async () => {
       const carrier: Record<string, string> = {};
       const baggage = propagation.createBaggage({ a: { value: 'b' } });
       propagation.inject(propagation.setBaggage(context.active(), baggage), carrier);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Attributes, type Context, context as otel, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
+import { context as otel, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type Environment, readSettings } from './config.ts';
 import { tracingSettings } from './shared-settings.ts';
 import type { TracingSettings } from './tracing-sdk.ts';
@@ -45,12 +46,13 @@ export function readTracing(env: Environment): TracingSettings | undefined {
 
 /** Runs `work` in a span of its own. Attributes hold ids and counts, never text, prompts, tokens or secrets. */
 export async function inSpan<T>(
+  tracer: Tracer,
   name: string,
-  attributes: Attributes,
+  options: SpanOptions,
   work: (span: Span) => Promise<T>,
   parent: Context = otel.active(),
 ): Promise<T> {
-  const span = trace.getTracer('parley').startSpan(name, { attributes }, parent);
+  const span = tracer.startSpan(name, options, parent);
   try {
     return await otel.with(trace.setSpan(parent, span), () => work(span));
   } catch (error) {

@@ -9,7 +9,7 @@ export function sleep(ms: number, signal: AbortSignal, { ref = true } = {}): Pro
  * Settles as `work` does, or rejects after `timeoutMs`; the work is not cancelled.
  * @param what names the work in the message, or makes the error.
  */
-export async function within<T>(timeoutMs: number, what: string | (() => Error), work: Promise<T>): Promise<T> {
+export async function within<T>(timeoutMs: number, what: string | (() => Error), work: PromiseLike<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const error = () => (typeof what === 'string' ? new Error(`${what} took longer than ${timeoutMs} ms`) : what());
   const timer = setTimeout(() => late.reject(error()), timeoutMs);

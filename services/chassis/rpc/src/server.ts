@@ -1,6 +1,5 @@
-import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
-import type { ServerOptions } from '@parley/kernel/listen';
-import type { Logger } from '@parley/kernel/log';
+import { type Caller, callerHeader } from '@parley/kernel/caller';
+import type { MeshServerOptions } from '@parley/kernel/listen';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
@@ -26,9 +25,7 @@ export interface MeshContext {
 
 export type MeshCall = CallContext & MeshContext;
 
-export interface RpcServerOptions extends ServerOptions {
-  callers: Callers;
-  log: Logger;
+export interface RpcServerOptions extends MeshServerOptions {
   services: (server: Pick<ServerAddBuilder<MeshContext>, 'add'>) => void;
   /** Left out in production. */
   reflection?: Reflection | undefined;

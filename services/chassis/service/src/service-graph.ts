@@ -1,6 +1,4 @@
-import type { Callers } from '@parley/kernel/caller';
-import type { Logger } from '@parley/kernel/log';
-import type { Metrics } from '@parley/kernel/metrics';
+import type { GraphServerOptions } from '@parley/kernel/listen';
 import type { Part } from '@parley/kernel/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 
@@ -8,19 +6,6 @@ import type { SubscriptionField } from '@parley/live/subscriptions/subscription-
 export interface ServiceGraph<Deps> {
   /** Its fields of Subscription, by name. */
   subscriptions?(deps: Deps): Record<string, SubscriptionField>;
-  /** Makes its GraphQL server. */
-  server(deps: Deps, options: GraphServerOptions): Part;
-}
-
-export interface GraphServerOptions {
-  unit: string;
-  host: string;
-  /** Port to listen on; 0 takes any free one. */
-  port: number;
-  callers: Callers;
-  log: Logger;
-  metrics: Metrics;
-  /** The limit of one answer, in bytes. */
-  maxAnswerBytes?: number;
-  onListening(url: string): void;
+  /** Makes its GraphQL server. @param served the names of the subscriptions that the service serves. */
+  server(deps: Deps, served: string[], options: GraphServerOptions): Part;
 }

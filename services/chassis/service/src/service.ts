@@ -190,7 +190,7 @@ export function service<
     }
     if (graph) {
       servers.push(
-        graph.server(deps, {
+        graph.server(deps, Object.keys(subscriptions ?? {}), {
           ...common,
           port: config.graphPort ?? 0,
           ...(config.maxAnswerBytes !== undefined && { maxAnswerBytes: config.maxAnswerBytes }),

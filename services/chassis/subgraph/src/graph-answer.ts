@@ -4,26 +4,22 @@ import { answerDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import DataLoader from 'dataloader';
 
-/** The answer to one request: all its reads are charged to one budget. */
-export interface GraphAnswer {
-  readonly budget: AnswerBudget;
-  /** The same dependencies with a database that reads for this field: within the budget, and the selected columns only. */
-  reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps;
-  /**
-   * Reads a field of many objects, or many references, by one call of `read` with all their keys. There is one such call for each place
-   * of the field in the document, because it has its own arguments. An object that is there more than once is charged each time.
-   */
-  batched<Args extends unknown[], Value>(
-    read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
-  ): (info: FieldInfo, key: number, ...args: Args) => Promise<Value>;
-}
+export type GraphAnswer = ReturnType<typeof graphAnswer>;
 
-export function graphAnswer(budget: AnswerBudget): GraphAnswer {
+/** The answer to one request: all its reads are charged to one budget. */
+export function graphAnswer(budget: AnswerBudget) {
   return {
     budget,
 
-    reading: (deps, info) => ({ ...deps, database: answerDatabase(deps.database, budget, selectedFields(info)) }),
+    /** The same dependencies with a database that reads for this field: within the budget, and the selected columns only. */
+    reading<Deps extends { database: Database }>(deps: Deps, info: FieldInfo): Deps {
+      return { ...deps, database: answerDatabase(deps.database, budget, selectedFields(info)) };
+    },
 
+    /**
+     * Reads a field of many objects, or many references, by one call of `read` with all their keys. There is one such call for each place
+     * of the field in the document, because it has its own arguments. An object that is there more than once is charged each time.
+     */
     batched<Args extends unknown[], Value>(
       read: (info: FieldInfo, keys: readonly number[], ...args: Args) => Promise<Value[]>,
     ) {

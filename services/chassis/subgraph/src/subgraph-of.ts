@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { GraphServerOptions } from '@parley/kernel/listen';
 import type { Part } from '@parley/kernel/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
 import { Kind, parse } from 'graphql';
@@ -13,8 +14,6 @@ export interface SubgraphDefinition<Deps, Context extends GraphContext> {
   context(deps: Deps): SubgraphOptions<Context>['context'];
 }
 
-type ServerOptions = Omit<SubgraphOptions<GraphContext>, 'typeDefs' | 'resolvers' | 'context'>;
-
 /** The `graph` of a service: its subgraph, and its subscription fields. */
 export function subgraphOf<Deps, Context extends GraphContext>({
   schema,
@@ -25,12 +24,10 @@ export function subgraphOf<Deps, Context extends GraphContext>({
   return {
     ...(subscriptions && { subscriptions }),
     /** @throws Error where the schema has other subscriptions than the code. */
-    server(deps: Deps, options: ServerOptions): Part {
+    server(deps: Deps, subscribable: string[], options: GraphServerOptions): Part {
       const typeDefs = readFileSync(schema, 'utf8');
       const declared = subscriptionsOf(typeDefs);
-      const served = Object.keys(subscriptions?.(deps) ?? {})
-        .sort()
-        .join();
+      const served = subscribable.toSorted().join();
       if (declared !== served)
         throw new Error(`${options.unit}: its schema has the subscriptions "${declared}", it serves "${served}"`);
       return subgraph<Context>({ ...options, typeDefs, resolvers, context: context(deps) });

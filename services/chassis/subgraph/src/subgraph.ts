@@ -9,13 +9,12 @@ import { formatGraphError } from '@parley/graph/graph-errors';
 import { scalars } from '@parley/graph/scalars';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { answerBudget, defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
+import { type Caller, callerHeader } from '@parley/kernel/caller';
 import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import { listen, type ServerOptions } from '@parley/kernel/listen';
-import type { Logger } from '@parley/kernel/log';
+import { type GraphServerOptions, listen } from '@parley/kernel/listen';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { parse } from 'graphql';
@@ -30,15 +29,11 @@ export interface GraphContext {
   gone: AbortSignal;
 }
 
-export interface SubgraphOptions<Context extends GraphContext> extends ServerOptions {
+export interface SubgraphOptions<Context extends GraphContext> extends GraphServerOptions {
   /** The subgraph's own SDL, without what `shared.graphql` adds; `@access` on every root field. */
   typeDefs: string;
   resolvers: ResolversIn<Context>;
   context: (request: GraphContext) => Context;
-  /** The limit of one answer, in bytes; a larger one is `ANSWER_TOO_LARGE`. Default 33,554,432 (32 MiB). */
-  maxAnswerBytes?: number;
-  callers: Callers;
-  log: Logger;
 }
 
 /** Resolvers by type and field, with this context. Their arguments and results are checked by each service's generated `Resolvers`. */
