@@ -1,7 +1,7 @@
 import { serviceCaller, type TenantCaller } from '@parley/kernel/caller';
 import { isDomainError } from '@parley/kernel/errors';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
-import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import type { EvaluationConfig } from './config.ts';
 import { evaluationStore } from './evaluation-store.ts';
@@ -43,10 +43,7 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
 }
 
 /** Stores exactly one evaluation; waits while the tenant is suspended, and stores none if it is deleted. */
-export async function judgeSession(
-  ports: Ports,
-  run: JobRun<JudgeSessionJob, undefined, TenantJob<JudgeSessionJob>>,
-): Promise<void> {
+async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { sessionId, agentId } = data;
   const caller = serviceCaller('evaluation', tenantId, `judge-${sessionId}`) as TenantCaller;

@@ -1,5 +1,5 @@
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
-import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import type { JobRun } from '@parley/postgres/jobs/job-types';
 import { jobs } from '@parley/postgres/jobs/jobs';
 import { closeSession } from './close-session.ts';
 import { expiryKind } from './commit-session-end.ts';
@@ -33,9 +33,9 @@ export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDecl
  * Each session has one such job, due when it would expire; if there were events since, the job is appended again. So nothing
  * scans for idle sessions, and replicas do not do it twice.
  */
-export async function expireSession(
+async function expireSession(
   ports: Ports,
-  { data, tenantId, lease }: Pick<JobRun<ExpiryJob, undefined, TenantJob<ExpiryJob>>, 'data' | 'tenantId' | 'lease'>,
+  { data, tenantId, lease }: Pick<JobRun<ExpiryJob>, 'data' | 'tenantId' | 'lease'>,
 ): Promise<void> {
   const { sessionId } = data;
   const again = await ports.database.transact(tenantId, async (db) => {

@@ -1,4 +1,4 @@
-import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import type { JobRun } from '@parley/postgres/jobs/job-types';
 import type { PreparedTurn } from './turn-store.ts';
 
 /** Answers one message. The job's key is the session's id, so that its turns run in order. */
@@ -14,4 +14,4 @@ export const turnKind = 'session.turn';
 /** `null`: the turn has already ended. */
 export type Prepared = PreparedTurn | null;
 
-export type TurnRun = JobRun<TurnJob, Prepared, TenantJob<TurnJob>>;
+export type TurnRun = JobRun<TurnJob, Prepared>;

@@ -187,7 +187,7 @@ onOneDatabase(({ test, testSchema }) => {
         blocksOf(database, (_, knex) =>
           appendJob(
             knex,
-            { kind, key: 'new', tenantId: 1, payload: '1', runAt: undefined, delayMs: 0, traceparent: null },
+            { kind, key: 'new', tenantId: 1, payload: '1', delayMs: 0, traceparent: null },
             { ...claim, perTenantLimit: 50 },
           ),
         );

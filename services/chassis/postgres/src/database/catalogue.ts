@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
 import { checkedSchemaName, rolesOf } from './identifiers.ts';
-import { migrationsTables, tablesOf } from './internal-tables.ts';
+import { tablesOf } from './internal-tables.ts';
 import { openPool } from './pool.ts';
+import { type TableFacts, tablesIn } from './table-kinds.ts';
 import type { SchemaDeclaration } from './types.ts';
 
 export interface CatalogueOptions {
@@ -22,7 +23,7 @@ export async function catalogueViolations({ url, schema, ...options }: Catalogue
   const pool = openPool({ url, poolSize: 1, statementTimeoutMs: 20_000 });
   try {
     return await pool.transaction(async (transaction) => {
-      const tables = (await tablesIn(transaction, schemaName)).filter(({ name }) => !migrationsTables.includes(name));
+      const tables = await tablesIn(transaction, schemaName);
       const tenantTables = tables.filter(({ name }) => kinds[name] === 'tenant');
       return [
         ...tables.filter(({ name }) => !Object.hasOwn(kinds, name)).map(({ name }) => `${name} is of no declared kind`),
@@ -39,30 +40,6 @@ export async function catalogueViolations({ url, schema, ...options }: Catalogue
   } finally {
     await pool.destroy();
   }
-}
-
-interface TableFacts {
-  name: string;
-  enabled: boolean;
-  forced: boolean;
-  tenantId: boolean;
-  /** The conditions of all its policies, as PostgreSQL formats them. */
-  policies: { name: string; using: string | null; check: string | null; command: string }[];
-}
-
-async function tablesIn(transaction: Knex.Transaction, schemaName: string): Promise<TableFacts[]> {
-  const { rows } = await transaction.raw(
-    `SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
-            EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND a.attnotnull
-                      AND a.atttypid = 'int4'::regtype) AS "tenantId",
-            (SELECT coalesce(json_agg(json_build_object('name', polname, 'command', polcmd,
-                      'using', pg_get_expr(polqual, polrelid), 'check', pg_get_expr(polwithcheck, polrelid))), '[]')
-               FROM pg_policy WHERE polrelid = c.oid) AS policies
-       FROM pg_class c
-      WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
-    [schemaName],
-  );
-  return rows;
 }
 
 const ownTenant = /^\(tenant_id = \(current_setting\('parley\.tenant'::text\)\)::integer\)$/;

@@ -2,7 +2,7 @@ import { jobsMigrations } from '../jobs/migrations.ts';
 import type { Migration, SchemaDeclaration, TableKind } from './types.ts';
 
 /** The tables that every schema has beside its own. */
-export const internalTables = ['outbox', 'inbox', 'jobs'];
+const internalTables = ['outbox', 'inbox', 'jobs'];
 
 /** Where knex records applied migrations, and all tables that it creates for that. */
 export const migrationsTable = 'migrations';

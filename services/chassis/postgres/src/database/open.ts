@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
-import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { SpanKind, trace } from '@opentelemetry/api';
 import { isLostConnection, isRolledBack, transactionError } from '@parley/kernel/database-errors';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
+import { inSpan } from '@parley/kernel/telemetry';
+import { within } from '@parley/kernel/timers';
 import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
@@ -173,16 +174,11 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   async function traced<T>(kind: string, work: () => Promise<T>): Promise<T> {
     const attributes = { 'db.system.name': 'postgresql', 'db.namespace': schemaName };
-    return tracer.startActiveSpan(`${kind} ${schemaName}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
-      try {
-        return await work();
-      } catch (error) {
-        span.setStatus({ code: SpanStatusCode.ERROR });
-        throw transactionError(error);
-      } finally {
-        span.end();
-      }
-    });
+    try {
+      return await inSpan(tracer, `${kind} ${schemaName}`, { kind: SpanKind.CLIENT, attributes }, work);
+    } catch (error) {
+      throw transactionError(error);
+    }
   }
 
   function sharedDb(db: Transaction, aborted: () => Promise<boolean>): SharedDb {
@@ -239,17 +235,11 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     async ping() {
       if (closed) throw unavailable('The database is closed');
-      const timer = new AbortController();
-      const late = delay(pingTimeoutMs, undefined, { signal: timer.signal }).then(() => {
-        throw unavailable(`The database has not answered within ${pingTimeoutMs} ms`);
-      });
+      const late = () => unavailable(`The database has not answered within ${pingTimeoutMs} ms`);
       try {
-        await Promise.race([pool.raw('SELECT 1'), late]);
+        await within(pingTimeoutMs, late, pool.raw('SELECT 1'));
       } catch (error) {
         throw transactionError(error);
-      } finally {
-        late.catch(() => undefined);
-        timer.abort();
       }
     },
 

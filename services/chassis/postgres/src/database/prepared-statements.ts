@@ -2,22 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDatabaseError } from '@parley/kernel/database-errors';
 import type { Logger } from '@parley/kernel/log';
 
-/** Which statements of a pool are prepared, so that the server parses and plans them once for each connection. */
-export interface PreparedStatements {
-  /**
-   * Part of all names. A new one begins when prepared statements no longer fit; then connections on which statements of an earlier
-   * one were prepared are closed, which frees their memory on the server.
-   */
-  readonly generation: number;
-  /** The name under which to prepare `sql`; undefined for one that is rare, or where too many are prepared. */
-  nameOf(sql: string): string | undefined;
-  /**
-   * Call it with the error of each statement and the name under which it was sent. Whether it may have failed because it was
-   * prepared, so that the same transaction, run without prepared statements, may succeed. Happens after a migration that changes
-   * columns, and behind a pooler that gives a transaction a connection on which the statement is missing.
-   */
-  failed(name: string | undefined, error: unknown): boolean;
-}
+export type PreparedStatements = ReturnType<typeof preparedStatements>;
 
 /** Sent so often before it is prepared: a text that is made for one call is never sent again. */
 const sendsBefore = 3;
@@ -47,11 +32,14 @@ export interface PreparedStatementsOptions {
   now?: () => number;
 }
 
-/** @param schemaName part of the names: the same text means other tables in another schema. */
+/**
+ * Which statements of a pool are prepared, so that the server parses and plans them once for each connection.
+ * @param schemaName part of the names: the same text means other tables in another schema.
+ */
 export function preparedStatements(
   schemaName: string,
   { log, now = () => performance.now() }: PreparedStatementsOptions = {},
-): PreparedStatements {
+) {
   const names = new Map<string, string>();
   const sends = new Map<string, number>();
   let generation = 0;
@@ -67,11 +55,16 @@ export function preparedStatements(
   }
 
   return {
+    /**
+     * Part of all names. A new one begins when prepared statements no longer fit; then connections on which statements of an earlier
+     * one were prepared are closed, which frees their memory on the server.
+     */
     get generation() {
       return generation;
     },
 
-    nameOf(sql) {
+    /** The name under which to prepare `sql`; undefined for one that is rare, or where too many are prepared. */
+    nameOf(sql: string): string | undefined {
       const known = names.get(sql);
       if (known !== undefined || losses >= maxLosses) return known;
       if (names.size >= maxPrepared) {
@@ -92,7 +85,12 @@ export function preparedStatements(
       return name;
     },
 
-    failed(name, error) {
+    /**
+     * Call it with the error of each statement and the name under which it was sent. Whether it may have failed because it was
+     * prepared, so that the same transaction, run without prepared statements, may succeed. Happens after a migration that changes
+     * columns, and behind a pooler that gives a transaction a connection on which the statement is missing.
+     */
+    failed(name: string | undefined, error: unknown): boolean {
       if (name === undefined || !isDatabaseError(error)) return false;
       const { code } = error;
       // The statement or its values may be wrong in themselves, so the others stay prepared.

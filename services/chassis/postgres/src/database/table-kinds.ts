@@ -3,12 +3,14 @@ import { rolesOf } from './identifiers.ts';
 import { migrationsTables } from './internal-tables.ts';
 import type { TableKind } from './types.ts';
 
-interface TableState {
+export interface TableFacts {
   name: string;
   enabled: boolean;
   forced: boolean;
-  policy: boolean;
-  hasTenantId: boolean;
+  /** Whether it has a column `tenant_id integer not null`. */
+  tenantId: boolean;
+  /** The conditions of all its policies, as PostgreSQL formats them. */
+  policies: { name: string; using: string | null; check: string | null; command: string }[];
 }
 
 /** The condition for reading and writing a tenant's row. Outside of `transact` it fails instead of matching nothing. */
@@ -24,7 +26,7 @@ export async function applyTableKinds(
   schemaName: string,
   kinds: Record<string, TableKind>,
 ): Promise<void> {
-  const states = await tableStates(transaction, schemaName);
+  const states = await tablesIn(transaction, schemaName);
   const undeclared = states.map(({ name }) => name).filter((name) => !Object.hasOwn(kinds, name));
   if (undeclared.length > 0) throw new Error(`no kind is declared for ${named(schemaName, undeclared)}`);
   const missing = Object.keys(kinds).filter((name) => !states.some((state) => state.name === name));
@@ -37,25 +39,29 @@ export async function applyTableKinds(
   await grantSequences(transaction, schemaName, kinds);
 }
 
-async function tableStates(transaction: Knex.Transaction, schemaName: string): Promise<TableState[]> {
+/** The tables of a schema without those of knex, with what isolates their tenants. */
+export async function tablesIn(transaction: Knex.Transaction, schemaName: string): Promise<TableFacts[]> {
   const { rows } = await transaction.raw(
     `SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
-            EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = '${policyName}') AS policy,
             EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND a.attnotnull
-                      AND a.atttypid = 'int4'::regtype) AS "hasTenantId"
-       FROM pg_class c WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
+                      AND a.atttypid = 'int4'::regtype) AS "tenantId",
+            (SELECT coalesce(json_agg(json_build_object('name', polname, 'command', polcmd,
+                      'using', pg_get_expr(polqual, polrelid), 'check', pg_get_expr(polwithcheck, polrelid))), '[]')
+               FROM pg_policy WHERE polrelid = c.oid) AS policies
+       FROM pg_class c
+      WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p', 'm', 'v', 'f') ORDER BY c.relname`,
     [schemaName],
   );
-  return rows.filter(({ name }: TableState) => !migrationsTables.includes(name));
+  return rows.filter(({ name }: TableFacts) => !migrationsTables.includes(name));
 }
 
-async function isolate(transaction: Knex.Transaction, schemaName: string, state: TableState): Promise<void> {
+async function isolate(transaction: Knex.Transaction, schemaName: string, state: TableFacts): Promise<void> {
   const table = `${schemaName}."${state.name}"`;
-  if (!state.hasTenantId)
+  if (!state.tenantId)
     throw new Error(`${schemaName}.${state.name} is a tenant table without "tenant_id integer not null"`);
   if (!state.enabled) await transaction.raw(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
   if (!state.forced) await transaction.raw(`ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`);
-  if (!state.policy) {
+  if (!state.policies.some(({ name }) => name === policyName)) {
     await transaction.raw(`CREATE POLICY ${policyName} ON ${table} USING (${ownTenant}) WITH CHECK (${ownTenant})`);
   }
 }
@@ -68,10 +74,9 @@ async function grantTable(
 ): Promise<void> {
   const { tenant, shared } = rolesOf(schemaName);
   const table = `${schemaName}."${name}"`;
-  const to = kind === 'internal' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
   await transaction.raw(`
     REVOKE ALL ON ${table} FROM PUBLIC, ${tenant}, ${shared};
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${to}`);
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${granteesOf(schemaName, kind)}`);
 }
 
 /** Identity columns need no grant; `serial` columns and separate sequences do. */
@@ -80,7 +85,6 @@ async function grantSequences(
   schemaName: string,
   kinds: Record<string, TableKind>,
 ): Promise<void> {
-  const { tenant, shared } = rolesOf(schemaName);
   const { rows }: { rows: { name: string; owner: string | null }[] } = await transaction.raw(
     `SELECT s.relname AS name, t.relname AS owner FROM pg_class s
        LEFT JOIN pg_depend d ON d.objid = s.oid AND d.deptype IN ('a', 'i') AND d.classid = 'pg_class'::regclass
@@ -92,9 +96,15 @@ async function grantSequences(
   for (const { name, owner } of rows) {
     if (owner !== null && migrationsTables.includes(owner)) continue;
     const kind = owner === null ? 'tenant' : kinds[owner];
-    const to = kind === 'internal' ? `${tenant}, ${shared}` : kind === 'tenant' ? tenant : shared;
-    await transaction.raw(`GRANT USAGE ON SEQUENCE ${schemaName}."${name}" TO ${to}`);
+    await transaction.raw(`GRANT USAGE ON SEQUENCE ${schemaName}."${name}" TO ${granteesOf(schemaName, kind)}`);
   }
+}
+
+/** The roles that reach a table of this kind. */
+function granteesOf(schemaName: string, kind: TableKind | undefined): string {
+  const { tenant, shared } = rolesOf(schemaName);
+  if (kind === 'internal') return `${tenant}, ${shared}`;
+  return kind === 'tenant' ? tenant : shared;
 }
 
 function named(schemaName: string, tables: string[]): string {

@@ -9,8 +9,7 @@ export interface JobRow {
   tenantId: number;
   /** JSON text. */
   payload: string;
-  /** When it may run; undefined: after `delayMs`. */
-  runAt: Date | undefined;
+  /** After how long it may run. */
   delayMs: number;
   traceparent: string | null;
 }
@@ -22,20 +21,18 @@ export interface ClaimAtAppend extends Claim {
 
 export interface AppendedRow {
   id: number;
-  /** Set when the job was claimed. */
-  token: string | undefined;
+  /** Null unless the job was claimed. */
+  token: string | null;
   /** How many jobs of the key were queued before it, the running one excluded. */
   ahead: number;
   /** Whether a job of the key is running: its completion will see this one. */
   behindRunning: boolean;
 }
 
-interface Outcome {
+interface Outcome extends Omit<AppendedRow, 'id'> {
   verdict: 'claim' | 'queue' | 'near';
-  ahead: number;
-  busy: boolean;
+  /** Null when no row was inserted. */
   id: number | null;
-  token: string | null;
 }
 
 const maxRaces = 5;
@@ -66,22 +63,15 @@ export async function appendJob(
 
   if (wants && limit !== undefined && limit <= limitMargin) await lockLimit();
   for (let races = 0; ; races += 1) {
-    const outcome = await insert(knex, job, {
+    const { id, verdict, ...appended } = await insert(knex, job, {
       wants: wants && races < maxRaces,
       owner: claim?.owner ?? null,
       leaseMs: claim?.leaseMs ?? 0,
       ceiling: limit === undefined ? null : exact ? limit : limit - limitMargin,
       exact,
     });
-    if (outcome.id !== null) {
-      return {
-        id: outcome.id,
-        token: outcome.token ?? undefined,
-        ahead: outcome.ahead,
-        behindRunning: outcome.busy,
-      };
-    }
-    if (outcome.verdict === 'near') await lockLimit();
+    if (id !== null) return { id, ...appended };
+    if (verdict === 'near') await lockLimit();
     // Otherwise a concurrent append of the key was claimed before this insert: retry, and queue behind it.
   }
 }
@@ -108,7 +98,7 @@ async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promis
            select id from jobs where kind = :kind and key = :key and state = 'queued' order by jobs.kind, jobs.key, jobs.id
          ) as waiting) as ahead,
          exists (select 1 from running) as busy,
-         coalesce(cast(:runAt as timestamptz), parley_now() + cast(:delayMs as integer) * interval '1 millisecond') as run_at
+         parley_now() + cast(:delayMs as integer) * interval '1 millisecond' as run_at
      ), decision as materialized (
        select ahead, busy, run_at,
          case
@@ -134,21 +124,8 @@ async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promis
        on conflict do nothing
        returning id, lease_token
      )
-     select verdict, ahead, busy, added.id, added.lease_token as token from decision left join added on true`,
-    {
-      kind: job.kind,
-      key: job.key,
-      tenantId: job.tenantId,
-      payload: job.payload,
-      runAt: job.runAt ?? null,
-      delayMs: job.delayMs,
-      traceparent: job.traceparent,
-      wants: terms.wants,
-      ceiling: terms.ceiling,
-      exact: terms.exact,
-      owner: terms.owner,
-      leaseMs: terms.leaseMs,
-    },
+     select verdict, ahead, busy as behind_running, added.id, added.lease_token as token from decision left join added on true`,
+    { ...job, ...terms },
   );
   const [outcome] = rows;
   if (!outcome) throw new Error('the append of a job returned no row');

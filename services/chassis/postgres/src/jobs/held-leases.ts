@@ -14,18 +14,7 @@ export interface HeldLease {
   ending: boolean;
 }
 
-/** The leases of one runner: renewed together, and given up when they cannot be renewed in time. */
-export interface HeldLeases {
-  readonly size: number;
-  list(): HeldLease[];
-  has(lease: HeldLease): boolean;
-  /** Adds a lease that was claimed at `claimedAtMs` (monotonic) or later. */
-  add(job: ClaimedJob, claimedAtMs: number): HeldLease;
-  /** Removes a lease that has ended or that another process has taken over. */
-  remove(lease: HeldLease): void;
-  /** Aborts the job's signal; false if it does not run here. */
-  cancel(token: string): boolean;
-}
+export type HeldLeases = ReturnType<typeof heldLeases>;
 
 export interface HeldLeasesOptions {
   database: Database;
@@ -34,7 +23,8 @@ export interface HeldLeasesOptions {
   log: Logger;
 }
 
-export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions): HeldLeases {
+/** The leases of one runner: renewed together, and given up when they cannot be renewed in time. */
+export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions) {
   const held = new Map<string, HeldLease>();
   let renewing = false;
   let expiry: NodeJS.Timeout | undefined;
@@ -59,6 +49,7 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
     if (nextMs < Number.POSITIVE_INFINITY) expiry = setTimeout(watchDeadlines, Math.ceil(nextMs - now)).unref();
   }
 
+  /** Aborts the job's signal; false if it does not run here. */
   function cancel(token: string): boolean {
     const lease = held.get(token);
     lease?.controller.abort(new JobCancelled()); // keeps an earlier abort reason
@@ -120,8 +111,9 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
       return held.size;
     },
     list: () => [...held.values()],
-    has: (lease) => held.get(lease.job.token) === lease,
-    add(job, claimedAtMs) {
+    has: (lease: HeldLease) => held.get(lease.job.token) === lease,
+    /** Adds a lease that was claimed at `claimedAtMs` (monotonic) or later. */
+    add(job: ClaimedJob, claimedAtMs: number): HeldLease {
       const lease = { job, controller: new AbortController(), deadlineMs: claimedAtMs + leaseMs, ending: false };
       held.set(job.token, lease);
       if (job.cancelRequested) cancel(job.token);
@@ -129,7 +121,8 @@ export function heldLeases({ database, kind, leaseMs, log }: HeldLeasesOptions):
       void renewWhileHeld();
       return lease;
     },
-    remove(lease) {
+    /** Removes a lease that has ended or that another process has taken over. */
+    remove(lease: HeldLease): void {
       held.delete(lease.job.token);
       if (held.size === 0) {
         clearTimeout(expiry);

@@ -39,16 +39,10 @@ export interface JobPerformerOptions
   isHandedOver(): boolean;
 }
 
-/** Runs handlers and writes each outcome once. */
-export interface JobPerformer {
-  perform(lease: HeldLease, prepared: unknown): Promise<void>;
-  /** Records that a job has failed for good. `expired`: its lease has expired at its last attempt. */
-  exhaust(job: ClaimedJob, error: unknown, how: { expired?: boolean; lease?: HeldLease }): Promise<void>;
-}
-
 const tracer = trace.getTracer('parley.jobs');
 
-export function jobPerformer(options: JobPerformerOptions): JobPerformer {
+/** Runs handlers and writes each outcome once. */
+export function jobPerformer(options: JobPerformerOptions) {
   const { database, kind, work, leases, leaseMs, end, maxAttempts = 3, log } = options;
   const { retryable = () => true, backoffMs = defaultBackoffMs } = options;
   const exhausting = new Set<string>();
@@ -122,11 +116,12 @@ export function jobPerformer(options: JobPerformerOptions): JobPerformer {
     }
   }
 
+  /** Records that a job has failed for good. `expired`: its lease has expired at its last attempt. */
   async function exhaust(
     job: ClaimedJob,
     error: unknown,
     { expired = false, lease }: { expired?: boolean; lease?: HeldLease },
-  ) {
+  ): Promise<void> {
     if (exhausting.has(job.token)) return;
     exhausting.add(job.token);
     const about = { kind, jobId: job.id, attempt: job.attempt };

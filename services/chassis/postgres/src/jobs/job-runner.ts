@@ -11,7 +11,7 @@ import type { JobRunner, RunnerOptions } from './runner-types.ts';
  * signal's reason ends the job.
  */
 export interface JobRunnerOptions<Data, Prepared = undefined, Fetched = undefined> extends RunnerOptions {
-  handler(run: JobRun<Data, Prepared, TenantJob<Data>>): Promise<void>;
+  handler(run: JobRun<Data, Prepared>): Promise<void>;
   /**
    * Reads what the handler needs first, in the transaction that claims the job: its append, or the completion of the job
    * before it. Saves the handler a transaction. When it throws, that transaction rolls back.

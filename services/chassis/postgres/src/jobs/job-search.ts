@@ -20,24 +20,11 @@ export interface JobSearchOptions {
   log: Logger;
 }
 
-/** Finds jobs that no process runs: those of dead processes, and queued ones that were not claimed at their append. */
-export interface JobSearch {
-  /** How long the oldest runnable job has waited, in ms, at the last search. */
-  readonly oldestDueMs: number;
-  /** The last search found no free slot: the next free one goes to the tenant whose turn it is. */
-  readonly needsSlot: boolean;
-  start(): void;
-  stop(): Promise<void>;
-  /** Searches within `ms` milliseconds. */
-  within(ms: number): void;
-  /** A slot is free: searches at once if the last search found none. */
-  slotFreed(): void;
-}
-
 /** How many jobs one search claims at most. Together with concurrent appends it stays below `limitMargin`. */
 const batchSize = 16;
 
-export function jobSearch(options: JobSearchOptions): JobSearch {
+/** Finds jobs that no process runs: those of dead processes, and queued ones that were not claimed at their append. */
+export function jobSearch(options: JobSearchOptions) {
   const { database, kind, claim, perTenantLimit, maxAttempts, intervalMs, log } = options;
   let stopped = true;
   let timer: NodeJS.Timeout | undefined;
@@ -46,10 +33,10 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   let neededSlot = false;
   /** A slot was freed after a search that found none. */
   let freedSinceSearch = false;
-  let oldestDueMs = 0;
   /** The last tenant served: the next search begins with the tenant after it. */
   let servedTenantId = 0;
 
+  /** Searches within `ms` milliseconds. */
   function within(ms: number): void {
     const atMs = performance.now() + ms;
     if (stopped || atMs >= dueAtMs) return;
@@ -88,7 +75,6 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
       const { nextDueMs, mayBeMore } = await database.transactShared(async (db) => {
         const store = jobSearchStore(db.knex, kind);
         const { expired, ...seen } = await store.look();
-        oldestDueMs = Math.max(0, -(seen.oldestDueMs ?? 0));
         const due = seen.oldestDueMs !== undefined;
         if (!expired && !due) return { nextDueMs: seen.nextDueMs, mayBeMore: false };
         options.reserveSlots(reserved);
@@ -134,23 +120,22 @@ export function jobSearch(options: JobSearchOptions): JobSearch {
   }
 
   return {
-    get oldestDueMs() {
-      return oldestDueMs;
-    },
+    /** The last search found no free slot: the next free one goes to the tenant whose turn it is. */
     get needsSlot() {
       return neededSlot;
     },
-    start() {
+    start(): void {
       stopped = false;
       within(0);
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await searching;
     },
     within,
-    slotFreed() {
+    /** A slot is free: searches at once if the last search found none. */
+    slotFreed(): void {
       if (!neededSlot || options.capacity() <= 0) return;
       neededSlot = false;
       freedSinceSearch = true;

@@ -24,7 +24,7 @@ export interface Lease {
 }
 
 /** What a handler gets. */
-export type JobRun<Data, Prepared = undefined, J extends TenantJob<Data> = TenantJob<Data>> = J & {
+export type JobRun<Data, Prepared = undefined> = TenantJob<Data> & {
   /** Aborted with `JobCancelled`, `JobHandover` or `LeaseLost` as `reason`. Already aborted for a job cancelled before. */
   signal: AbortSignal;
   lease: Lease;

@@ -12,9 +12,7 @@ export interface NewJob<Data = unknown> {
   key: string;
   /** Any value that JSON can represent. */
   data: Data;
-  /** Not before this time. Later jobs of the key wait for it. Default: at once. */
-  runAt?: Date | undefined;
-  /** Not before so many ms from now by the database's clock, unless `runAt` is given. Default 0. */
+  /** Not before so many ms from now by the database's clock. Later jobs of the key wait for it. Default 0: at once. */
   delayMs?: number | undefined;
   /** The result of the runner's `prepare`, where the caller has it already; `prepare` is not called then. */
   prepared?: unknown;
@@ -65,7 +63,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
      * @throws TypeError for a job without a tenant.
      */
     async append<Data>(newJob: NewJob<Data> & TenantOfJob<Db>): Promise<AppendedJob> {
-      const { kind, key, data, runAt, delayMs = 0 }: NewJob<Data> = newJob;
+      const { kind, key, data, delayMs = 0 }: NewJob<Data> = newJob;
       const runner = runnerOf(kind);
       const tenantId = ownTenantId ?? newJob.tenantId;
       if (tenantId === undefined) throw new TypeError(`a job of the kind ${kind} belongs to no tenant`);
@@ -76,11 +74,11 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
       const { traceparent = null } = carrier;
 
       const claimedAtMs = performance.now();
-      const slot = delayMs > 0 || runAt !== undefined ? undefined : runner.reserve(db.knex);
-      const row = { kind, key, tenantId, payload, runAt, delayMs, traceparent };
+      const slot = delayMs > 0 ? undefined : runner.reserve(db.knex);
+      const row = { kind, key, tenantId, payload, delayMs, traceparent };
       try {
         const { id, token, ahead, behindRunning } = await appendJob(db.knex, row, slot && runner);
-        if (slot && token !== undefined) {
+        if (slot && token !== null) {
           const job = {
             id,
             kind,

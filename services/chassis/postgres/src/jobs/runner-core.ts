@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '@parley/kernel/timers';
 import { keepSubscribed } from '@parley/live/key-value/keep-subscribed';
 import type { Knex } from 'knex';
 import type { Transaction } from '../database/types.ts';
@@ -127,8 +127,7 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     const endMs = performance.now() + ms;
     for (let leftMs = ms; running.size > 0 && leftMs > 0; leftMs = endMs - performance.now()) {
       const done = new AbortController();
-      const late = delay(leftMs, undefined, { signal: done.signal }).catch(() => undefined);
-      await Promise.race([Promise.allSettled(running), late]); // a job that ends may have started the next one
+      await Promise.race([Promise.allSettled(running), sleep(leftMs, done.signal)]); // a job that ends may have started the next one
       done.abort();
     }
   }
@@ -159,9 +158,6 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     perTenantLimit,
     get running() {
       return leases.size;
-    },
-    get queuedAgeMs() {
-      return search.oldestDueMs;
     },
     prepare: work.prepare,
     begin,

@@ -44,6 +44,4 @@ export interface RunnerOptions {
 export interface JobRunner extends Part, JobClaimer {
   /** Jobs that run in this process. */
   readonly running: number;
-  /** How long the oldest runnable job has waited for a slot, in ms, at the last search. */
-  readonly queuedAgeMs: number;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventBus } from '@parley/events/event-bus';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
+import { within } from '@parley/kernel/timers';
 import type { Part } from '@parley/kernel/unit';
 import type { Database } from '../database/types.ts';
 import { purgeBatchSize, purgeInbox } from './inbox.ts';
@@ -156,8 +157,7 @@ export function outboxRelay({
       stopping = true;
       stopListening?.();
       signal.raise();
-      const late = AbortSignal.timeout(drainMs);
-      await Promise.race([running, new Promise((resolve) => late.addEventListener('abort', resolve))]);
+      await within(drainMs, 'Publishing', Promise.resolve(running)).catch(() => undefined);
       signal.close();
     },
   };

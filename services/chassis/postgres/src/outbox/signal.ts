@@ -1,17 +1,5 @@
 /** Wakes one loop. Raised several times before the loop waits, it wakes the loop once. */
-export interface Signal {
-  raise(): void;
-  raiseIn(delayMs: number): void;
-  /** Resolves when raised since the last time, or after `timeoutMs`, or at once when closed. */
-  raised(timeoutMs: number): Promise<void>;
-  /** Resolves after `durationMs` whatever is raised, or at once when closed. */
-  pause(durationMs: number): Promise<void>;
-  /** Ends all waits and timers; later waits end at once. */
-  close(): void;
-  readonly closed: boolean;
-}
-
-export function createSignal(): Signal {
+export function createSignal() {
   const timers = new Set<NodeJS.Timeout>();
   const waits = new Set<() => void>();
   let isRaised = false;
@@ -53,16 +41,19 @@ export function createSignal(): Signal {
       return isClosed;
     },
     raise,
-    raiseIn(delayMs) {
+    raiseIn(delayMs: number): void {
       if (!isClosed) after(delayMs, raise);
     },
-    async raised(timeoutMs) {
+    /** Resolves when raised since the last time, or after `timeoutMs`, or at once when closed. */
+    async raised(timeoutMs: number): Promise<void> {
       if (!isRaised) await wait(timeoutMs, (end) => (wake = end));
       wake = undefined;
       isRaised = false;
     },
-    pause: (durationMs) => wait(durationMs),
-    close() {
+    /** Resolves after `durationMs` whatever is raised, or at once when closed. */
+    pause: (durationMs: number) => wait(durationMs),
+    /** Ends all waits and timers; later waits end at once. */
+    close(): void {
       isClosed = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();

@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import type { Database, SchemaDeclaration, Transaction } from '../../src/database/types.ts';
 import type { JobClaimer } from '../../src/jobs/job-claimer.ts';
 import { type JobRunnerOptions, jobRunner } from '../../src/jobs/job-runner.ts';
-import type { JobRun, TenantJob } from '../../src/jobs/job-types.ts';
+import type { JobRun } from '../../src/jobs/job-types.ts';
 import { jobs } from '../../src/jobs/jobs.ts';
 import type { JobRunner } from '../../src/jobs/runner-types.ts';
 
@@ -24,7 +24,7 @@ export const effectsSchema: SchemaDeclaration = {
   ],
 };
 
-export type Run = JobRun<string, undefined, TenantJob<string>>;
+export type Run = JobRun<string>;
 
 export const kind = 'effects.write';
 export const never = 3_600_000;
@@ -60,9 +60,6 @@ export async function startRunner(
     stop,
     get running() {
       return runner.running;
-    },
-    get queuedAgeMs() {
-      return runner.queuedAgeMs;
     },
   };
 }
