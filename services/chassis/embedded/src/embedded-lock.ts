@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCode } from '@parley/kernel/errors';
 import { processStart } from '@parley/kernel/process-start';
 
 /** The process that holds a folder. */
@@ -14,19 +15,13 @@ interface Holder {
   socketFolder: string;
 }
 
-export interface FolderLock {
-  release(): void;
-}
+export type FolderLock = ReturnType<typeof lockFolder>;
 
 /**
  * Locks `folder` for this process, or throws an error that names the folder and the process that holds it.
  * The lock of a dead process is taken over at once, and its socket folder passed to `removeLeftover`.
  */
-export function lockFolder(
-  folder: string,
-  socketFolder: string,
-  removeLeftover: (socketFolder: string) => void,
-): FolderLock {
+export function lockFolder(folder: string, socketFolder: string, removeLeftover: (socketFolder: string) => void) {
   const lock = join(folder, 'lock');
   const claim = randomUUID();
   const mine: Holder = { pid: process.pid, startedAt: processStart(process.pid) ?? '', claim, socketFolder };
@@ -39,7 +34,7 @@ export function lockFolder(
     rmSync(written, { force: true });
   }
   return {
-    release() {
+    release(): void {
       if (readHolder(lock)?.claim === claim) rmSync(lock);
     },
   };
@@ -89,8 +84,4 @@ function readHolder(path: string): Holder | undefined {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw new Error(`The lock ${path} cannot be read; remove it if no process uses this folder.`, { cause: error });
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -18,14 +18,7 @@ export interface MessageGroup {
 }
 
 /** PGlite's single session, used by one client at a time. */
-export interface SharedSession {
-  run(client: SessionClient, group: MessageGroup): void;
-  /** Drops the client's waiting messages and rolls back its transaction. Idempotent. */
-  leave(client: SessionClient): void;
-  /** Resolves when no message waits or runs. */
-  idle(): Promise<void>;
-}
-
+export type SharedSession = ReturnType<typeof sharedSession>;
 /**
  * Shares PGlite's one session between many clients. The session has the unnamed statement and portal of a pipeline, and the
  * transaction, so a client has exclusive use of it from the first message of a pipeline to its Sync, and from BEGIN to COMMIT
@@ -36,7 +29,7 @@ export interface SharedSession {
 export function sharedSession(
   db: PGlite,
   options: { idleInTransactionTimeoutMs: number; failed: (error: Error) => void },
-): SharedSession {
+) {
   const waiting: { client: SessionClient; group: MessageGroup; quiet: boolean }[] = [];
   const whenIdle: (() => void)[] = [];
   let owner: SessionClient | undefined;
@@ -78,6 +71,7 @@ export function sharedSession(
     work().catch((error: unknown) => options.failed(error instanceof Error ? error : new Error(String(error))));
   }
 
+  /** Drops the client's waiting messages and rolls back its transaction. Idempotent. */
   function leave(client: SessionClient): void {
     for (let index = waiting.length - 1; index >= 0; index -= 1) {
       if (waiting[index]?.client === client) waiting.splice(index, 1);
@@ -90,12 +84,13 @@ export function sharedSession(
   }
 
   return {
-    run(client, group) {
+    run(client: SessionClient, group: MessageGroup): void {
       waiting.push({ client, group, quiet: false });
       start();
     },
     leave,
-    idle: () =>
+    /** Resolves when no message waits or runs. */
+    idle: (): Promise<void> =>
       current === undefined && owner === undefined && waiting.length === 0
         ? Promise.resolve()
         : new Promise((resolve) => whenIdle.push(resolve)),

@@ -3,12 +3,6 @@ import type { PGlite } from '@electric-sql/pglite';
 import { exchange, type SessionClient, type SharedSession, sharedSession } from './embedded-session.ts';
 import { type ConnectionStatements, sharedStatements } from './embedded-statements.ts';
 
-/** The PostgreSQL protocol on a Unix socket, in front of one PGlite. */
-export interface EmbeddedSocket {
-  /** Closes all connections, rolls back their transactions, and resolves when PGlite is idle. */
-  stop(): Promise<void>;
-}
-
 interface SocketOptions {
   path: string;
   idleInTransactionTimeoutMs: number;
@@ -16,11 +10,11 @@ interface SocketOptions {
 }
 
 /**
- * Serves `db` on a Unix socket. It replaces `@electric-sql/pglite-socket`, whose queue has single messages instead of
- * pipelines, stops for ever after one error, and never closes the connection of a cancel request. COPY FROM STDIN and LISTEN are
- * not supported; a cancel request has no effect, because PGlite runs a statement to its end.
+ * Serves `db` on a Unix socket by the PostgreSQL protocol. It replaces `@electric-sql/pglite-socket`, whose queue has single
+ * messages instead of pipelines, stops for ever after one error, and never closes the connection of a cancel request. COPY FROM
+ * STDIN and LISTEN are not supported; a cancel request has no effect, because PGlite runs a statement to its end.
  */
-export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise<EmbeddedSocket> {
+export async function serveOnSocket(db: PGlite, options: SocketOptions) {
   const session = sharedSession(db, options);
   const statements = sharedStatements();
   const greeting = await exchange(db, STARTUP_PACKET);
@@ -42,7 +36,8 @@ export async function serveOnSocket(db: PGlite, options: SocketOptions): Promise
   });
 
   return {
-    async stop() {
+    /** Closes all connections, rolls back their transactions, and resolves when PGlite is idle. */
+    async stop(): Promise<void> {
       stopping = true;
       const closed = new Promise((resolve) => server.close(resolve));
       for (const shutDown of connections.values()) shutDown();

@@ -5,23 +5,7 @@ export interface Exchange {
 }
 
 /** The prepared statements of one connection. */
-export interface ConnectionStatements {
-  /** Call it when the messages are sent: what is prepared by then depends on all that ran before. */
-  exchange(messages: Buffer[]): Exchange;
-  /** The connection has ended. Call `closeUnused` after it. */
-  end(): void;
-}
-
-/** The prepared statements of PGlite's one session. */
-export interface SharedStatements {
-  connection(): ConnectionStatements;
-  /**
-   * Closes what no connection uses, except the statements that were used last, because pools close idle connections and open others.
-   * Outside of a transaction, since it ends with Sync.
-   */
-  closeUnused(): Exchange;
-}
-
+export type ConnectionStatements = ReturnType<ReturnType<typeof sharedStatements>['connection']>;
 /** A statement of the session. */
 interface Statement {
   name: string;
@@ -30,17 +14,17 @@ interface Statement {
 }
 
 /**
- * Each connection has names of its own; where two prepare the same text under the same name, as the connections of one pool do, the
- * session prepares it once.
+ * The prepared statements of PGlite's one session. Each connection has names of its own; where two prepare the same text under
+ * the same name, as the connections of one pool do, the session prepares it once.
  */
-export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {}): SharedStatements {
+export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {}) {
   /** By what was prepared: name, text and types. In the order in which connections gave them up. */
   const prepared = new Map<string, Statement>();
   /** Those of which it is not known whether they are prepared, so that they are not shared. */
   const unshared = new Set<Statement>();
   let count = 0;
 
-  function connection(): ConnectionStatements {
+  function connection() {
     /** By the connection's own names. */
     const statements = new Map<string, { statement: Statement; key: string }>();
     let isContinued = false;
@@ -70,7 +54,8 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
     };
 
     return {
-      exchange(messages) {
+      /** Call it when the messages are sent: what is prepared by then depends on all that ran before. */
+      exchange(messages: Buffer[]): Exchange {
         // After an error of a pipeline that goes on after Flush, PostgreSQL would ignore the message.
         const isCertain = !isContinued;
         isContinued = messages.at(-1)?.[0] === FLUSH;
@@ -116,12 +101,17 @@ export function sharedStatements({ maxUnused = 500 }: { maxUnused?: number } = {
         };
       },
 
-      end() {
+      /** The connection has ended. Call `closeUnused` after it. */
+      end(): void {
         for (const own of statements.keys()) giveUp(own);
       },
     };
   }
 
+  /**
+   * Closes what no connection uses, except the statements that were used last, because pools close idle connections and open others.
+   * Outside of a transaction, since it ends with Sync.
+   */
   function closeUnused(): Exchange {
     const unused = [...prepared].filter(([, { users }]) => users === 0);
     const closed = unused.slice(0, Math.max(0, unused.length - maxUnused));

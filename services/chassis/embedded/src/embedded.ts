@@ -21,14 +21,7 @@ export interface EmbeddedDatabaseOptions {
 }
 
 /** PostgreSQL (PGlite with pgvector) inside this process, in a thread of its own. */
-export interface EmbeddedDatabase {
-  /** Connection string for `pg` and knex, over a Unix socket that only this user of the machine can reach. */
-  url: string;
-  /** Closes all connections, rolls back their transactions, closes the data files and frees the folder. */
-  stop(): Promise<void>;
-  /** Resolves with the reason when the database ends without `stop`; it does not restart. Otherwise stays pending. */
-  exited: Promise<Error>;
-}
+export type EmbeddedDatabase = ReturnType<typeof running>;
 
 /**
  * Starts the embedded database, with the data that the folder has. Throws, and names the process that holds it, when the
@@ -72,7 +65,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
   }
 }
 
-function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: () => void): EmbeddedDatabase {
+function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: () => void) {
   let stopping: Promise<void> | undefined;
   const exited = Promise.withResolvers<Error>();
   const gone = ended.then((reason) => {
@@ -91,8 +84,11 @@ function running(worker: Worker, ended: Promise<Error>, url: string, cleanUp: ()
   }
 
   return {
+    /** Connection string for `pg` and knex, over a Unix socket that only this user of the machine can reach. */
     url,
+    /** Resolves with the reason when the database ends without `stop`; it does not restart. Otherwise stays pending. */
     exited: exited.promise,
+    /** Closes all connections, rolls back their transactions, closes the data files and frees the folder. */
     stop: () => (stopping ??= stop()),
   };
 }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '@parley/kernel/errors';
 import { type ObjectFacts, objectTooLarge } from '@parley/objects/object-store';
 
 /**
@@ -82,8 +83,7 @@ export async function openObjectFile(file: string): Promise<OpenObjectFile | und
 }
 
 export function isMissing(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === 'ENOENT' || code === 'ENOTDIR';
+  return hasCode(error, 'ENOENT', 'ENOTDIR');
 }
 
 function encodeHead(head: ObjectHead): Buffer {

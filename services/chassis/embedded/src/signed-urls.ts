@@ -11,15 +11,7 @@ export interface Permit {
   expiresAt: Date;
 }
 
-export interface UrlSigner {
-  sign(baseUrl: string, permit: Permit): string;
-  /**
-   * What a request target (unparsed path and query) permits for this method.
-   * @returns undefined when it has expired, was changed in any way, or was signed for something else.
-   */
-  verify(method: string, target: string): Permit | undefined;
-}
-
+export type UrlSigner = ReturnType<typeof urlSigner>;
 const parameters = ['expires', 'type', 'name', 'signature'] as const;
 type Parameters = Partial<Record<(typeof parameters)[number], string>>;
 
@@ -27,13 +19,13 @@ type Parameters = Partial<Record<(typeof parameters)[number], string>>;
  * Signs URLs with HMAC-SHA256; object key and permit are in plain text. The first key of the ring signs and all verify, so that
  * URLs stay valid during a key rotation.
  */
-export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.now): UrlSigner {
+export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.now) {
   const ring = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'parley storage urls', 32)));
   const [first] = ring;
   if (!first) throw new Error('There is no key to sign URLs with');
 
   return {
-    sign(baseUrl, permit) {
+    sign(baseUrl: string, permit: Permit): string {
       const query = new URLSearchParams({ expires: String(permit.expiresAt.getTime()) });
       if (permit.contentType !== undefined) query.set('type', permit.contentType);
       if (permit.fileName !== undefined) query.set('name', permit.fileName.toWellFormed());
@@ -41,7 +33,11 @@ export function urlSigner(keys: readonly Uint8Array[], now: () => number = Date.
       return `${baseUrl}/${permit.key.split('/').map(encodeURIComponent).join('/')}?${query}`;
     },
 
-    verify(method, target) {
+    /**
+     * What a request target (unparsed path and query) permits for this method.
+     * @returns undefined when it has expired, was changed in any way, or was signed for something else.
+     */
+    verify(method: string, target: string): Permit | undefined {
       if (method !== 'PUT' && method !== 'GET') return undefined;
       const read = readTarget(target);
       if (!read) return undefined;

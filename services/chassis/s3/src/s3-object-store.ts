@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import type { HeadObjectCommandOutput, S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { unavailable } from '@parley/kernel/errors';
 import { objectBody } from '@parley/objects/object-body';
 import {
@@ -197,14 +197,8 @@ async function signed(expiresInMs: number, sign: (when: { expiresIn: number; sig
   return { url, expiresAt: new Date(signingDate.getTime() + expiresIn * 1_000) };
 }
 
-interface Headers {
-  ETag?: string | undefined;
-  ContentLength?: number | undefined;
-  ContentType?: string | undefined;
-  LastModified?: Date | undefined;
-}
-
-function factsOf({ ETag, ContentLength, ContentType, LastModified }: Headers): ObjectFacts {
+/** Of a GET or a HEAD. */
+function factsOf({ ETag, ContentLength, ContentType, LastModified }: HeadObjectCommandOutput): ObjectFacts {
   return {
     etag: unquoted(ETag),
     sizeBytes: ContentLength ?? 0,

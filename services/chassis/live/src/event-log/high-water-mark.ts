@@ -1,4 +1,5 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { hasCode } from '@parley/kernel/errors';
 
 /** How far ahead each write reserves, in ms; also the shortest time between two writes. */
 const AHEAD_MS = 10_000;
@@ -29,7 +30,7 @@ function readMark(file: string): number {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    if (hasCode(error, 'ENOENT')) return 0;
     throw error;
   }
   const ms = Number(text.trim());

@@ -12,8 +12,6 @@ export interface ChannelListener {
   resumed?(): void;
 }
 
-export type Subscriptions = ReturnType<typeof redisSubscriptions>;
-
 export interface SubscriptionsOptions {
   client(): RedisClient | undefined;
   timeoutMs: number;
