@@ -1,4 +1,3 @@
-import { type Environment, readSettings } from '@parley/kernel/config';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings } from '@parley/kernel/shared-settings';
@@ -28,8 +27,3 @@ export const evaluationSettings = {
 } satisfies Settings;
 
 export type EvaluationConfig = ValuesOf<typeof evaluationSettings>;
-
-/** @throws SettingsError naming every problem */
-export function readEvaluationConfig(env: Environment): EvaluationConfig {
-  return readSettings(env, evaluationSettings);
-}

@@ -1,5 +1,6 @@
+import { readSettings } from '@parley/kernel/config';
 import { declareService } from '@parley/service/declaration';
-import { evaluationSettings, readEvaluationConfig } from './config.ts';
+import { evaluationSettings } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 
 /** What is needed to run the unit: settings, schema and dependencies. */
@@ -7,7 +8,7 @@ export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],
   settings: evaluationSettings,
-  readConfig: readEvaluationConfig,
+  readConfig: (env) => readSettings(env, evaluationSettings),
   calls: ['agent', 'session', 'identity'],
   schema: evaluationSchema,
   consumes: ['session.ended.v1'],

@@ -1,4 +1,4 @@
-import { fairQueue, type Release } from '@parley/kernel/fair-queue';
+import { fairQueue } from '@parley/kernel/fair-queue';
 import {
   type Rendered,
   type RendererLimits,
@@ -51,17 +51,13 @@ export function templateRenderer(options: TemplateRendererOptions = {}) {
     /** @throws TemplateError for errors of the template; others, such as the signal's reason, for all else */
     async render(rendering: Rendering, { tenantId, signal }: RenderingFor): Promise<Rendered> {
       signal.throwIfAborted();
-      const endTurn: Release = await turns.enter({ tenant: tenantId }, () => signal);
+      using _turn = { [Symbol.dispose]: await turns.enter({ tenant: tenantId }, () => signal) };
+      if (stopped) throw new Error('No templates are rendered any more');
+      const acquired = acquireProcess();
       try {
-        if (stopped) throw new Error('No templates are rendered any more');
-        const acquired = acquireProcess();
-        try {
-          return await acquired.render(rendering);
-        } finally {
-          releaseProcess(acquired);
-        }
+        return await acquired.render(rendering);
       } finally {
-        endTurn();
+        releaseProcess(acquired);
       }
     },
     async stop(): Promise<void> {

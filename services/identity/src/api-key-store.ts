@@ -19,16 +19,8 @@ export function apiKeyStore({ knex }: SharedDb) {
       return rows[0];
     },
 
-    async insert({
-      tenantId,
-      sha256,
-      createdBy,
-    }: {
-      tenantId: number;
-      sha256: Buffer;
-      createdBy: number;
-    }): Promise<void> {
-      await knex('api_keys').insert({ tenantId, keySha256: sha256, createdBy });
+    async insert(key: { tenantId: number; keySha256: Buffer; createdBy: number }): Promise<void> {
+      await knex('api_keys').insert(key);
     },
 
     async revokeAll(tenantId: number): Promise<void> {

@@ -2,16 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { Ports } from './ports.ts';
 import { newRefreshToken, refreshTokenSha256 } from './refresh-token.ts';
-import { signInStore } from './sign-in-store.ts';
+import { type NewSignIn, signInStore } from './sign-in-store.ts';
 
-export interface BeginSignIn {
-  userId: number;
-  /** `last`: the last used tenant of the user, if it is live and the user is still a member. */
-  tenantId: number | 'last' | null;
-  /** Why most operations are refused so far; null: the sign-in is complete. */
-  limitedReason: string | null;
-  /** The client's address. */
-  ip: string | null;
+export interface BeginSignIn extends Omit<NewSignIn, 'id' | 'fcmTokenSealed' | 'refreshToken'> {
   /** Push-notification token of the device, if known. */
   fcmToken: string | null;
 }

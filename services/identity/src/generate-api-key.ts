@@ -28,7 +28,7 @@ export async function generateApiKey(
     const { id } = locked.tenant;
     const keys = apiKeyStore(db);
     await keys.revokeAll(id);
-    await keys.insert({ tenantId: id, sha256: apiKeySha256(key), createdBy: user.userId });
+    await keys.insert({ tenantId: id, keySha256: apiKeySha256(key), createdBy: user.userId });
   });
   await ports.announce({ $case: 'tenantId', value: user.tenantId });
   return { key, warning };

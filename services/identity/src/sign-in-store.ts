@@ -6,7 +6,9 @@ export interface NewSignIn {
   userId: number;
   /** `last`: the user's last used tenant, if it is live and the user is a member. */
   tenantId: number | 'last' | null;
+  /** Why most operations are refused so far; null: the sign-in is complete. */
   limitedReason: string | null;
+  /** The client's address. */
   ip: string | null;
   fcmTokenSealed: Buffer | null;
   /** Its first refresh token. */

@@ -6,7 +6,7 @@ export type LlmProvider = LlmProviderType;
 export type BillingAccount = PrimaryBillingAccountEnum;
 
 /** Lowest first. */
-export const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
+const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
 export type MembershipRole = 'OWNER' | 'MEMBER';
 
 export const tenants = table('tenants', {

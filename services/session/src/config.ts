@@ -1,5 +1,4 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { type Environment, readSettings } from '@parley/kernel/config';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings, turnsAtOnceSetting } from '@parley/kernel/shared-settings';
@@ -61,8 +60,3 @@ export const sessionSettings = {
 
 export type SessionConfig = ValuesOf<typeof sessionSettings>;
 export type SessionSettings = SessionConfig['settings'];
-
-/** @throws SettingsError naming every problem */
-export function readSessionConfig(env: Environment): SessionConfig {
-  return readSettings(env, sessionSettings);
-}

@@ -1,6 +1,7 @@
 import { usualRetentionMs } from '@parley/events/topics';
+import { readSettings } from '@parley/kernel/config';
 import { declareService } from '@parley/service/declaration';
-import { readSessionConfig, sessionSettings } from './config.ts';
+import { sessionSettings } from './config.ts';
 import { sessionSchema } from './session-schema.ts';
 
 /** What is needed to run the unit: settings, schema, dependencies and topics. */
@@ -8,7 +9,7 @@ export const sessionDeclaration = declareService({
   name: 'session',
   serves: ['rpc', 'graph'],
   settings: sessionSettings,
-  readConfig: readSessionConfig,
+  readConfig: (env) => readSettings(env, sessionSettings),
   calls: ['agent', 'evaluation'],
   schema: sessionSchema,
   consumes: ['tenant.deleted.v1'],

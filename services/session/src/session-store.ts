@@ -27,21 +27,19 @@ export function sessionStore(db: TenantDb) {
     return rows[0];
   }
 
+  /** @throws DomainError `notFound` */
+  async function get(id: number, lock?: 'FOR UPDATE'): Promise<Session> {
+    const session = await find(id, lock);
+    if (!session) throw notFound('Session', id);
+    return session;
+  }
+
   return {
     find,
-
-    async get(id: number): Promise<Session> {
-      const session = await find(id);
-      if (!session) throw notFound('Session', id);
-      return session;
-    },
+    get,
 
     /** Locks the row until the transaction ends. @throws DomainError `notFound` */
-    async lock(id: number): Promise<Session> {
-      const session = await find(id, 'FOR UPDATE');
-      if (!session) throw notFound('Session', id);
-      return session;
-    },
+    lock: (id: number): Promise<Session> => get(id, 'FOR UPDATE'),
 
     /** Newest first; metadata and external ids only if selected. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
     async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
