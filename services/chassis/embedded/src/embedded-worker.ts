@@ -46,9 +46,15 @@ async function openFolder(folder: string, snapshot: string | null): Promise<PGli
   return db;
 }
 
+/**
+ * All buffers take memory from the start, because PGlite clears them; the default is 128 MB. Pages that they do not hold come from
+ * the operating system's cache.
+ */
+const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'];
+
 async function open(cluster: string | undefined, snapshot: string | null): Promise<PGlite> {
   const fresh = cluster === undefined || !existsSync(join(cluster, 'PG_VERSION'));
-  const options = { ...(cluster === undefined ? {} : { dataDir: cluster }), extensions: { vector } };
+  const options = { ...(cluster === undefined ? {} : { dataDir: cluster }), extensions: { vector }, startParams };
   if (snapshot === null || !fresh) return PGlite.create(options);
   if (existsSync(snapshot)) return PGlite.create({ ...options, loadDataDir: await openAsBlob(snapshot) });
   const db = await PGlite.create(options);
