@@ -131,6 +131,10 @@ class RequestRefused extends Error {
   }
 }
 
+function tooLarge(): RequestRefused {
+  return new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
+}
+
 function refusalOf(error: unknown): { status: number; message: string } {
   if (error instanceof RequestRefused) return error;
   return { status: 500, message: internalMessage };
@@ -139,13 +143,12 @@ function refusalOf(error: unknown): { status: number; message: string } {
 /** @throws RequestRefused */
 async function readRequest(request: IncomingMessage): Promise<GraphRequest> {
   if (request.method !== 'POST') throw new RequestRefused(405, 'GraphQL is served by POST only');
-  const tooLarge = new RequestRefused(413, `A request may have at most ${maxBodyBytes} bytes`);
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge;
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw tooLarge;
+    if (bytes > maxBodyBytes) throw tooLarge();
     chunks.push(chunk);
   }
   const body = parseJson(Buffer.concat(chunks).toString());
