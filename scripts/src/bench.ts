@@ -6,10 +6,11 @@ import { readOptions } from './read-options.ts';
 const names = Object.keys(parts);
 const usage = `Measures what a person waits for, on this machine, beside the goals; deploy/bench/README.md says how.
 
-  scripts/bench [--rounds N] [--only PART]… [--short] [--json] [--cpu-prof FOLDER]
+  scripts/bench [--rounds N] [--only PART]… [--turns] [--short] [--json] [--cpu-prof FOLDER]
 
   --rounds    how often each path is measured in turn; the table has the medians (default 5)
   --only      ${names.join(', ')}; may be given several times (default all)
+  --turns     of local and mesh, only what a turn costs
   --short     next to nothing of each: shows that it runs, the figures mean nothing
   --json      the figures as JSON
   --cpu-prof  has what is measured write CPU profiles into this folder, which costs some time in all figures
@@ -17,9 +18,10 @@ const usage = `Measures what a person waits for, on this machine, beside the goa
 All parties share this machine's cores, so run nothing beside it.
 `;
 
-const { only, short, json, ...given } = readOptions(usage, {
+const { only, short, turns, json, ...given } = readOptions(usage, {
   rounds: { type: 'string', default: '5' },
   only: { type: 'string', multiple: true, default: names },
+  turns: { type: 'boolean', default: false },
   short: { type: 'boolean', default: false },
   json: { type: 'boolean' },
   'cpu-prof': { type: 'string' },
@@ -40,9 +42,10 @@ const figures: Figure[] = [];
 const leftOut: string[] = [];
 for (const [name, measure] of Object.entries(parts)) {
   if (!only.includes(name)) continue;
-  const measured = await measure({ rounds, short, profileFolder: given['cpu-prof'], say });
-  if (typeof measured === 'string') leftOut.push(`${name}: ${measured}`);
-  else figures.push(...measured);
+  if (turns && name !== 'local' && name !== 'mesh') continue;
+  const leaveOut = (what: string) => void (leftOut.includes(what) || leftOut.push(what));
+  const options = { rounds, short, turnsOnly: turns, profileFolder: given['cpu-prof'], say, leaveOut };
+  figures.push(...(await measure(options)));
 }
 const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version };
 const lines = leftOut.map((what) => `left out: ${what}\n`).join('');

@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '@parley/servers/root';
 import test from 'ava';
+import { cpuOf } from './costs.ts';
 import { median, quantile, table } from './figures.ts';
 
 /** `scripts/bench` as a process of its own. */
@@ -37,6 +38,13 @@ test('the table says which figures fall short', (t) => {
     'more     1.46 ×  ≥ 1.5 ×      NO',
     '',
   ]);
+});
+
+test('the CPU time of a process is that of its threads and its ended children', (t) => {
+  const read = () => cpuOf([{ name: 'test', pid: process.pid }]).CPU ?? Number.NaN;
+  const before = read();
+  spawnSync(process.execPath, ['-e', 'while (process.cpuUsage().user < 60_000);']);
+  t.true(read() - before >= 50);
 });
 
 test('a part that the bench does not know is refused before anything is measured', async (t) => {

@@ -31,15 +31,22 @@ export async function ask(url: string, token: string, query: string, variables: 
 }
 
 /** The time to the model server's first chunk when this process calls it directly, as a baseline. */
-export async function modelFirstChunkMs(modelUrl: string, content: string): Promise<number> {
+export function modelFirstChunkMs(modelUrl: string, content: string): Promise<number> {
+  return firstContentMs(`${modelUrl}/chat/completions`, { stream: true, ...asMessages(content) });
+}
+
+/** A message to a model, in the form that most servers take. */
+export const asMessages = (content: string) => ({ model: 'bench', messages: [{ role: 'user', content }] });
+
+/** The time until a stream of JSON objects has a `content`. NaN where none comes. */
+export async function firstContentMs(url: string, body: object): Promise<number> {
   const before = performance.now();
-  const body = { model: 'bench', stream: true, messages: [{ role: 'user', content }] };
-  const response = await post(`${modelUrl}/chat/completions`, body);
+  const response = await post(url, body);
   let firstMs = 0;
   let head = '';
   // Reads the whole body, so that the connection can be reused.
   for await (const piece of response.setEncoding('utf8')) {
-    if (firstMs === 0 && /"content":"[^"]/u.test((head += piece))) firstMs = performance.now() - before;
+    if (firstMs === 0 && /"content": ?"[^"]/u.test((head += piece))) firstMs = performance.now() - before;
   }
   return firstMs || Number.NaN;
 }
@@ -74,16 +81,23 @@ export type Readers = Awaited<ReturnType<typeof openReaders>>;
 /** Many open sockets, which count events without parsing them. Without a session they do not subscribe. */
 export async function openReaders(url: string, token: string, count: number, sessionId?: number) {
   let received = 0;
+  const reached = new Set<number>();
   const variables = { sessionId: String(sessionId) };
   const subscription = sessionId === undefined ? undefined : { query: chunkSubscription, variables };
-  const hear = () => void (received += 1);
+  const hearAt = (reader: number) => () => {
+    received += 1;
+    if (reached.size < count) reached.add(reader);
+  };
   const open: WebSocket[] = [];
   while (open.length < count) {
     const next = Math.min(25, count - open.length);
-    open.push(...(await atOnce(next, () => openSocket(url, token, hear, subscription))));
+    const from = open.length;
+    open.push(...(await atOnce(next, (index) => openSocket(url, token, hearAt(from + index), subscription))));
   }
   return {
     size: count,
+    /** Whether each has received an event. A subscription is not acknowledged otherwise. */
+    allReached: () => reached.size === count,
     /** The number of events received on all of them. */
     count: () => received,
     [Symbol.asyncDispose]: () => closeAll(open),
@@ -92,9 +106,12 @@ export async function openReaders(url: string, token: string, count: number, ses
 
 /** A client with a session and an open socket. */
 export async function openTalker(person: Client, agentId: number) {
-  const { id: sessionId } = await startSession(person, agentId);
-  const { url } = person;
-  const token = person.tokens?.accessToken ?? '';
+  const { id } = await startSession(person, agentId);
+  return openConversation(person.url, person.tokens?.accessToken ?? '', id);
+}
+
+/** An open socket for the replies of one session. */
+export async function openConversation(url: string, token: string, sessionId: number) {
   let turn: { id: string; firstAt: number; end: PromiseWithResolvers<void> } | undefined;
   function hear(message: Buffer): void {
     const text = message.toString();
@@ -121,4 +138,9 @@ export async function openTalker(person: Client, agentId: number) {
     },
     [Symbol.asyncDispose]: () => closeAll([socket]),
   };
+}
+
+/** A conversation over pooled connections. @param firstChunkMs resolves at the end of a turn with the time to its first chunk, in ms. */
+export function withoutSocket(firstChunkMs: (content: string) => Promise<number>) {
+  return { firstChunkMs, [Symbol.asyncDispose]: async () => undefined };
 }

@@ -32,6 +32,8 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   const [readers, events, waves, warmUp] = short ? [5, 100, 2, 1] : [50, 100, 10, 3];
   await using own = await openReaders(ours.hello, token, readers, sessionId);
   await using other = await openReaders(bareSockets.hello, token, readers, sessionId);
+  await subscribed(own, standIns);
+  await subscribed(other, bareSockets);
   await settled(options);
   const times = async (count: number) => ({
     ours: await delivered(ours, own, standIns, events, count),
@@ -56,6 +58,14 @@ export function chunkEvents(count: number) {
     attempt: 1,
     text: 'some more words of it ',
   }));
+}
+
+/** Sends events until each reader has received one. */
+export async function subscribed(readers: Readers, source: Child<unknown>): Promise<void> {
+  while (!readers.allReached()) {
+    source.child.send(chunkEvents(1));
+    await delay(20);
+  }
 }
 
 /** The number of events that a server delivers per CPU second, when `source` sends events to each reader in batches. */

@@ -1,14 +1,14 @@
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { modelFirstChunkMs, openTalker } from './client.ts';
+import { embeddedUrl } from './costs.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, limits, openPlace, residentKb, settled } from './processes.ts';
+import { content, turnFigures } from './turns.ts';
 
-const content = 'How long does it take until you begin to answer?';
-
-/** All of Parley in one process: its start, memory and latency. */
+/** All of Parley in one process: its start, memory, latency, and what a turn costs. */
 export async function localFigures(options: BenchOptions): Promise<Figure[]> {
-  const { rounds, say } = options;
+  const { rounds, turnsOnly, say } = options;
   await using place = await openPlace(options);
   say('start-up, first and second');
   await using first = await place.start();
@@ -18,22 +18,37 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   await settled(options); // background work and garbage of the start
   await settled(options);
   const idleMb = memoryMb();
+  const { model, temporary } = place;
+  const turns = async () =>
+    turnFigures(
+      {
+        open: await opener(mesh.urls),
+        roots: [{ name: 'Parley', pid: mesh.pid }],
+        counted: { ...mesh, temporary, databaseUrl: embeddedUrl(temporary) },
+        modelUrl: model.url,
+        overLangGraph: 0.3,
+      },
+      options,
+    );
+  if (turnsOnly) return await turns(); // awaited before the mesh stops
   say(`first chunks, ${rounds} rounds`);
-  const chunks = await firstChunkFigures(options, mesh.urls, place.model.url);
+  const chunks = await firstChunkFigures(options, mesh.urls, model.url);
   const loadedMb = memoryMb();
+  const cost = await turns();
   const stopMs = await tookMs(mesh.stop);
   return [
     figure('start-up, empty data folder', first.startMs / 1000, 's', { goal: 120 }),
-    figure('start-up, second time', mesh.startMs / 1000, 's', { goal: 10 }),
+    figure('start-up, second time', mesh.startMs / 1000, 's', { goal: 3 }),
     figure('stop', Math.max(firstStopMs, stopMs) / 1000, 's', { goal: 10 }),
-    figure('memory (RSS), idle', idleMb, 'MB', { goal: 1024 }),
-    figure('memory (RSS), after the load below', loadedMb, 'MB', { goal: 1024 }),
+    figure('memory (RSS), idle', idleMb, 'MB', { goal: 350 }),
+    figure('memory (RSS), after first chunks', loadedMb, 'MB', { goal: 1024 }),
     ...chunks,
+    ...cost,
   ];
 }
 
 /**
- * The delay that Parley adds to the first chunk of the model: one conversation at a time, and fifty.
+ * The delay that Parley adds to the first chunk of the model: one conversation at a time, eight, and fifty.
  * @param urls endpoints of one mesh; conversations use them in turn.
  */
 export async function firstChunkFigures(
@@ -41,14 +56,10 @@ export async function firstChunkFigures(
   urls: string[],
   modelUrl: string,
 ): Promise<Figure[]> {
-  const [messages, people, waves] = short ? [3, 4, 1] : [100, 50, 4];
-  const person = new Client(urls[0] ?? '');
-  await person.register();
-  const agentId = await createAgent(person);
+  const [messages, few, people, waves] = short ? [3, 2, 4, 1] : [100, 8, 50, 4];
   await using sockets = new AsyncDisposableStack();
-  const talkers = await oneByOne(people, async (index) =>
-    sockets.use(await openTalker(person.at(urls[index % urls.length] ?? ''), agentId)),
-  );
+  const open = await opener(urls);
+  const talkers = await oneByOne(people, async () => sockets.use(await open()));
   const direct = () => modelFirstChunkMs(modelUrl, content);
   const whole = async (index: number) => talkers[index % people]?.firstChunkMs(content) ?? Number.NaN;
 
@@ -60,12 +71,26 @@ export async function firstChunkFigures(
     return (q: number) => medianOf(measured, (times) => quantile(times.whole, q) - quantile(times.own, q));
   }
   const alone = await added((path) => oneByOne(messages, path));
-  const together = await added(async (path) => (await oneByOne(waves, () => atOnce(people, path))).flat());
+  const together = (count: number) =>
+    added(async (path) => (await oneByOne((waves * people) / count, () => atOnce(count, path))).flat());
+  const some = await together(few);
+  const all = await together(people);
   const name = "first chunk over the model's own";
   return [
     figure(`${name}, 1 at once, p50`, alone(0.5), 'ms', { goal: 6 }),
     figure(`${name}, 1 at once, p99`, alone(0.99), 'ms', { goal: 15 }),
-    figure(`${name}, ${people} at once, p50`, together(0.5), 'ms', { goal: 40 }),
-    figure(`${name}, ${people} at once, p99`, together(0.99), 'ms'),
+    figure(`${name}, ${few} at once, p50`, some(0.5), 'ms'),
+    figure(`${name}, ${people} at once, p50`, all(0.5), 'ms'),
+    figure(`${name}, ${people} at once, p50, over that of ${few}`, all(0.5) / some(0.5), '×', { goal: 4 }),
+    figure(`${name}, ${people} at once, p99`, all(0.99), 'ms'),
   ];
+}
+
+/** Opens conversations of one person. @param urls endpoints of one mesh, which they use in turn. */
+export async function opener(urls: string[]) {
+  const person = new Client(urls[0] ?? '');
+  await person.register();
+  const agentId = await createAgent(person);
+  let opened = 0;
+  return () => openTalker(person.at(urls[opened++ % urls.length] ?? ''), agentId);
 }

@@ -1,41 +1,65 @@
-import { startServers } from '@parley/servers/start-servers';
+import { type RunningServers, startServers } from '@parley/servers/start-servers';
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { openReaders, openTalker } from './client.ts';
+import type { Root } from './costs.ts';
 import { eventFigures } from './events.ts';
 import { type Figure, oneByOne } from './figures.ts';
-import { delivered, deliveryFigures, idleFigures, throttleFigures } from './gateway.ts';
-import { firstChunkFigures } from './local.ts';
+import { delivered, deliveryFigures, idleFigures, subscribed, throttleFigures } from './gateway.ts';
+import { firstChunkFigures, opener } from './local.ts';
 import { type BenchOptions, childrenOf, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
+import { turnFigures } from './turns.ts';
 
-/**
- * Every unit as a process of its own, on real servers that are started for the bench. Returns the reason where this machine
- * cannot run one of them.
- */
-export async function meshFigures(options: BenchOptions): Promise<Figure[] | string> {
-  const { rounds, say } = options;
+/** Every unit as a process of its own, on real servers that are started for the bench. Left out where this machine cannot run one of them. */
+export async function meshFigures(options: BenchOptions): Promise<Figure[]> {
+  const { rounds, turnsOnly, say, leaveOut } = options;
   say('real servers');
   const servers = await startServers({ only: ['postgres', 'redis', 'kafka'], say });
   try {
     const [absent] = servers.missing;
-    if (absent) return `without ${absent.engine}: ${absent.reason}`;
+    if (absent) {
+      leaveOut(`mesh: without ${absent.engine}: ${absent.reason}`);
+      return [];
+    }
     const { DATABASE_URL = '', REDIS_URL, KAFKA_BROKERS = '' } = servers.env;
-    say('throttle');
-    const throttle = await throttleFigures(options, REDIS_URL);
-    say(`events, ${rounds} rounds`);
-    const events = await eventFigures(DATABASE_URL, KAFKA_BROKERS, options);
-    const figures = [...throttle, ...events, ...(await processFigures(options, servers.env))];
+    const figures: Figure[] = [];
+    if (!turnsOnly) {
+      say('throttle');
+      figures.push(...(await throttleFigures(options, REDIS_URL)));
+      say(`events, ${rounds} rounds`);
+      figures.push(...(await eventFigures(DATABASE_URL, KAFKA_BROKERS, options)));
+    }
+    figures.push(...(await processFigures(options, servers)));
     return figures.map(({ name, ...measured }) => ({ name: `mesh: ${name}`, ...measured }));
   } finally {
     await servers.stop();
   }
 }
 
-async function processFigures(options: BenchOptions, engines: Record<string, string>): Promise<Figure[]> {
-  const { rounds, short, say } = options;
+async function processFigures(options: BenchOptions, servers: RunningServers): Promise<Figure[]> {
+  const { rounds, short, turnsOnly, say } = options;
   say('processes');
   await using place = await openPlace(options);
-  await using mesh = await place.start({ ...engines, ...limits }, '--mesh');
+  await using mesh = await place.start({ ...servers.env, ...limits }, '--mesh');
+  const engines = (['postgres', 'redis', 'kafka'] as const).map((name) => ({
+    name,
+    pid: servers.server(name).pid() ?? 0,
+  }));
+  const { temporary, model } = place;
+  const { DATABASE_URL: databaseUrl = '' } = servers.env;
+  const turns = async () =>
+    turnFigures(
+      {
+        open: await opener(mesh.urls),
+        roots: [{ name: 'supervisor', pid: mesh.pid }, ...engines],
+        counted: { ...mesh, temporary, databaseUrl },
+        modelUrl: model.url,
+        database: { url: databaseUrl, root: engines[0] as Root },
+        overLangGraph: 0.2,
+      },
+      options,
+    );
+  if (turnsOnly) return await turns(); // awaited before the mesh stops
   const [url = '', otherUrl = ''] = mesh.urls;
   const [gateway = 0] = childrenOf(mesh.pid, '/gateway/src/main.ts', `GATEWAY_PORT=${new URL(url).port}`);
   const person = new Client(otherUrl);
@@ -50,16 +74,18 @@ async function processFigures(options: BenchOptions, engines: Record<string, str
   const sessions = childrenOf(mesh.pid, '/session/src/main.ts');
   const idle = await idleFigures([url, token, sessionId], [gateway, ...sessions], options, [20, 2_000]);
   say(`first chunks over both gateways, ${rounds} rounds`);
-  const chunks = await firstChunkFigures(options, [url, otherUrl], place.model.url);
+  const chunks = await firstChunkFigures(options, mesh.urls, model.url);
+  const cost = await turns();
 
   say(`events to many readers, ${rounds} rounds`);
   const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
   // At the pace of a model, because chunks that arrive together become one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
-  place.model.answerWith({ text, deltaDelayMs: 5 });
+  model.answerWith({ text, deltaDelayMs: 5 });
   await using bare = await startChild('bare-sockets.ts');
   await using own = await openReaders(url, token, readers, sessionId);
   await using other = await openReaders(bare.hello, token, readers, 1);
+  await subscribed(other, bare);
   await settled(options);
   /** Events of whole turns. */
   async function ofOurs(): Promise<number> {
@@ -75,5 +101,5 @@ async function processFigures(options: BenchOptions, engines: Record<string, str
   const round = async () => ({ ours: await ofOurs(), bare: await ofBare() });
   await round(); // warm-up
   const rates = await oneByOne(rounds, round);
-  return [...chunks, ...idle, ...deliveryFigures(rates, 'a gateway', 'events')];
+  return [...chunks, ...cost, ...idle, ...deliveryFigures(rates, 'a gateway', 'events')];
 }

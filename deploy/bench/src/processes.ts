@@ -1,10 +1,11 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { addressesFile } from '@parley/local/addresses-file';
 import { root } from '@parley/servers/root';
 import type { UnitAddresses } from '@parley/stories/mesh';
@@ -16,19 +17,29 @@ export interface BenchOptions {
   rounds: number;
   /** Runs everything with small counts, for tests. The figures mean nothing then. */
   short: boolean;
+  /** Of the meshes, measures only what a turn costs. */
+  turnsOnly: boolean;
   profileFolder?: string | undefined;
   /** Receives the name of the next measurement. */
   say: (text: string) => void;
+  /** Receives what this machine cannot measure, with the reason. */
+  leaveOut: (text: string) => void;
 }
 
 /** Waits until opened and closed connections have settled. */
 export const settled = ({ short }: BenchOptions) => delay(short ? 50 : 1_500);
 
-/** Makes a process collect its garbage at SIGUSR2, so that `collectedKb` does not count it. */
-const collecting = ['--expose-gc', "--import=data:text/javascript,process.on('SIGUSR2',()=>gc())"];
+/**
+ * Makes a process collect its garbage at SIGUSR2, so that `collectedKb` does not count it, and load the meter at the first SIGWINCH,
+ * which nothing else acts on.
+ */
+const meter = pathToFileURL(join(import.meta.dirname, 'beside/meter.ts'));
+const onSignals = `process.on('SIGUSR2',()=>gc());process.once('SIGWINCH',()=>import('${meter}'))`;
+const collecting = ['--expose-gc', `--import=data:text/javascript,${onSignals}`];
 
-/** Limits for a client that stands for many, because all its connections come from one IP address. */
+/** For a client that stands for many, because all its connections come from one IP address, and that signs in only once. */
 export const limits = {
+  IDENTITY_ACCESS_TOKEN_TTL_S: '7200',
   GATEWAY_CONNECTIONS_PER_CLIENT: '20000',
   GATEWAY_SOCKETS_PER_CLIENT: '20000',
   GATEWAY_SUBGRAPH_CALLS_PER_CLIENT: '64',
@@ -119,23 +130,28 @@ export async function openPlace({ profileFolder }: BenchOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
-  const text = 'These are the words of a reply that is about as long as one sentence of a friendly agent would be.';
+  const text = 'These are the twenty words of a reply that is about as long as one sentence of an agent is.';
   const model = await startModelServer({ script: { text } });
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const NODE_OPTIONS = [...collecting, ...profiling].join(' ');
   const nothing = { PARLEY_SERVERS_DIR: '', DATABASE_URL: '', LOG_FILE: '', GATEWAY_PORT: '0', STORAGE_PORT: '0' };
   const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: 'bench', PARLEY_DATA_DIR: folder };
-  const common = { ...nothing, ...own, NODE_OPTIONS, LOG_LEVEL: 'info' };
+  // A folder for temporary files of its own, in which the socket of an embedded database is found.
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  const common = { ...nothing, ...own, NODE_OPTIONS, LOG_LEVEL: 'info', TMPDIR: temporary, BENCH_METERS: temporary };
   return {
     model,
-    /** Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways. */
+    /** For temporary files. */
+    temporary,
+    /** Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways, `units` all addresses. */
     async start(env: Record<string, string> = {}, ...args: string[]) {
       const options = { args, flags: ['--liftoff-only'] };
       const child = await startChild(join(root, 'scripts/src/up.ts'), { ...common, ...env }, options);
       const units: UnitAddresses = JSON.parse(readFileSync(join(folder, addressesFile), 'utf8'));
       const gateways = Object.keys(units).filter((name) => name.startsWith('gateway'));
       const urls = gateways.map((name) => `${units[name]?.public?.replace('localhost', '127.0.0.1')}/graphql`);
-      return { ...child, urls };
+      return { ...child, urls, units };
     },
     async [Symbol.asyncDispose]() {
       closeConnections(); // the model server waits for them

@@ -6,14 +6,17 @@ import type { FleetOptions } from './fleet.ts';
 
 type InstallOptions = { tools: string } & Pick<FleetOptions, 'signal' | 'say'>;
 
+/** What is installed: an engine, or another program with scripts of its own. */
+type Installed = Pick<Engine, 'folder' | 'version' | 'scripts'> & { name: string };
+
 /** The folder of the scripts of all engines. */
 export const scriptFolder = join(import.meta.dirname, '../engines');
 
-export function scriptsOf({ scripts, name }: Engine): string {
+export function scriptsOf({ scripts, name }: Pick<Installed, 'scripts' | 'name'>): string {
   return scripts ?? join(scriptFolder, name);
 }
 
-export function isInstalled({ folder }: Engine, tools: string): boolean {
+export function isInstalled({ folder }: Pick<Installed, 'folder'>, tools: string): boolean {
   return existsSync(join(tools, folder));
 }
 
@@ -22,7 +25,7 @@ export function isInstalled({ folder }: Engine, tools: string): boolean {
  * same time as processes left by an interrupted one.
  * @throws UnavailableError that names what this machine lacks.
  */
-export async function ensureInstalled(engine: Engine, { tools, signal, say }: InstallOptions): Promise<void> {
+export async function ensureInstalled(engine: Installed, { tools, signal, say }: InstallOptions): Promise<void> {
   if (isInstalled(engine, tools)) return;
   const { folder, version } = engine;
   const start = performance.now();

@@ -1,0 +1,53 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GCProfiler, getHeapStatistics } from 'node:v8';
+import { Connection } from 'pg';
+
+// Loaded into a measured process by its first SIGWINCH. At each, it writes what it has counted in the main thread since then.
+const counts = {
+  'SQL statements': 0,
+  COMMITs: 0,
+  'round trips to the database': 0,
+  allocated: 0,
+  'pauses of garbage collection': 0,
+};
+
+// Both engines are used through this driver, so this counts what their databases answer.
+const { emit } = Connection.prototype;
+Connection.prototype.emit = function (this: Connection, event: string, ...args: unknown[]) {
+  if (event === 'readyForQuery') counts['round trips to the database'] += 1;
+  if (event === 'commandComplete') {
+    counts['SQL statements'] += 1;
+    if ((args[0] as { text: string }).text === 'COMMIT') counts.COMMITs += 1;
+  }
+  return emit.call(this, event, ...args);
+} as typeof emit;
+
+const usedBytes = () => getHeapStatistics().used_heap_size;
+let profiler = new GCProfiler();
+let usedBefore = usedBytes();
+profiler.start();
+
+/** What the heap grew by between collections is what was allocated. */
+function collect(): void {
+  const grow = (from: number, to: number) => void (counts.allocated += Math.max(0, to - from) / 1024);
+  for (const { beforeGC, afterGC, cost } of profiler.stop().statistics) {
+    grow(usedBefore, beforeGC.heapStatistics.usedHeapSize);
+    usedBefore = afterGC.heapStatistics.usedHeapSize;
+    counts['pauses of garbage collection'] += cost / 1000;
+  }
+  grow(usedBefore, usedBytes());
+  usedBefore = usedBytes();
+  profiler = new GCProfiler();
+  profiler.start();
+}
+
+function report(): void {
+  collect();
+  const file = join(process.env.BENCH_METERS ?? '', `${process.pid}.json`);
+  writeFileSync(`${file}.draft`, JSON.stringify(counts));
+  renameSync(`${file}.draft`, file);
+}
+
+process.on('SIGWINCH', report);
+report();

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { createServer, Agent as HttpAgent, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  credentials,
+  makeGenericClientConstructor,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { Pool } from 'pg';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { asMessages } from '../client.ts';
+import { serve } from '../processes.ts';
+
+// The hops of a turn and nothing else: HTTP to the gateway, gRPC to session, gRPC to agent, HTTP to the model server, and the reply
+// back as streams to a WebSocket. With a database, session inserts the message and updates it at the end, each with a commit.
+const { HOPS = '', MODEL_URL = '', AGENT = '', SESSION = '', DATABASE_URL } = process.env;
+
+interface Message {
+  sessionId: number;
+  text: string;
+  clientTurnId: string;
+}
+
+const serialize = (value: unknown) => Buffer.from(JSON.stringify(value));
+const deserialize = (bytes: Buffer) => JSON.parse(bytes.toString());
+const method = (name: string, responseStream: boolean) => ({
+  path: `/bench.Hops/${name}`,
+  requestStream: false,
+  responseStream,
+  requestSerialize: serialize,
+  requestDeserialize: deserialize,
+  responseSerialize: serialize,
+  responseDeserialize: deserialize,
+});
+const methods = { send: method('Send', false), follow: method('Follow', true), reply: method('Reply', true) };
+const clientOf = (address: string) =>
+  new (makeGenericClientConstructor(methods, 'Hops'))(address, credentials.createInsecure());
+
+async function listen(handlers: UntypedServiceImplementation): Promise<string> {
+  const server = new Server();
+  const served = Object.entries(methods).filter(([name]) => name in handlers);
+  server.addService(Object.fromEntries(served), handlers);
+  const bound = Promise.withResolvers<number>();
+  server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+    error ? bound.reject(error) : bound.resolve(port),
+  );
+  return `127.0.0.1:${await bound.promise}`;
+}
+
+const agent = () =>
+  listen({
+    async reply(call: ServerWritableStream<Message, { text: string }>) {
+      const asked = request(`${MODEL_URL}/chat/completions`, { method: 'POST', agent: keptAlive });
+      asked.end(JSON.stringify({ stream: true, ...asMessages(call.request.text) }));
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      let rest = '';
+      for await (const piece of answer.setEncoding('utf8')) {
+        const events = (rest + piece).split('\n\n');
+        rest = events.pop() ?? '';
+        const deltas = events.filter((event) => !event.endsWith('[DONE]')).map((event) => JSON.parse(event.slice(6)));
+        const text = deltas.map(({ choices: [choice] }) => choice?.delta.content ?? '').join('');
+        if (text) call.write({ text });
+      }
+      call.end();
+    },
+  });
+const keptAlive = new HttpAgent({ keepAlive: true });
+
+async function session(agentAddress: string): Promise<string> {
+  const followers = new Map<number, ServerWritableStream<Message, object>>();
+  const replies = clientOf(agentAddress);
+  const pool = DATABASE_URL ? new Pool({ connectionString: DATABASE_URL, max: 8 }) : undefined;
+  const commit = (name: string, text: string, values: unknown[]) => pool?.query({ name, text, values });
+  await pool?.query('CREATE TABLE IF NOT EXISTS bench_hops (id text PRIMARY KEY, text text, reply text)');
+  return listen({
+    follow: (call: ServerWritableStream<Message, object>) => void followers.set(call.request.sessionId, call),
+    async send({ request: message }: ServerUnaryCall<Message, object>, answer: sendUnaryData<object>) {
+      const { sessionId, text, clientTurnId } = message;
+      while (!followers.has(sessionId)) await delay(1);
+      const tell = (event: object) => followers.get(sessionId)?.write({ clientTurnId, ...event });
+      await commit('take', 'INSERT INTO bench_hops (id, text) VALUES ($1, $2)', [clientTurnId, text]);
+      answer(null, { id: clientTurnId });
+      let reply = '';
+      const stream = replies.reply?.(message);
+      for await (const { text: more } of stream) {
+        reply += more;
+        tell({ __typename: 'AiResponseChunkEvent', text: more });
+      }
+      await commit('finish', 'UPDATE bench_hops SET reply = $2 WHERE id = $1', [clientTurnId, reply]);
+      tell({ __typename: 'AiResponseEvent', text: reply });
+    },
+  });
+}
+
+/** Answers like the gateway, to the client that the bench uses for both. */
+async function gateway(sessionAddress: string): Promise<string> {
+  const sessions = clientOf(sessionAddress);
+  const http = createServer(async (asked, answer) => {
+    const { variables } = (await json(asked)) as { variables: { input: Message } };
+    const sent = await new Promise((resolve) =>
+      sessions.send?.(variables.input, (_: unknown, done: object) => resolve(done)),
+    );
+    answer.setHeader('content-type', 'application/json').end(JSON.stringify({ data: { sendMessage: sent } }));
+  });
+  const protocols = { handleProtocols: () => 'graphql-transport-ws' };
+  new WebSocketServer({ server: http, path: '/graphql', ...protocols }).on('connection', (socket: WebSocket) => {
+    const send = (frame: object) => socket.send(JSON.stringify(frame));
+    socket.on('message', (data) => {
+      const { type, payload } = JSON.parse(String(data));
+      if (type === 'connection_init') return send({ type: 'connection_ack' });
+      const events = sessions.follow?.({ sessionId: Number(payload.variables.sessionId) });
+      events.on('data', (event: object) =>
+        send({ id: '1', type: 'next', payload: { data: { sessionEvents: event } } }),
+      );
+      events.on('error', () => undefined); // the call is cancelled
+      socket.on('close', () => events.cancel());
+    });
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`;
+}
+
+const hops = { agent, session: () => session(addresses.agent), gateway: () => gateway(addresses.session) };
+const addresses = { agent: AGENT, session: SESSION, gateway: '' };
+const names = HOPS.split(',') as (keyof typeof hops)[];
+for (const name of names) addresses[name] = await hops[name]();
+serve(addresses[names.at(-1) ?? 'gateway']);

@@ -1,0 +1,120 @@
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { UnitAddresses } from '@parley/stories/mesh';
+import { Client } from 'pg';
+
+/** What a system has used since its start, by name: ms for what begins with `CPU` or `pauses`, KB for memory and disk, else a number. */
+export type Reading = Record<string, number>;
+
+/** A process, counted with its descendants. A process of a unit is counted under the name of the unit. */
+export interface Root {
+  name: string;
+  pid: number;
+}
+
+/** The kernel's clock tick, in ms, in which CPU times are counted. */
+export const tickMs = 10;
+
+/** The CPU times of a process with its ended children, or of a thread. None if it has ended. */
+function timesIn(folder: string): { name: string; user: number; system: number }[] {
+  try {
+    const [, name = '', rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`${folder}/stat`, 'utf8')) ?? [];
+    const [user = 0, system = 0, childUser = 0, childSystem = 0] = rest.split(' ').slice(11, 15).map(Number);
+    const isThread = folder.includes('/task/');
+    return [
+      {
+        name,
+        user: (user + (isThread ? 0 : childUser)) * tickMs,
+        system: (system + (isThread ? 0 : childSystem)) * tickMs,
+      },
+    ];
+  } catch {
+    return [];
+  }
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
+
+/** A process and all its descendants. */
+function familyOf(pid: number): number[] {
+  const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) => textOf(file).trim().split(' '));
+  return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];
+}
+
+const unitOf = (pid: number) => /([\w-]+)\/src\/main\.ts/u.exec(textOf(`/proc/${pid}/cmdline`))?.[1];
+
+/** CPU times of all processes: in all, user and system, by process and, where there is only one, by thread. */
+export function cpuOf(roots: Root[]): Reading {
+  const reading: Reading = { CPU: 0, 'CPU, user': 0, 'CPU, system': 0 };
+  const add = (name: string, ms: number) => void (reading[name] = (reading[name] ?? 0) + ms);
+  const processes = roots.flatMap(({ name, pid }) =>
+    familyOf(pid).map((each) => ({ name: unitOf(each) ?? name, pid: each })),
+  );
+  for (const { name, pid } of processes) {
+    for (const { user, system } of timesIn(`/proc/${pid}`)) {
+      add('CPU', user + system);
+      add('CPU, user', user);
+      add('CPU, system', system);
+      if (processes.length > 1) add(`CPU of ${name}`, user + system);
+    }
+  }
+  const [only] = processes;
+  if (only && processes.length === 1) {
+    for (const thread of globSync(`/proc/${only.pid}/task/*`)) {
+      for (const { name, user, system } of timesIn(thread)) add(`CPU of thread ${name}`, user + system);
+    }
+  }
+  return reading;
+}
+
+/** Where the counts of a mesh are read. */
+export interface Counted {
+  /** The process that `scripts/up` started. */
+  pid: number;
+  units: UnitAddresses;
+  /** The folder into which its processes write at SIGWINCH. */
+  temporary: string;
+  databaseUrl: string;
+}
+
+/** Counts of a mesh: those that its processes keep for the bench, gRPC calls served, and bytes of the database's log. */
+export async function countsOf({ pid, units, temporary, databaseUrl }: Counted): Promise<Reading> {
+  const reading: Reading = { 'gRPC calls': 0 };
+  for (const { ops } of Object.values(units)) {
+    const metrics = ops ? await (await fetch(`${ops}/metrics`)).text() : '';
+    const calls = metrics.matchAll(/^parley_rpc_duration_seconds_count\{.*method="(.*?)".*\} (\d+)$/gmu);
+    for (const [, method, count] of calls) {
+      if (!method?.startsWith('/grpc.')) reading['gRPC calls'] = (reading['gRPC calls'] ?? 0) + Number(count);
+    }
+  }
+  const isMetered = (each: number) => textOf(`/proc/${each}/environ`).includes(temporary) && isScript(each);
+  for (const each of familyOf(pid).filter(isMetered)) {
+    const file = join(temporary, `${each}.json`);
+    rmSync(file, { force: true });
+    process.kill(each, 'SIGWINCH');
+    while (!existsSync(file)) await delay(2);
+    const counts: Reading = JSON.parse(readFileSync(file, 'utf8'));
+    for (const [name, count] of Object.entries(counts)) reading[name] = (reading[name] ?? 0) + count;
+  }
+  reading['written to the log of the database'] = (await logBytes(databaseUrl)) / 1024;
+  return reading;
+}
+
+const isScript = (pid: number) => /node\0.*\.ts\0/su.test(textOf(`/proc/${pid}/cmdline`));
+
+async function logBytes(connectionString: string): Promise<number> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query("SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes");
+  await client.end();
+  return Number(rows[0].bytes);
+}
+
+/** The URL of the database of the mesh in one process that has this folder for its temporary files. */
+export function embeddedUrl(temporary: string): string {
+  const [folder = ''] = globSync(join(temporary, 'parley-db-*'));
+  return `postgresql://postgres@localhost:5432/postgres?sslmode=disable&host=${encodeURIComponent(folder)}`;
+}

@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import { foldersOf } from '@parley/servers/folders';
+import { ensureInstalled } from '@parley/servers/install';
+import type { BenchOptions } from './processes.ts';
+
+/** Programs that Parley is compared with, and that are installed for the bench only. `folder` changes with what `install.sh` installs. */
+const programs = {
+  langgraph: { title: "LangGraph's Agent Server", version: '0.16.7', folder: 'langgraph-0.16.7-1' },
+  hive: { title: 'Hive Gateway', version: '2.15.1', folder: 'hive-gateway-2.15.1-1' },
+};
+
+/** The folder of the scripts of a program. */
+export const scriptsOf = (name: keyof typeof programs) => join(import.meta.dirname, '../others', name);
+
+/** Installs a program where it is missing, and returns its folder; undefined, with the reason said, where this machine cannot. */
+export async function installOther(
+  name: keyof typeof programs,
+  { say, leaveOut }: BenchOptions,
+): Promise<string | undefined> {
+  const { title, ...program } = programs[name];
+  const { tools } = foldersOf(process.env);
+  try {
+    const said = (text: string) => say(`${title}: ${text}`);
+    const signal = new AbortController().signal;
+    await ensureInstalled({ ...program, name, scripts: scriptsOf(name) }, { tools, signal, say: said });
+    return join(tools, program.folder);
+  } catch (error) {
+    leaveOut(`${title}: ${error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { modelFirstChunkMs, openConversation, withoutSocket } from './client.ts';
+import { type Counted, countsOf, cpuOf, type Reading, type Root, tickMs } from './costs.ts';
+import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, type Unit } from './figures.ts';
+import { startLangGraph } from './langgraph.ts';
+import { type BenchOptions, startChild } from './processes.ts';
+
+export const content = 'How long does it take until you begin to answer?';
+
+type Conversation = Pick<Awaited<ReturnType<typeof openConversation>>, 'firstChunkMs'> & AsyncDisposable;
+
+/** What answers turns. */
+interface System {
+  name: string;
+  open(): Promise<Conversation>;
+  cpu(): Reading;
+  counts?(): Promise<Reading>;
+  /** The least number of turns in a round. Default: those of one conversation. */
+  least?: number;
+  /** The largest number of conversations at once that it is measured with. Default: no limit. */
+  most?: number;
+}
+
+/** A mesh whose turns are measured. */
+export interface MeasuredMesh {
+  open: System['open'];
+  /** All its processes. */
+  roots: Root[];
+  counted: Counted;
+  modelUrl: string;
+  /** A PostgreSQL for the skeleton, with its process. */
+  database?: { url: string; root: Root };
+  /** The goal for its CPU time of a turn over that of LangGraph's Agent Server. */
+  overLangGraph: number;
+}
+
+/** The turns of a conversation: what a turn costs grows with those before. */
+const length = 10;
+
+/**
+ * What a turn costs: CPU time, database, gRPC and memory; compared with the same hops without Parley's work, and with LangGraph's Agent
+ * Server. All in turn, on the same model server, in new conversations whose clients send as soon as a reply has ended.
+ */
+export async function turnFigures(mesh: MeasuredMesh, options: BenchOptions): Promise<Figure[]> {
+  const { rounds, short, say } = options;
+  const { open, roots, counted, modelUrl } = mesh;
+  await using parts = new AsyncDisposableStack();
+  const own: System = { name: 'Parley', open, cpu: () => cpuOf(roots), counts: () => countsOf(counted), least: 40 };
+  const skeleton = await startSkeleton(mesh, parts);
+  const langGraph = short ? undefined : await startLangGraph(modelUrl, counted.temporary, options);
+  if (langGraph) parts.use(langGraph);
+  const direct: System = {
+    name: 'the model',
+    open: async () => withoutSocket((text) => modelFirstChunkMs(modelUrl, text)),
+    cpu: () => ({}),
+  };
+
+  /** New conversations, so many at once, and again until there were enough turns. */
+  async function period(system: System, count: number) {
+    const turns = short ? 1 : length;
+    const least = short ? 0 : (system.least ?? 0);
+    const rest = () => delay(short ? 20 : 300); // work after the reply is a cost of the turn, too
+    const times: number[] = [];
+    const used: Reading = {};
+    let seconds = 0;
+    do {
+      await using conversations = new AsyncDisposableStack();
+      const opened = await oneByOne(count, async () => conversations.use(await system.open()));
+      await rest();
+      const counts = await system.counts?.();
+      const cpu = system.cpu();
+      const begunAt = performance.now();
+      const ofEach = await atOnce(count, (index) =>
+        oneByOne(turns, async () => opened[index]?.firstChunkMs(content) ?? Number.NaN),
+      );
+      seconds += (performance.now() - begunAt) / 1_000;
+      await rest();
+      add(used, system.cpu(), cpu);
+      if (counts) add(used, (await system.counts?.()) ?? {}, counts);
+      times.push(...ofEach.flat());
+    } while (times.length < least);
+    const perTurn = Object.entries(used).map(([name, value]) => [name, value / times.length]);
+    return {
+      turns: times.length,
+      p50: quantile(times, 0.5),
+      rate: times.length / seconds,
+      used: Object.fromEntries(perTurn) as Reading,
+    };
+  }
+
+  type Period = Awaited<ReturnType<typeof period>>;
+
+  const figures: Figure[] = [];
+  for (const count of short ? [1, 4] : [1, 16, 50]) {
+    say(`what a turn costs, ${count} at once, ${rounds} rounds`);
+    const others = [skeleton, ...(langGraph ? [langGraph] : [])].filter(({ most = count }: System) => count <= most);
+    const round = async () => {
+      const model = await period(direct, count);
+      const ours = await period(own, count);
+      const beside = await oneByOne(others.length, (index) => period(others[index] as System, count));
+      return { model, ours, beside };
+    };
+    await round(); // warm-up
+    const measured = await oneByOne(rounds, round);
+    const show = (name: string, unit: Unit, pick: (each: (typeof measured)[number]) => number, bound = {}) =>
+      void figures.push(figure(`turn, ${count} at once: ${name}`, medianOf(measured, pick), unit, bound));
+
+    show('rate', '/s', ({ ours }) => ours.rate);
+    show("first chunk over the model's own, p50", 'ms', ({ ours, model }) => ours.p50 - model.p50);
+    // A thread may be there in some rounds only.
+    for (const name of new Set(measured.flatMap(({ ours }) => Object.keys(ours.used)))) {
+      show(name, unitOf(name), ({ ours }) => ours.used[name] ?? 0);
+    }
+    for (const [index, other] of others.entries()) {
+      const at = (each: (typeof measured)[number]) => each.beside[index] as Period;
+      const goal = other === langGraph && count === other.most ? { goal: mesh.overLangGraph } : {};
+      // The kernel counts in ticks, and a short period may have none.
+      const cpuMs = ({ used, turns }: Period) => Math.max(used.CPU ?? 0, tickMs / turns);
+      show(`rate of ${other.name}`, '/s', (each) => at(each).rate);
+      show(`first chunk of ${other.name} over the model's own, p50`, 'ms', (each) => at(each).p50 - each.model.p50);
+      show(`CPU of ${other.name}`, 'ms', (each) => cpuMs(at(each)));
+      show(`CPU over that of ${other.name}`, '×', (each) => cpuMs(each.ours) / cpuMs(at(each)), goal);
+    }
+  }
+  return figures;
+}
+
+function add(sum: Reading, after: Reading, before: Reading): void {
+  for (const [name, value] of Object.entries(after)) sum[name] = (sum[name] ?? 0) + value - (before[name] ?? 0);
+}
+
+function unitOf(name: string): Unit {
+  if (/^CPU|^pauses/u.test(name)) return 'ms';
+  return /^allocated|^written/u.test(name) ? 'KB' : '/turn';
+}
+
+/** In as many processes as the mesh: three with a database, else one. */
+async function startSkeleton({ database, modelUrl }: MeasuredMesh, parts: AsyncDisposableStack): Promise<System> {
+  const env = { MODEL_URL: modelUrl, DATABASE_URL: database?.url ?? '' };
+  const start = async (HOPS: string, before: Record<string, string> = {}) =>
+    parts.use(await startChild('skeleton.ts', { ...env, ...before, HOPS }));
+  const started = [];
+  if (database) {
+    const agent = await start('agent');
+    const session = await start('session', { AGENT: agent.hello });
+    started.push(agent, session, await start('gateway', { SESSION: session.hello }));
+  } else {
+    started.push(await start('agent,session,gateway'));
+  }
+  const url = started.at(-1)?.hello ?? '';
+  const roots = started.map(({ pid }) => ({ name: 'skeleton', pid }));
+  return {
+    name: 'the bare hops',
+    open: () => openConversation(url, '', randomInt(2 ** 40)),
+    cpu: () => cpuOf([...roots, ...(database ? [database.root] : [])]),
+    least: 400,
+  };
+}
