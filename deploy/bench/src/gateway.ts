@@ -7,6 +7,7 @@ import { readSupergraph } from '../../../gateway/src/graph/supergraph.ts';
 import { createThrottle } from '../../../gateway/src/limits/throttle.ts';
 import { ask, openReaders, type Readers } from './client.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
+import { installOther } from './others.ts';
 import { type BenchOptions, type Child, collectedKb, limits, perCpuSecond, settled, startChild } from './processes.ts';
 
 const sessionId = 1;
@@ -20,8 +21,11 @@ export async function gatewayFigures(options: BenchOptions): Promise<Figure[]> {
   await using ours = await startChild('our-gateway.ts', env);
   await using bare = await startChild('bare-gateway.ts', env);
   await using bareSockets = await startChild('bare-sockets.ts');
+  const HIVE_GATEWAY = short ? undefined : await installOther('hive', options);
+  const hiveEnv = HIVE_GATEWAY && { ...env, HIVE_GATEWAY, LOG_LEVEL: 'error' };
+  await using hive = hiveEnv ? await startChild('hive-gateway.ts', hiveEnv) : undefined;
   say(`query of two subgraphs, ${rounds} rounds`);
-  const federated = await federatedFigures(ours, bare, token, options);
+  const federated = await federatedFigures({ ours, bare, hive }, token, options);
   say('throttle');
   const throttle = await throttleFigures(options);
   say('idle sockets');
@@ -120,8 +124,18 @@ export async function idleFigures(
 
 const side = 16;
 
-/** A query of two subgraphs through our gateway and through a bare one, in turn. */
-async function federatedFigures(ours: Child, bare: Child, token: string, options: BenchOptions): Promise<Figure[]> {
+interface Gateways {
+  ours: Child;
+  bare: Child;
+  hive: Child | undefined;
+}
+
+/** A query of two subgraphs through our gateway and through others, in turn. */
+async function federatedFigures(
+  { ours, bare, hive }: Gateways,
+  token: string,
+  options: BenchOptions,
+): Promise<Figure[]> {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
   /** Another alias makes it another operation, which is planned again. */
   const send = async ({ hello: url }: Child, alias = 'session') => {
@@ -140,14 +154,24 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
     const rps = (flood * 1_000) / (performance.now() - begunAt);
     return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), rps, cpuMs: 1_000 / perCpu };
   }
-  for (const server of [ours, bare]) {
+  for (const server of [ours, bare, ...(hive ? [hive] : [])]) {
     await oneByOne(inTurn * 2, () => send(server));
     await flooded(server);
   }
-  const rounds = await oneByOne(options.rounds, async () => ({ ours: await round(ours), bare: await round(bare) }));
+  const rounds = await oneByOne(options.rounds, async () => ({
+    ours: await round(ours),
+    bare: await round(bare),
+    hive: hive && (await round(hive)),
+  }));
   type Which = keyof (typeof rounds)[number]['ours'];
   const of = (which: Which) => medianOf(rounds, (each) => each.ours[which]);
-  const ratio = (which: Which) => medianOf(rounds, (each) => each.ours[which] / each.bare[which]);
+  const ratio = (which: Which, to: 'bare' | 'hive' = 'bare') =>
+    medianOf(rounds, (each) => each.ours[which] / (each[to]?.[which] ?? Number.NaN));
+  const overHive = [
+    figure('query of two subgraphs, p50, over Hive Gateway', ratio('p50', 'hive'), '×'),
+    figure(`rate, ${side} at once, over Hive Gateway`, ratio('rps', 'hive'), '×', { atLeast: 1 }),
+    figure('CPU of a request, over Hive Gateway', ratio('cpuMs', 'hive'), '×'),
+  ];
   const fresh = await oneByOne(neverSeen, async (n) => {
     const alias = `s${n}_${Date.now()}`;
     return { ours: await send(ours, alias), bare: await send(bare, alias) };
@@ -159,9 +183,10 @@ async function federatedFigures(ours: Child, bare: Child, token: string, options
     figure('query of two subgraphs, p50', of('p50'), 'ms'),
     figure(`query of two subgraphs, p50, ${over}`, ratio('p50'), '×', { goal: 1 }),
     figure(`time to a request, ${side} at once`, 1_000 / of('rps'), 'ms'),
-    figure(`rate, ${side} at once, ${over}`, ratio('rps'), '×', { atLeast: 1.5 }),
+    figure(`rate, ${side} at once, ${over}`, ratio('rps'), '×', { atLeast: 2 }),
     figure('CPU of a request', of('cpuMs'), 'ms'),
     figure(`CPU of a request, ${over}`, ratio('cpuMs'), '×'),
+    ...(hive ? overHive : []),
     // The p99 of the machine itself, as a baseline for the next ones.
     figure('query of two subgraphs, p99, over its p50', of('p99') / of('p50'), '×'),
     figure('never-seen operation, p50, over the warm p50', freshAt(0.5) / of('p50'), '×'),
