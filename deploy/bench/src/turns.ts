@@ -35,8 +35,11 @@ export interface MeasuredMesh {
   overLangGraph: number;
 }
 
-/** The turns of a conversation: what a turn costs grows with those before. */
+/** The turns of a conversation: what a turn costs may grow with those before. */
 const length = 10;
+
+/** The turns after which V8 has compiled most of what a turn needs. */
+const warmUp = 1_500;
 
 /**
  * What a turn costs: CPU time, database, gRPC and memory; compared with the same hops without Parley's work, and with LangGraph's Agent
@@ -91,6 +94,10 @@ export async function turnFigures(mesh: MeasuredMesh, options: BenchOptions): Pr
 
   type Period = Awaited<ReturnType<typeof period>>;
 
+  if (!short) {
+    say('what a turn costs, warm-up');
+    for (const system of [own, skeleton]) await period({ ...system, least: warmUp }, 16);
+  }
   const figures: Figure[] = [];
   for (const count of short ? [1, 4] : [1, 16, 50]) {
     say(`what a turn costs, ${count} at once, ${rounds} rounds`);
@@ -101,7 +108,7 @@ export async function turnFigures(mesh: MeasuredMesh, options: BenchOptions): Pr
       const beside = await oneByOne(others.length, (index) => period(others[index] as System, count));
       return { model, ours, beside };
     };
-    await round(); // warm-up
+    await round(); // another warm-up
     const measured = await oneByOne(rounds, round);
     const show = (name: string, unit: Unit, pick: (each: (typeof measured)[number]) => number, bound = {}) =>
       void figures.push(figure(`turn, ${count} at once: ${name}`, medianOf(measured, pick), unit, bound));
