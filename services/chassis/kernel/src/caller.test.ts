@@ -39,23 +39,24 @@ test('a token that was not signed with the key of this mesh is refused', async (
 });
 
 test('a caller is valid for 60 s and 5 s of leeway, even with a later expiry', async (t) => {
+  const now = 1_800_000_000;
   const minted = (secondsAgo: number) =>
     new SignJWT({ caller })
       .setProtectedHeader({ alg: 'HS256' })
-      .setIssuedAt(Math.floor(Date.now() / 1000) - secondsAgo)
-      .setExpirationTime('1h')
+      .setIssuedAt(now - secondsAgo)
+      .setExpirationTime(now + 3_600)
       .setAudience('agent')
       .sign(key);
-  const callers = createCallers(key);
-  await t.notThrowsAsync(callers.verify(await minted(60), 'agent'));
-  await t.throwsAsync(callers.verify(await minted(70), 'agent'), { message: /mesh only/ });
+  const callers = createCallers(key, () => 1000 * now);
+  await t.notThrowsAsync(callers.verify(await minted(65), 'agent'));
+  await t.throwsAsync(callers.verify(await minted(66), 'agent'), { message: /mesh only/ });
 });
 
 test('a token of another algorithm, without its times, or from the future is refused', async (t) => {
-  const callers = createCallers(key);
+  const now = 1_800_000_000;
+  const callers = createCallers(key, () => 1000 * now);
   const refused = { message: /mesh only/ };
   const claims = { caller, aud: 'agent' };
-  const now = Math.floor(Date.now() / 1000);
   const signed = (payload: object, alg = 'HS256') =>
     new SignJWT({ ...claims, ...payload }).setProtectedHeader({ alg }).sign(alg === 'HS256' ? key : randomBytes(64));
 

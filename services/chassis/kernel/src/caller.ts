@@ -54,8 +54,9 @@ const macBytes = 32;
  * Signs and verifies callers with the mesh's shared key (`MESH_KEY`): JWS, HS256. Synchronous `node:crypto`, because every call
  * of the mesh does both and Web Crypto, which JWT libraries use, spends several times the cost of the MAC on its thread pool.
  */
-export function createCallers(meshKey: Uint8Array) {
+export function createCallers(meshKey: Uint8Array, now: () => number = Date.now) {
   const key = createSecretKey(meshKey); // once: making it from bytes for each MAC costs five times the MAC
+  const secondsNow = () => Math.floor(now() / 1000);
   const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest();
 
   /** Undefined unless the MAC is right. The payload is parsed only then. */
@@ -79,7 +80,7 @@ export function createCallers(meshKey: Uint8Array) {
     /** @throws DomainError `unauthenticated` when the token is missing, malformed, expired, of another key or for another audience. */
     async verify(token: string | null | undefined, audience: string): Promise<Caller> {
       const claims = token ? authentic(token) : undefined;
-      if (claims?.aud !== audience || !isTimely(claims)) {
+      if (claims?.aud !== audience || !isTimely(claims, secondsNow())) {
         throw unauthenticated('This port takes calls from the mesh only');
       }
       return claims.caller;
@@ -88,13 +89,8 @@ export function createCallers(meshKey: Uint8Array) {
 }
 
 /** False also for NaN and undefined, because each comparison has to hold. */
-function isTimely({ iat, exp }: Claims): boolean {
-  const now = secondsNow();
+function isTimely({ iat, exp }: Claims, now: number): boolean {
   return now - leewaySeconds < exp && now - leewaySeconds <= iat + lifetimeSeconds && now + leewaySeconds >= iat;
-}
-
-function secondsNow(): number {
-  return Math.floor(Date.now() / 1000);
 }
 
 function encode(value: object): string {
