@@ -370,6 +370,16 @@ test('the job of a deleted tenant has the lease and the stop grace of its declar
   t.true(performance.now() - stopsAt < 12_000, 'by default a job has 15 s to end');
 });
 
+test('a service without a schema starts without a database, in tests as well', async (t) => {
+  const settings = portSettings('evaluation', ['rpc']);
+  const declaration = declareService({ name: 'evaluation', serves: ['rpc'], settings, readConfig });
+  const hello = service(declaration, { dependencies: nothing, rpc });
+  const running = await startService(t, hello);
+  const caller = { kind: 'service', service: 'session', tenantId: 1, requestId: 'r' } as const;
+  t.deepEqual(await running.rpc.getEvaluation({ sessionId: 1 }, { caller }), { evaluation: undefined });
+  t.throws(() => running.database, { message: 'evaluation has no schema' });
+});
+
 test('a service publishes only declared topics and types, and appends only jobs that it runs', async (t) => {
   const topic = { name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 } as const;
   const done: string[] = [];

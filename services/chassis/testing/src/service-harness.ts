@@ -41,7 +41,7 @@ export interface ServiceOptions extends UnitOptions {
   env?: Environment;
   /** In place of those of `testDependencies`. */
   dependencies?: Partial<ServiceDependencies>;
-  /** Default: a schema of the test's own. */
+  /** Default: a schema of the test's own, where the service has one. */
   database?: Database;
   /** Whether that is migrated beforehand; if not, the unit does it. Default true. */
   migrated?: boolean;
@@ -61,7 +61,8 @@ type Calls<Rpc extends CompatServiceDefinition> = CompatServiceDefinition extend
 export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   unit: BuiltUnit<Deps>;
   dependencies: ServiceDependencies;
-  database: Database;
+  /** @throws Error where the service has no schema. */
+  readonly database: Database;
   /** Calls its gRPC service; undefined where the service defines none. */
   rpc: Calls<Rpc>;
   /** Queries its subgraph. */
@@ -70,7 +71,7 @@ export interface RunningService<Deps, Rpc extends CompatServiceDefinition> {
   askGraph(caller: Caller | null, query: string, variables?: object): Promise<Response>;
 }
 
-/** Starts a service on loopback with a schema of its own; the test's teardown stops and removes both. */
+/** Starts a service on loopback, with a schema of its own where it has one; the test's teardown stops and removes both. */
 export async function startService<
   Name extends string,
   Config extends UnitConfig,
@@ -82,10 +83,9 @@ export async function startService<
   { env = {}, migrated = true, ...options }: ServiceOptions = {},
 ): Promise<RunningService<Deps, Rpc>> {
   const { name, schema, rpc: definition } = service;
-  if (!schema) throw new Error(`${name} has no schema`);
-  const database = options.database ?? (await testSchema(t, schema, { migrate: migrated }));
+  const database = options.database ?? (schema && (await testSchema(t, schema, { migrate: migrated })));
   const dependencies = testDependencies({
-    database: () => database,
+    ...(database && { database: () => database }),
     migrateOnStart: !migrated,
     ...options.dependencies,
   });
@@ -102,7 +102,10 @@ export async function startService<
   return {
     unit,
     dependencies,
-    database,
+    get database() {
+      if (!database) throw new Error(`${name} has no schema`);
+      return database;
+    },
     rpc: client?.calls as Calls<Rpc>,
     graph: async (...request) => (await (await askGraph(...request)).json()) as GraphAnswer,
     askGraph,
