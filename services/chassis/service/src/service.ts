@@ -49,7 +49,7 @@ export interface ServiceDefinition<
   /** Connects its object store where it is a process of its own: `s3Files` of `@parley/s3`. Required where it declares `keepsFiles`. */
   files?(env: Environment): ObjectStore;
   /** What it does when a tenant is deleted. Required where it has tenant tables. */
-  onTenantEnd?: OnTenantEnd<Deps, Config>;
+  onTenantEnd?: OnTenantEnd<NoInfer<Deps>, Config>;
   rpc?: {
     definition: Rpc;
     implementation(deps: Deps): ServiceImplementation<Rpc, MeshContext>;
