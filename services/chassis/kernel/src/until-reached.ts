@@ -3,7 +3,7 @@ const longestMs = 30_000;
 
 /**
  * The readiness of what needs an engine later than at once, such as events, which wait in the outbox. Not ready before `ping` has
- * resolved once, so that a rollout with wrong settings stops; but ready after `atMostMs` since the first question in any case, so that
+ * resolved once, so that a rollout with wrong settings is held up; but ready after `atMostMs` since the first question in any case, so that
  * a unit that is restarted in an outage serves what works without the engine. A later outage leaves it ready.
  */
 export function untilReached(ping: () => Promise<void>, atMostMs = longestMs): () => Promise<void> {
