@@ -56,7 +56,8 @@ export function readNetwork(text: string): Network {
 }
 
 function within(address: Address, [network, prefix]: Network): boolean {
-  return address.kind() === network.kind() && address.match(network, prefix);
+  // Whether overloads of a union can be called depends on the order in which the compiler reads files.
+  return address.kind() === network.kind() && (address as ipaddr.IPv4).match(network as ipaddr.IPv4, prefix);
 }
 
 function withoutPort(hop: string): string {
