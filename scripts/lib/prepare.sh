@@ -30,14 +30,14 @@ has_node() { [ -x "$node" ] || [ "$(machine_node)" -ge 24 ]; }
 
 # The lock is a symbolic link to the pid of who holds it: made in one step, content included.
 take_lock() {
-  told=
+  announced=
   until ln -s "$$" "$lock" 2>/dev/null; do
     holder=$(readlink "$lock" || true)
     if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
       clear_lock_of "$holder"
     else
-      [ -n "$told" ] || say "waiting for another install${holder:+ (process $holder)}"
-      told=yes
+      [ -n "$announced" ] || say "waiting for another install${holder:+ (process $holder)}"
+      announced=yes
       sleep 1
     fi
   done

@@ -24,7 +24,7 @@ test('the table says which figures fall short', (t) => {
   const figures = [
     { name: 'quick', value: 1.04, unit: 'ms', goal: 6 },
     { name: 'slow', value: 10.06, unit: 's', goal: 10 },
-    { name: 'told', value: 583.4, unit: 'MB' },
+    { name: 'only', value: 583.4, unit: 'MB' },
     { name: 'tiny', value: 0.0123, unit: 'ms', goal: 0.3 },
     { name: 'more', value: 1.458, unit: '×', atLeast: 1.5 },
   ] as const;
@@ -33,7 +33,7 @@ test('the table says which figures fall short', (t) => {
     '       measured     goal  within',
     'quick    1.0 ms     6 ms     yes',
     'slow     10.1 s     10 s      NO',
-    'told     583 MB',
+    'only     583 MB',
     'tiny   0.012 ms   0.3 ms     yes',
     'more     1.46 ×  ≥ 1.5 ×      NO',
     '',

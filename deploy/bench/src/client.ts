@@ -52,12 +52,12 @@ export async function firstContentMs(url: string, body: object): Promise<number>
 }
 
 /** An acknowledged socket, with its subscription sent where there is one. */
-async function openSocket(url: string, token: string, hear: (message: Buffer) => void, subscription?: object) {
+async function openSocket(url: string, token: string, onMessage: (message: Buffer) => void, subscription?: object) {
   const socket = new WebSocket(url.replace(/^http/u, 'ws'), 'graphql-transport-ws');
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'connection_init', payload: credentialsOf(token) }));
   await once(socket, 'message');
-  socket.on('message', hear);
+  socket.on('message', onMessage);
   if (subscription) socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: subscription }));
   return socket;
 }
@@ -113,7 +113,7 @@ export async function openTalker(person: Client, agentId: number) {
 /** An open socket for the replies of one session. */
 export async function openConversation(url: string, token: string, sessionId: number) {
   let turn: { id: string; firstAt: number; end: PromiseWithResolvers<void> } | undefined;
-  function hear(message: Buffer): void {
+  function onMessage(message: Buffer): void {
     const text = message.toString();
     if (!turn || !text.includes(turn.id)) return;
     if (text.includes('"AiResponseChunkEvent"')) turn.firstAt ||= performance.now();
@@ -121,7 +121,7 @@ export async function openConversation(url: string, token: string, sessionId: nu
     else turn.end.reject(new Error(`A turn failed: ${text}`));
   }
   const subscription = { query: sessionEventsDocument, variables: { sessionId: String(sessionId), after: '0' } };
-  const socket = await openSocket(url, token, hear, subscription);
+  const socket = await openSocket(url, token, onMessage, subscription);
   socket.on('close', () => turn?.end.reject(new Error('The socket was closed')));
   const query = 'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id } }';
   return {

@@ -6,7 +6,7 @@ import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { type Tap, TcpProxy } from './tcp-proxy.ts';
 
-/** A server that says its name to whoever connects, and then repeats what it hears. */
+/** A server that says its name to whoever connects, and then repeats what it receives. */
 async function named(t: ExecutionContext, name: string) {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -79,9 +79,9 @@ test('where nobody answers, the connection is closed', async (t) => {
   const { port } = await proxied(t, [one.address]);
   const socket = connect({ host: '127.0.0.1', port });
   await once(socket, 'connect');
-  const heard = text(socket);
+  const received = text(socket);
   await once(socket, 'close');
-  t.is(await heard, '');
+  t.is(await received, '');
 });
 
 test('closed, it has cut what was open and refuses connections, until it is open again', async (t) => {
@@ -118,20 +118,20 @@ test('a tap holds bytes back, cuts them into pieces and ends connections', async
   const { port } = await proxied(t, [one.address], tap);
   const socket = connect({ host: '127.0.0.1', port });
   t.teardown(() => socket.destroy());
-  let heard = '';
+  let received = '';
   socket
     .on('error', () => undefined)
     .on('data', (bytes) => {
-      heard += String(bytes);
+      received += String(bytes);
     });
   for (const soFar of ['o', 'on', 'one']) {
     gate.release();
-    await eventually('one more byte', () => heard.length >= soFar.length);
-    t.is(heard, soFar);
+    await eventually('one more byte', () => received.length >= soFar.length);
+    t.is(received, soFar);
   }
   const closed = once(socket, 'close');
   gate.open();
   socket.write('bad');
   await closed;
-  t.is(heard, 'one');
+  t.is(received, 'one');
 });

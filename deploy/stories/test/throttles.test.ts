@@ -31,14 +31,14 @@ interface Sent {
 /** One request from an address of this machine, with whatever is said about where it comes from. */
 function send(url: string, { from, forwardedFor, query, variables = {}, token }: Sent) {
   const body = JSON.stringify({ query, variables });
-  interface Told {
+  interface Answer {
     status: number;
     /** The state of the client's window, which every answer of a throttled operation has, allowed or refused. */
     policy: string | string[] | undefined;
     retryAfter: string | undefined;
     text: string;
   }
-  return new Promise<Told>((resolve, reject) => {
+  return new Promise<Answer>((resolve, reject) => {
     const outgoing = request(url, {
       method: 'POST',
       localAddress: from,

@@ -10,17 +10,17 @@ const env = { KAFKA_BROKERS };
 const kafkaTest = KAFKA_BROKERS || process.env.CI ? test : test.skip; // CI has every engine
 
 function terminal() {
-  const told = { stdout: '', stderr: '' };
-  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
-  return { told, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
+  const written = { stdout: '', stderr: '' };
+  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (written[name] += text) });
+  return { written, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
 }
 
 kafkaTest('topics are made once, with the declared partitions and retention', async (t) => {
   const declared = { name: `test-${randomUUID()}`, partitions: 2, retentionMs: 3_600_000 };
   const run = async (topic: typeof declared) => {
-    const { told, streams } = terminal();
-    t.is(await topicsCommand([topic], undefined, env, streams), 0, told.stderr);
-    return told.stdout
+    const { written, streams } = terminal();
+    t.is(await topicsCommand([topic], undefined, env, streams), 0, written.stderr);
+    return written.stdout
       .trim()
       .split('\n')
       .map((line) => line.replace(/^\S+ +/u, ''));
@@ -64,9 +64,9 @@ kafkaTest('dead letters are listed without their payload, and those asked for ar
   const [one, two] = [event('1'), event('2')];
   await bus.publish([one, two]);
   const run = async (request: Partial<DeadLetterRequest>) => {
-    const { told, streams } = terminal();
-    t.is(await deadLettersCommand({ action: 'list', topic, all: false, ...request }, env, streams), 0, told.stderr);
-    return told.stdout.trim().split('\n');
+    const { written, streams } = terminal();
+    t.is(await deadLettersCommand({ action: 'list', topic, all: false, ...request }, env, streams), 0, written.stderr);
+    return written.stdout.trim().split('\n');
   };
   const listed = await eventually('both letters are there', async () => {
     const lines = await run({});
@@ -86,8 +86,8 @@ kafkaTest('dead letters are listed without their payload, and those asked for ar
 });
 
 test('without brokers both commands say which setting is missing', async (t) => {
-  const { told, streams } = terminal();
+  const { written, streams } = terminal();
   t.is(await topicsCommand([], undefined, {}, streams), 1);
   t.is(await deadLettersCommand({ action: 'list', topic: 'a', all: false }, { KAFKA_BROKERS: 'here' }, streams), 1);
-  t.regex(told.stderr, /KAFKA_BROKERS: is missing[^]*KAFKA_BROKERS: is no list of host:port/u);
+  t.regex(written.stderr, /KAFKA_BROKERS: is missing[^]*KAFKA_BROKERS: is no list of host:port/u);
 });

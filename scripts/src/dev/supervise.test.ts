@@ -22,7 +22,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
   const [log, bad] = [join(folder, 'log'), join(folder, 'bad')];
   writeFileSync(log, '');
   if (failing) writeFileSync(bad, '');
-  const told: string[] = [];
+  const said: string[] = [];
   const pending: string[] = [];
   const stopping = new AbortController();
   let wake = () => {};
@@ -37,7 +37,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
         else await new Promise<void>((resolve) => (wake = resolve));
       }
     })(),
-    say: (text) => told.push(text),
+    say: (text) => said.push(text),
   });
   const stop = () => {
     stopping.abort();
@@ -51,7 +51,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
 
   const lines = () => readFileSync(log, 'utf8').trim().split('\n').filter(Boolean);
   return {
-    told,
+    said,
     lines,
     code,
     bad,
@@ -63,7 +63,7 @@ function supervised(t: ExecutionContext, { failing = false } = {}) {
     },
     starts: (count: number) =>
       eventually(`start ${count}`, () => lines().filter((line) => line === 'started').length === count),
-    says: (pattern: RegExp) => eventually(String(pattern), () => told.some((line) => pattern.test(line))),
+    says: (pattern: RegExp) => eventually(String(pattern), () => said.some((line) => pattern.test(line))),
   };
 }
 
@@ -74,7 +74,7 @@ test('a change starts it anew, once the old one has gone', async (t) => {
   await dev.starts(2);
 
   t.deepEqual(dev.lines(), ['started', 'stopped', 'started']);
-  t.deepEqual(dev.told, ['a.ts and 1 more changed, starting anew']);
+  t.deepEqual(dev.said, ['a.ts and 1 more changed, starting anew']);
 });
 
 test('a step that fails leaves the old one running, and is tried again with the next change', async (t) => {
@@ -84,7 +84,7 @@ test('a step that fails leaves the old one running, and is tried again with the 
   dev.change('schema.graphql');
   await dev.says(/^compose failed; what runs goes on/u);
   dev.change('a.ts');
-  await eventually('a second failure', () => dev.told.length === 2);
+  await eventually('a second failure', () => dev.said.length === 2);
   t.deepEqual(dev.lines(), ['started']);
 
   rmSync(dev.bad);
@@ -102,7 +102,7 @@ test('a step that fails before the first start waits for a change', async (t) =>
   await dev.starts(1);
 });
 
-test('one that ends by itself is told, and the next change starts it again', async (t) => {
+test('one that ends by itself is reported, and the next change starts it again', async (t) => {
   const dev = supervised(t);
   await dev.starts(1);
   process.kill(Number(readFileSync(dev.lock, 'utf8')), 'SIGKILL');

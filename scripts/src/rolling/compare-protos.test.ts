@@ -91,7 +91,7 @@ for (const [what, changed] of [
   });
 }
 
-test('a folder without history is told apart from one that passes', (t) => {
+test('a folder without history is distinguished from one that passes', (t) => {
   const { folder, compare } = checkoutOf(t);
   rmSync(join(folder, '.git'), { recursive: true });
 

@@ -190,15 +190,15 @@ test('a stream is a line for each answer until it ends', async (t) => {
 });
 
 test('who has seen enough of a stream ends it at the unit too, without an error', async (t) => {
-  let told: (() => void) | undefined;
+  let hasLeft: (() => void) | undefined;
   const left = new Promise<void>((resolve) => {
-    told = resolve;
+    hasLeft = resolve;
   });
   const { env } = await sessionServer(t, {
     async *watchSession(_request, { signal }) {
       yield { event: { eventId: '1-0' } };
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      told?.();
+      hasLeft?.();
     },
   });
   const seen = await typed(t, ['session', 'WatchSession'], { env, onOutput: (_text, enough) => enough() });
@@ -218,9 +218,9 @@ test('a refusal tells code, message, reason and fields', async (t) => {
     const request = JSON.stringify({ sessionId });
     const { code, stdout, stderr } = await typed(t, [...getTranscript, request], { env });
     t.deepEqual({ code, stdout }, { code: 1, stdout: '' });
-    const { requestId, ...told } = JSON.parse(stderr);
+    const { requestId, ...error } = JSON.parse(stderr);
     t.regex(requestId, /^[0-9a-f-]{36}$/);
-    return told;
+    return error;
   };
   const fields = [{ path: 'sessionId', message: 'is odd' }];
   t.deepEqual(await failure(1), { code: 'INVALID_ARGUMENT', message: 'sessionId is odd', fields });
@@ -228,7 +228,7 @@ test('a refusal tells code, message, reason and fields', async (t) => {
   t.deepEqual(await failure(3), { code: 'INTERNAL', message: 'Something went wrong on our side' });
 });
 
-test('a call that takes longer than it may is told as that', async (t) => {
+test('a call that takes longer than it may is reported as that', async (t) => {
   const { env } = await sessionServer(t, {
     getTranscript: async (_request, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -253,7 +253,7 @@ test('who has seen enough of one answer gets none, and exit code 130', async (t)
   t.is(await rpcCommand({ positionals: getTranscript, numbers: {} }, env, terminal, enough.signal), 130);
 });
 
-test('a unit that is not there, and one of another mesh, are told apart', async (t) => {
+test('a unit that is not there, and one of another mesh, are distinguished', async (t) => {
   const { address } = await sessionServer(t, {});
   const MESH_KEY = randomBytes(32).toString('base64');
   const foreign = await typed(t, getTranscript, { env: { MESH_KEY, SESSION_RPC_URL: address } });
@@ -275,7 +275,7 @@ test('a running mesh is found by its data folder, and settings go before it', as
   t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR, MESH_KEY } })).code, 1);
 });
 
-test('what cannot work is told without a call, and no key is made', async (t) => {
+test('what cannot work is refused without a call, and no key is made', async (t) => {
   const PARLEY_DATA_DIR = folder(t);
   const { env } = await sessionServer(t, { getTranscript: async () => t.fail('must not be reached') });
   const numbers = (given: Environment): Typing => ({ numbers: given });

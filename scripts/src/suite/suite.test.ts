@@ -217,7 +217,7 @@ test.serial('Ctrl-C ends a run with its processes and files, and exit code 1', a
       import { renameSync, writeFileSync } from 'node:fs';
       import { tmpdir } from 'node:os';
       test('waits', () => {
-        const file = import.meta.dirname + '/told';
+        const file = import.meta.dirname + '/running';
         writeFileSync(file + '.new', JSON.stringify({ pid: process.pid, temporary: tmpdir() }));
         renameSync(file + '.new', file);
         return new Promise(() => setInterval(() => {}, 1000));
@@ -230,9 +230,9 @@ test.serial('Ctrl-C ends a run with its processes and files, and exit code 1', a
   });
   const ended = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
-  const told = join(folder, 'one/told');
+  const running = join(folder, 'one/running');
   const { pid, temporary } = JSON.parse(
-    await eventually('the test runs', () => existsSync(told) && readFileSync(told, 'utf8')),
+    await eventually('the test runs', () => existsSync(running) && readFileSync(running, 'utf8')),
   );
   t.true(existsSync(temporary));
   child.kill('SIGINT');
