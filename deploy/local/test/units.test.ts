@@ -21,15 +21,20 @@ test('every workspace that can run as a process is in the list of units, with it
   );
 });
 
-test('the units fit together, and the groups of each topic are those that consume it', async (t) => {
+test('the units fit together, and the groups of each topic are the units that declare its events', async (t) => {
   const loaded = await loadUnits();
   t.deepEqual(
     loaded.map(({ name }) => name),
     units.map(({ name }) => name),
   );
-  const { 'session-ended': ofEndedSessions, 'tenant-deleted': ofDeletedTenants } = groupsOf(loaded);
-  t.deepEqual(ofEndedSessions, ['evaluation']);
-  t.true(ofDeletedTenants?.includes('session'));
+  const groups = groupsOf(loaded);
+  for (const { name, types } of units.flatMap(({ publishes = [] }) => publishes)) {
+    const consumers = units.filter(({ consumes = [] }) => consumes.some((type) => types.includes(type)));
+    t.deepEqual(
+      groups[name] ?? [],
+      consumers.map((unit) => unit.name),
+    );
+  }
 });
 
 test('the addresses that a unit requires at its start are those in its list of settings', async (t) => {
