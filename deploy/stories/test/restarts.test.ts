@@ -25,9 +25,10 @@ import { testEnvironment } from '../src/mesh.ts';
 import { type MeshProcess, startOneProcess } from '../src/one-process.ts';
 import { judgement, type ScriptedModel, startScriptedModel } from '../src/scripted-model.ts';
 import { compareIds, idsGrow, type SessionEvent, type SessionEvents } from '../src/session-events.ts';
+import { fullLength } from './faults/fault-mesh.ts';
 
-/** Turns that run when the mesh is killed, with the one that streams a story. */
-const killed = 24;
+/** Turns that run when the mesh is killed, beside the one that streams a story: at full length as many as one tenant may have. */
+const killed = fullLength ? 49 : 24;
 /** Turns that run when it is stopped. */
 const stopped = 12;
 /** What turns are given to end by themselves, for a mesh that is to hand them over. */
