@@ -49,7 +49,7 @@ type Good =
   | 'skippedTests'
   | 'todoTests'
   | 'passedKnownFailingTests';
-type Counts = Record<Good | 'failedTests', number>;
+type Counts = Record<Good | 'failedTests' | 'remainingTests', number>;
 
 /** The events of ava that are used here. Its own types lack some of them. */
 type AvaEvent =
@@ -85,10 +85,10 @@ export async function observeRun({ events }: { events: AsyncIterable<{ type: str
 function sum(counts: Counts | undefined, isCut: boolean): Omit<FileOutcome, 'seconds'> {
   if (!counts) return { passed: 0, failed: 1, skipped: 0 };
   const { declaredTests: _, selectedTests: __, passedTests: passed, skippedTests, todoTests, ...others } = counts;
-  const { passedKnownFailingTests, failedTests, ...wrong } = others;
+  const { passedKnownFailingTests, failedTests, remainingTests, ...wrong } = others;
   const skipped = skippedTests + todoTests + passedKnownFailingTests;
-  // A failed hook or an error may be the reason for unfinished tests, so the counts are not added up.
-  const failed = failedTests + Math.max(0, ...Object.values<number>(wrong));
+  // Unfinished tests count where nothing else says why: a failed hook or an error may have left all of them.
+  const failed = failedTests + (Math.max(0, ...Object.values<number>(wrong)) || remainingTests);
   // A file without any result has failed, too.
   return { passed, skipped, failed: Math.max(failed, isCut || passed + skipped === 0 ? 1 : 0) };
 }

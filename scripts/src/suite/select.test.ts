@@ -64,6 +64,13 @@ test('every pattern of files that share a process has several', (t) => {
   }
 });
 
+test('every file that shares a process declares tests, because ava only sees that the process has some', (t) => {
+  const declares = /^[^/*\n]*\b(\w*[tT]est(\.\w+)*\(|story\(|\w+\(test\b)/mu;
+  const shared = testedWorkspaces(root).flatMap((each) => byProcess(each).filter((files) => files.length > 1));
+  const without = shared.flat().filter((file) => !declares.test(readFileSync(join(root, file), 'utf8')));
+  t.deepEqual(without, []);
+});
+
 test('every file that is left to another one is imported by a file that runs', (t) => {
   for (const { folder, files, whenChanged } of testedWorkspaces(root)) {
     const texts = files.map((file) => readFileSync(join(root, file), 'utf8'));

@@ -178,6 +178,54 @@ test.serial('for a person at work a failure is a failure at once', async (t) => 
   t.is(last[1], '1 passed, 1 failed');
 });
 
+/** What the workspace `one` declares when its files share a process. */
+const shared = (once: string[] = []) =>
+  JSON.stringify({ type: 'module', parley: { tests: { together: ['**'], once } } });
+
+/** As many files as asked, each of which fails once, with titles that differ. */
+const unsteadyFiles = (count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, n) => [`one/${n}.test.ts`, failing(1).replace('it is', `${n} is`)]),
+  );
+
+test.serial('each test that failed at first in a process of several files is unsteady', async (t) => {
+  const { run, write } = checkout(t, unsteadyFiles(3));
+  write('one/package.json', shared());
+  const { isGreen, said, last } = await run();
+  t.false(isGreen);
+  t.deepEqual(last, ['3 unsteady', '4 passed, 1 failed'], said);
+});
+
+test.serial('an error that leaves tests of several files unfinished is one unsteady file', async (t) => {
+  const { run, write } = checkout(t, {
+    'one/a.test.ts': `
+      import { existsSync, writeFileSync } from 'node:fs';
+      const mark = import.meta.filename + '.mark';
+      test.serial('a', async (t) => {
+        if (!existsSync(mark)) {
+          writeFileSync(mark, '');
+          setImmediate(() => { throw new Error('nobody catches it'); });
+          await new Promise((resolve) => setTimeout(resolve, 10_000));
+        }
+        t.pass();
+      });`,
+    ...Object.fromEntries(
+      ['b', 'c', 'd'].map((name) => [`one/${name}.test.ts`, `test.serial('${name}', (t) => t.pass());`]),
+    ),
+  });
+  write('one/package.json', shared());
+  const { isGreen, said, last } = await run();
+  t.true(isGreen, said);
+  t.deepEqual(last, ['1 unsteady', '5 passed, 0 failed']);
+});
+
+test.serial('a process with a file that is never run again is not run again', async (t) => {
+  const { run, write } = checkout(t, unsteadyFiles(2));
+  write('one/package.json', shared(['1.test.ts']));
+  const { last } = await run();
+  t.deepEqual(last, ['0 unsteady', '1 passed, 2 failed']);
+});
+
 /** Engines that are there at once, but for those that this machine cannot have. */
 const engines =
   (missing: string[], problems: string[] = []) =>

@@ -10,7 +10,7 @@ export type Need = (typeof needs)[number];
 const declaration = z.strictObject({
   /** What they use if it is available. Default: nothing. */
   needs: z.array(z.enum(needs)).default([]),
-  /** Files that are never run again when they fail under CI. Patterns relative to the folder. */
+  /** Files that are never run again when they fail under CI, nor what shares their process. Patterns relative to the folder. */
   once: z.array(z.string()).default([]),
   /** Fault tests, which have a longer version for `--faults`. Patterns relative to the folder. */
   faults: z.array(z.string()).default([]),
