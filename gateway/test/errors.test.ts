@@ -142,6 +142,7 @@ test('a query on an idle connection that the subgraph closes is retried, a mutat
     if (isStopping && served.has(request.socket)) return void request.socket.destroy();
     served.add(request.socket);
     response.setHeader('content-type', 'application/json');
+    // names agentCount: the field that it asks for below.
     response.end(`{"data":{"${operation === 'mutation' ? 'deleteAgent' : 'agentCount'}":7}}`);
   });
   const { ask, identity } = await gatewayMesh(t, { graphUrls: { agent } });

@@ -11,8 +11,9 @@ export interface OperationNames {
 }
 
 /**
- * Finds source files with special cases for an operation: comparisons with its name, lookups, lists. Such rules belong on the
- * field in the schema. Documents, resolvers (keys of an object) and property reads of a response do not count.
+ * Finds source files with special cases for an operation: its name as a whole text, a text or an anchored regular expression of
+ * nothing but names, a variable with an object whose keys are all names. Such rules belong on the field in the schema. Documents, functions
+ * by name (resolvers), tables, types and what is read or expected of a response do not count.
  * A comment `names <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name.
  */
@@ -30,17 +31,11 @@ export function checkOperationNames(
     const text = readFileSync(join(root, file), 'utf8');
     if (!mention.test(text)) return []; // most files, which are not parsed
     const found = new Map<string, string>();
-    const find = (node: unknown, how: string, isPlace: boolean) => {
-      const value = textOf(node);
-      if (value === undefined) return;
-      const words = value.split(/[\s,]+/u).filter(Boolean);
-      const isList = words.length > 1 && words.every((word) => bare.has(word) || full.has(word) || other.has(word));
-      for (const word of isList ? words : [value]) {
-        const isUse = full.has(word) || (bare.has(word) && (isPlace || isList));
-        if (isUse && !found.has(word)) found.set(word, isList ? 'in a list' : how);
-      }
-    };
-    visit(parseSync(text, { syntax: 'typescript' }), find);
+    visit(parseSync(text, { syntax: 'typescript' }), (words, how, onlyFull = false) => {
+      if (!words.every((word) => bare.has(word) || full.has(word) || other.has(word))) return;
+      for (const word of words)
+        if ((full.has(word) || (bare.has(word) && !onlyFull)) && !found.has(word)) found.set(word, how);
+    });
     return [...found]
       .filter(([name]) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
       .map(([name, how]) => `${file}: '${name}' ${how}; let the schema say what the operation needs`);
@@ -48,50 +43,68 @@ export function checkOperationNames(
 }
 
 interface Node {
-  type: string;
+  /** Missing for what only holds a node, such as an argument. */
+  type?: string;
   [key: string]: unknown;
 }
 
-type Find = (node: unknown, how: string, isPlace: boolean) => void;
+/** @param onlyFull whether a name counts only with its type: `Query.room`. */
+type Find = (words: string[], how: string, onlyFull?: boolean) => void;
 
-const lookups = new Set(['add', 'delete', 'get', 'has', 'includes', 'indexOf', 'set', 'startsWith']);
-
-function visit(node: unknown, find: Find): void {
-  if (Array.isArray(node)) for (const each of node) visit(each, find);
+function visit(node: unknown, find: Find, onlyFull = false): void {
+  if (Array.isArray(node)) for (const each of node) visit(each, find, onlyFull);
   if (!isNode(node)) return;
-  const { type } = node;
-  if (type === 'BinaryExpression' && /^[!=]==?$/u.test(String(node.operator))) {
-    for (const side of [node.left, node.right]) find(side, 'in a comparison', true);
-  } else if (type === 'SwitchCase') find(node.test, 'in a comparison', true);
-  else if (type === 'ArrayExpression') for (const each of expressions(node.elements)) find(each, 'in a list', true);
-  else if (type === 'CallExpression' && lookups.has(methodOf(node.callee))) {
-    for (const each of expressions(node.arguments)) find(each, 'in a lookup', true);
-  } else find(node, 'as a key of rules', false);
-  for (const [key, value] of Object.entries(node)) if (key !== 'span') visit(value, find);
+  const words = (textOf(node) ?? '').split(/[\s,;|]+/u).filter(Boolean);
+  find(words, words.length > 1 ? 'in a list' : 'as a text', onlyFull);
+  if (node.type === 'RegExpLiteral' && /[$^|]/u.test(String(node.pattern)))
+    find(String(node.pattern).replaceAll(/\\./gu, ' ').match(/\w+/gu) ?? [], 'in a regular expression');
+  if (node.type === 'VariableDeclarator') visitKeys(node.init, find);
+  for (const [key, value] of Object.entries(node))
+    if (key !== 'span') visit(value, find, node.type ? isOther(node, key) : onlyFull);
+}
+
+/** Whether texts there name no operation: keys, reads of a property, types, tables. */
+function isOther({ type, callee }: Node, key: string): boolean {
+  const isTable = type === 'CallExpression' && key === 'arguments' && ['knex', 'table'].includes(calledName(callee));
+  return key === 'key' || type === 'Computed' || type === 'TsLiteralType' || isTable;
+}
+
+/** The keys of the objects that a variable holds, also within each other. */
+function visitKeys(node: unknown, find: Find): void {
+  if (Array.isArray(node)) for (const each of node) visitKeys(each, find);
+  if (!isNode(node)) return;
+  if (node.type === 'ObjectExpression') {
+    const properties = node.properties as Node[];
+    const keys = properties.map((each) => String(isNode(each.key) ? each.key.value : each.value));
+    if (!properties.every(isFunction)) find(keys, 'as a key');
+    for (const { key, value } of properties)
+      if (!isNode(key) || !rootTypes.has(String(key.value))) visitKeys(value, find);
+  } else if (!node.type || node.type === 'ArrayExpression' || wrappers.has(node.type))
+    visitKeys(node.expression ?? node.elements, find);
 }
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const wrappers = new Set(['ParenthesisExpression', 'TsAsExpression', 'TsConstAssertion']);
+const rootTypes = new Set(['Query', 'Mutation', 'Subscription']);
+const wrappers = new Set(['ParenthesisExpression', 'TsAsExpression', 'TsConstAssertion', 'TsSatisfiesExpression']);
+const functions = new Set(['ArrowFunctionExpression', 'FunctionExpression']);
+
+function isFunction({ type, value }: Node): boolean {
+  return type === 'MethodProperty' || (isNode(value) && functions.has(String(value.type)));
+}
 
 /** The value of a string literal; undefined for other nodes. */
-function textOf(node: unknown): string | undefined {
-  if (!isNode(node)) return undefined;
+function textOf(node: Node): string | undefined {
   if (node.type === 'StringLiteral') return String(node.value);
-  if (wrappers.has(node.type)) return textOf(node.expression);
   if (node.type !== 'TemplateLiteral') return undefined;
   const [quasi, ...others] = node.quasis as { cooked?: string }[];
   return others.length === 0 ? quasi?.cooked : undefined;
 }
 
-/** The elements of an array literal or arguments of a call. */
-function expressions(list: unknown): unknown[] {
-  return (list as ({ expression: unknown } | null)[]).map((each) => each?.expression);
-}
-
-function methodOf(callee: unknown): string {
-  const property = isNode(callee) && callee.type === 'MemberExpression' ? callee.property : undefined;
-  return isNode(property) && property.type === 'Identifier' ? String(property.value) : '';
+/** The last name in what is called: `knex` in `db.knex(…)`. */
+function calledName(callee: unknown): string {
+  if (!isNode(callee)) return '';
+  return callee.type === 'MemberExpression' ? calledName(callee.property) : String(callee.value);
 }

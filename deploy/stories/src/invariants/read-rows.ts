@@ -51,6 +51,7 @@ export async function readRows(database: Databases, only?: readonly number[]): P
       for (const { id } of tenants) found.push(...(await asTenant(id, (db) => select(db, name))));
       return found as Rows[Name];
     });
+  // names agents: the table. names sessions: likewise.
   const [agents, sessions, messages, turns, evaluations] = await Promise.all([
     ofTenants('agent', 'agents'),
     ofTenants('session', 'sessions'),

@@ -11,6 +11,7 @@ import { stories } from '../../src/stories.ts';
 const story = stories(test, { on: 'processes' });
 
 /** What each id names, so that every walk takes one of the right kind. `external`: nothing of ours. */
+// names workflow: the kind of thing, and no operation.
 const named: Record<string, 'agent' | 'session' | 'workflow' | 'external'> = {
   'agent id': 'agent',
   'agentAuditLogs id': 'agent',
