@@ -1,7 +1,7 @@
 import { type Environment, readSettings } from '@parley/kernel/config';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
 import { keyRing } from '@parley/kernel/key-ring';
-import { flag, list, port, positiveInt } from '@parley/kernel/setting-types';
+import { byteCount, flag, list, port, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
@@ -56,7 +56,7 @@ export const gatewaySettings = {
   ),
   maxBodiesBytes: setting(
     'GATEWAY_MAX_BODIES_BYTES',
-    positiveInt.default(268_435_456),
+    byteCount.default(268_435_456),
     'Bytes of all bodies over 64 KB together that are being received or worked on; one client has a quarter. Shorter ones have half of that for themselves.',
   ),
   requestTimeoutMs: setting(
@@ -103,7 +103,7 @@ export const gatewaySettings = {
   ),
   maxAnswersBytes: setting(
     'GATEWAY_MAX_ANSWERS_BYTES',
-    positiveInt.default(268_435_456),
+    byteCount.default(268_435_456),
     'Bytes of all answers together that are written and not read yet; one client has a quarter.',
   ),
   answerStallMs: setting(

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { pino } from 'pino';
 import { readAll, readSettings, SettingsError, unknownSettings, warnOfUnknownSettings } from './config.ts';
-import { flag, list, port, positiveInt, secretKey, text } from './setting-types.ts';
+import { byteCount, flag, list, port, positiveInt, secretKey, text } from './setting-types.ts';
 import { optionalGroup, setting } from './settings.ts';
 
 test('every problem of the settings is named at once', (t) => {
@@ -35,6 +35,15 @@ test('values are converted to their types', (t) => {
   };
   const settings = readSettings({ L: ' a, ,b ', F: 'true', P: '0' }, declared);
   t.deepEqual(settings, { all: ['a', 'b'], some: { flag: true, port: 0 } });
+});
+
+test('a count or duration has at most what a timer and the database take; an amount of memory may be larger', (t) => {
+  const declared = { ms: setting('A_MS', positiveInt, ''), bytes: setting('A_BYTES', byteCount, '') };
+  const read = (ms: string) => readSettings({ A_MS: ms, A_BYTES: '4294967296' }, declared);
+
+  t.deepEqual(read('2147483647'), { ms: 2_147_483_647, bytes: 4_294_967_296 });
+  const error = t.throws(() => read('2147483648'), { instanceOf: SettingsError });
+  t.deepEqual(error?.problems, ['A_MS: must be at most 2147483647']);
 });
 
 test('in production a setting may have another default, or be required', (t) => {

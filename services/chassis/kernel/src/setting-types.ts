@@ -7,12 +7,15 @@ export const port = z.coerce
   .min(0)
   .max(65_535)
   .meta({ title: 'port' });
-/** A count or a duration in whole milliseconds or seconds, as the setting's name says. */
-export const positiveInt = z.coerce
+const wholeNumber = z.coerce
   .number('is not a number')
   .int('is not a whole number')
   .positive('must be above 0')
   .meta({ title: 'number' });
+/** A count or a duration in whole milliseconds or seconds, as the setting's name says. At most what a timer and an SQL integer take. */
+export const positiveInt = wholeNumber.max(2_147_483_647, 'must be at most 2147483647');
+/** An amount of memory, which may be more. */
+export const byteCount = wholeNumber;
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).meta({ title: 'URL' });
 export const text = z.string();
 export const flag = z

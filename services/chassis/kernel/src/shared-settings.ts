@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { secretKeys } from './secret-box.ts';
-import { flag, httpUrl, list, oneOf, port, positiveInt, secretKey, someOf } from './setting-types.ts';
+import { byteCount, flag, httpUrl, list, oneOf, port, positiveInt, secretKey, someOf } from './setting-types.ts';
 import { optionalGroup, type Setting, setting } from './settings.ts';
 
 /** `host:port` of one broker or more, separated by commas. */
@@ -139,7 +139,7 @@ const everyProcessSettings = {
   ),
   eventLogMaxBytes: setting(
     'EVENT_LOG_MAX_BYTES',
-    positiveInt.default(268_435_456),
+    byteCount.default(268_435_456),
     "Bytes of a process's memory that live events take without Redis; beyond, the oldest are dropped first.",
   ),
   log: logSettings,
