@@ -35,7 +35,10 @@ export const sessionSettings = {
     ),
     maxAgeMs: setting(
       'SESSION_MAX_DAYS',
-      positiveInt.default(30).transform((days) => days * 24 * hourMs),
+      positiveInt
+        .max(1_000_000, 'must be at most 1000000')
+        .default(30)
+        .transform((days) => days * 24 * hourMs),
       'A session of this age expires, whatever happens in it.',
     ),
   },
