@@ -3,7 +3,6 @@ import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import { inSpan } from '@parley/kernel/telemetry';
 import type { Part } from '@parley/kernel/unit';
-import { untilReached } from '@parley/kernel/until-reached';
 import type { Envelope } from './envelope.ts';
 import type { EventBus, SubscribeOptions, Subscription } from './event-bus.ts';
 
@@ -90,7 +89,6 @@ export function eventConsumer<Payloads extends Record<string, unknown>>(options:
     async stop() {
       await subscription?.stop();
     },
-    ready: untilReached(async () => bus.ping?.()),
   };
 }
 

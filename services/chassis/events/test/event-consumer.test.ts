@@ -57,26 +57,10 @@ test('a handler gets the envelope and the decoded payload, from start to stop', 
   const sent = event({});
   await bus.publish([event({ id: 'before the start' })]);
   await part.start();
-  await part.ready?.();
   await bus.publish([sent]);
   await part.stop();
   await t.throwsAsync(bus.publish([event({})]), undefined, 'it waits for the next start');
   t.deepEqual(seen, [{ id: sent.id, tenantId: 3, key: '5', time: new Date(1_000), data: { name: 'Ada' } }]);
-});
-
-test('a unit is not ready before it has reached the bus once; a later outage leaves it ready', async (t) => {
-  const { bus, log } = setup();
-  let isDown = true;
-  const ping = async () => {
-    if (isDown) throw new Error('no answer');
-  };
-  const part = eventConsumer({ bus: { ...bus, ping }, group: 'greeter', log, handlers: {} });
-  await part.start();
-  await t.throwsAsync(async () => part.ready?.(), { message: 'no answer' });
-  isDown = false;
-  await part.ready?.();
-  isDown = true;
-  await t.notThrowsAsync(async () => part.ready?.());
 });
 
 test('an event type without a handler is skipped, and logged at debug', async (t) => {

@@ -1,20 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
+import { pino } from 'pino';
 import { untilReached } from './until-reached.ts';
 
-/** An engine that is away until it is told otherwise, and counts who asks for it. */
+/** An engine that is away at first, and counts its pings; `lines` are what is logged of it. */
 function engine() {
   const self = { isAway: true, asked: 0 };
   const ping = async () => {
     self.asked += 1;
     if (self.isAway) throw new Error('it is away');
   };
-  return Object.assign(self, { ping });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line) => void lines.push(line) });
+  return Object.assign(self, { ping, log, lines });
 }
 
 test('what needs an engine is not ready before it has reached it once, and stays ready in a later outage', async (t) => {
   const bus = engine();
-  const ready = untilReached(bus.ping);
+  const ready = untilReached('Kafka', bus.ping, bus.log);
   await t.throwsAsync(ready(), { message: 'it is away' });
   await t.throwsAsync(ready());
   bus.isAway = false;
@@ -22,17 +26,27 @@ test('what needs an engine is not ready before it has reached it once, and stays
   bus.isAway = true;
   await t.notThrowsAsync(ready());
   t.is(bus.asked, 3);
+  t.deepEqual(bus.lines, []);
 });
 
-test('it is ready after a time in any case, counted from the first question', async (t) => {
-  const { ping } = engine();
-  const ready = untilReached(ping, 200);
+test('it is ready after a time in any case, counted from the first question, and logs the reason once', async (t) => {
+  const { ping, log, lines } = engine();
+  const ready = untilReached('Kafka', ping, log, 200);
+  await delay(300);
   await t.throwsAsync(ready());
+  t.deepEqual(lines, []);
   await eventually('it is ready', () =>
     ready().then(
       () => true,
       () => false,
     ),
   );
-  await t.notThrowsAsync(ready());
+  await Promise.all([ready(), ready()]);
+  t.is(lines.length, 1);
+  t.like(JSON.parse(lines[0] ?? ''), {
+    level: 40,
+    engine: 'Kafka',
+    err: { message: 'it is away' },
+    msg: 'engine not reached; ready without it, will retry',
+  });
 });

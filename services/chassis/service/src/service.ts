@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type EventReaction, eventConsumer, type Handler } from '@parley/events/consumer';
 import type { Environment } from '@parley/kernel/config';
+import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
 import { untilReached } from '@parley/kernel/until-reached';
 import { subscriptionRpc } from '@parley/live/subscriptions/subscription-rpc';
@@ -80,7 +81,7 @@ export interface Service<
 /**
  * Defines a unit that keeps data. Beside what `defineUnit` makes it has the database, the relay of its events, runners of its jobs, a
  * consumer, and servers with health, metrics and, in development, reflection. Parts start in this order and stop in reverse:
- * operators' port, clients, database, files, own parts, relay, runners, consumer, gRPC, subgraph.
+ * operators' port, clients, database, own parts, relay, runners, consumer, gRPC, subgraph.
  * @throws Error where declaration and definition contradict each other.
  */
 export function service<
@@ -105,6 +106,7 @@ export function service<
     needsDatabase: jobs.length + reactions.length > 0,
   });
   if (problem) throw new Error(`${name}: ${problem}`);
+  const hasEvents = publishes.length + consumes.length > 0;
   type Built = { deps: Deps; provided: ServiceProvided<Config, Calls>; database: Database | undefined };
 
   const defined = defineUnit<Name, Config, Built, Calls, ServiceDependencies>(declaration, {
@@ -127,7 +129,8 @@ export function service<
     },
     parts: ({ deps, provided, database }, { migrateOnStart }) => [
       ...(database ? [databasePart(database, { migrateOnStart })] : []),
-      ...(keepsFiles ? [filesPart(provided.objectStore)] : []),
+      ...(keepsFiles ? [reached('S3', () => provided.objectStore.ping(), provided.log)] : []),
+      ...(hasEvents ? [reached('Kafka', async () => provided.eventBus.ping?.(), provided.log)] : []),
       ...(definition.parts?.(deps, provided) ?? []),
       ...(database ? databaseWorkers(deps, provided) : []),
     ],
@@ -151,14 +154,7 @@ export function service<
       ...(tenantEnd ? [[tenantDeleted.type, tenantEndReaction(name, tenantEnd, database)]] : []),
     ]) as Record<string, EventReaction<unknown>>;
     return [
-      ...(publishes.length > 0
-        ? [
-            {
-              ...outboxRelay({ database, bus, soleOwner, log, metrics }),
-              ready: untilReached(async () => bus.ping?.()),
-            },
-          ]
-        : []),
+      ...(publishes.length > 0 ? [outboxRelay({ database, bus, soleOwner, log, metrics })] : []),
       ...runners,
       ...(Object.keys(handlers).length > 0
         ? [eventConsumer({ bus, group: name, database, handlers, log, metrics })]
@@ -259,13 +255,13 @@ function problemOf(
   return undefined;
 }
 
-/** Its work with files is retried in an outage, so only a store that was never reached keeps the unit from being ready. */
-function filesPart(store: ObjectStore): Part {
+/** What it does with the engine is retried in an outage, so only one that was never reached keeps the unit from being ready. */
+function reached(engine: string, ping: () => Promise<void>, log: Logger): Part {
   return {
-    name: 'files',
+    name: engine,
     start: async () => undefined,
     stop: async () => undefined,
-    ready: untilReached(() => store.ping()),
+    ready: untilReached(engine, ping, log),
   };
 }
 

@@ -416,29 +416,32 @@ test('a service publishes only declared topics and types, and appends only jobs 
   await eventually('it is done', () => done.length === 1);
 });
 
-test('a unit that publishes is not ready before it has reached the event bus once; a later outage leaves it ready', async (t) => {
-  let isDown = true;
-  const ping = async () => {
-    if (isDown) throw new Error('no answer');
-  };
-  const publishing = service(
-    {
-      ...notes,
-      publishes: [{ name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 }],
-    },
-    { dependencies: nothing, onTenantEnd: keeping },
-  );
-  const { unit } = await startService(t, publishing, {
-    database: await testSchema(t, notesSchema),
-    log: silent,
-    dependencies: { eventBus: { ...testDependencies().eventBus, ping } },
+const noteWritten = { name: 'note-written', types: ['note.written.v1'], partitions: 2, retentionMs: 1_000 } as const;
+const consuming = {
+  consumes: { 'x.happened.v1': { topic: 'x', decode: TenantDeleted.decode, handle: () => async () => {} } },
+};
+for (const [what, declared, defined] of [
+  ['publishes', { publishes: [noteWritten] }, {}],
+  ['consumes', { consumes: ['x.happened.v1'] }, consuming],
+] as const) {
+  test(`a unit that ${what} is not ready before it has reached the event bus once; a later outage leaves it ready`, async (t) => {
+    let isDown = true;
+    const ping = async () => {
+      if (isDown) throw new Error('no answer');
+    };
+    const withEvents = service({ ...notes, ...declared }, { dependencies: nothing, onTenantEnd: keeping, ...defined });
+    const { unit } = await startService(t, withEvents, {
+      database: await testSchema(t, notesSchema),
+      log: silent,
+      dependencies: { eventBus: { ...testDependencies().eventBus, ping } },
+    });
+    await t.throwsAsync(unit.ready(), { message: 'no answer' });
+    isDown = false;
+    await unit.ready();
+    isDown = true;
+    await t.notThrowsAsync(unit.ready(), 'its commits go on, and their events wait in the outbox');
   });
-  await t.throwsAsync(unit.ready(), { message: 'no answer' });
-  isDown = false;
-  await unit.ready();
-  isDown = true;
-  await t.notThrowsAsync(unit.ready(), 'its commits go on, and their events wait in the outbox');
-});
+}
 
 test('a unit that keeps files is not ready before it has reached the object store once; no other unit has one', async (t) => {
   let isDown = true;
