@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type EventReaction, eventConsumer, type Handler } from '@parley/events/consumer';
+import type { EventBus } from '@parley/events/event-bus';
 import type { Environment } from '@parley/kernel/config';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
@@ -22,10 +23,12 @@ import type { ServiceGraph } from './service-graph.ts';
 import { type OnTenantEnd, tenantDeleted, tenantEndJob, tenantEndReaction } from './tenant-end.ts';
 
 export interface ServiceProvided<Config, Calls extends Called = Called>
-  extends Omit<ServiceDependencies, 'database' | 'objectStore'>,
+  extends Omit<ServiceDependencies, 'database' | 'eventBus' | 'objectStore'>,
     Provided<Config, Calls> {
   /** @throws Error where the service declares no schema. */
   readonly database: Database;
+  /** @throws Error where the service neither publishes nor consumes events. */
+  readonly eventBus: EventBus;
   /** The objects of all tenants; use `tenantObjects` for work of one tenant. @throws Error where the service declares no files. */
   readonly objectStore: ObjectStore;
 }
@@ -120,6 +123,10 @@ export function service<
           if (!database) throw new Error(`${name} declares no schema`);
           return database;
         },
+        get eventBus() {
+          if (!hasEvents) throw new Error(`${name} declares no events`);
+          return dependencies.eventBus;
+        },
         get objectStore() {
           if (!keepsFiles) throw new Error(`${name} does not declare that it keeps files`);
           return dependencies.objectStore;
@@ -138,7 +145,7 @@ export function service<
   });
 
   function databaseWorkers(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
-    const { config, database, eventBus: bus, keyValue, log, metrics, soleOwner } = provided;
+    const { config, database, keyValue, log, metrics, soleOwner } = provided;
     const declared = jobs.map((declare) => declare(deps, config));
     if (tenantEnd) declared.push(tenantEndJob(name, tenantEnd, deps, config));
     const kinds = declared.map(({ kind }) => kind);
@@ -154,10 +161,10 @@ export function service<
       ...(tenantEnd ? [[tenantDeleted.type, tenantEndReaction(name, tenantEnd, database)]] : []),
     ]) as Record<string, EventReaction<unknown>>;
     return [
-      ...(publishes.length > 0 ? [outboxRelay({ database, bus, soleOwner, log, metrics })] : []),
+      ...(publishes.length > 0 ? [outboxRelay({ database, bus: provided.eventBus, soleOwner, log, metrics })] : []),
       ...runners,
       ...(Object.keys(handlers).length > 0
-        ? [eventConsumer({ bus, group: name, database, handlers, log, metrics })]
+        ? [eventConsumer({ bus: provided.eventBus, group: name, database, handlers, log, metrics })]
         : []),
     ];
   }

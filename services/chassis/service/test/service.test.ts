@@ -443,6 +443,13 @@ for (const [what, declared, defined] of [
   });
 }
 
+test('a service that neither publishes nor consumes events has no event bus', async (t) => {
+  const withBus = service(notes, { dependencies: ({ eventBus }) => ({ eventBus }), onTenantEnd: keeping });
+  await t.throwsAsync(startService(t, withBus, { database: await testSchema(t, notesSchema), log: silent }), {
+    message: 'notes declares no events',
+  });
+});
+
 test('a unit that keeps files is not ready before it has reached the object store once; no other unit has one', async (t) => {
   let isDown = true;
   const ping = async () => {
