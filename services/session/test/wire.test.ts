@@ -5,7 +5,9 @@ import { type Caller, createCallers } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
 import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import type { FollowSessionRequest } from '@parley/protos/parley/session/v1/session';
+import { rpcClient } from '@parley/rpc/client';
 import { follow } from '@parley/rpc/follow';
 import { rpcServer } from '@parley/rpc/server';
 import { startService } from '@parley/testing/service-harness';
@@ -65,7 +67,31 @@ async function startUnit(t: ExecutionContext) {
   const query = async (document: string, variables: object = {}, caller: Caller = user) =>
     (await running.graph(caller, document, variables)) as unknown as Answer;
 
-  return { agent, unit: running.unit, query, client: running.rpc, evaluations, ops: addresses.of('session', 'ops') };
+  const subscriptions = rpcClient({
+    definition: SubscriptionServiceDefinition,
+    unit: 'session',
+    address: () => addresses.of('session', 'rpc'),
+    callers,
+  });
+  await subscriptions.start();
+  t.teardown(() => subscriptions.stop());
+  /** The first event of a subscription to `sessionEvents`. */
+  const firstEvent = async (caller: Caller, sessionId: number) => {
+    const request = { field: 'sessionEvents', argumentsJson: JSON.stringify({ sessionId, after: '0' }) };
+    const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
+      subscriptions.calls.follow(requests, { caller, signal, expectedErrors: ['unauthenticated'] });
+    for await (const event of follow(open, request, new AbortController().signal)) return event;
+  };
+
+  return {
+    agent,
+    unit: running.unit,
+    query,
+    firstEvent,
+    client: running.rpc,
+    evaluations,
+    ops: addresses.of('session', 'ops'),
+  };
 }
 
 /** Results of the documents below. */
@@ -210,6 +236,22 @@ test('errors have the common shape, and absent sessions are null', async (t) => 
   });
   const asToken = await query(`{ sessionCount }`, {}, { kind: 'session', tenantId: 1, sessionId: 1, requestId: 'r' });
   t.like(asToken.errors?.[0] ?? {}, { extensions: { code: 'UNAUTHENTICATED' } });
+});
+
+test('a subscription with a credential that its @access does not accept is refused by the service', async (t) => {
+  const { query, firstEvent } = await sessionUnit(t);
+  const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
+  const { id: sessionId } = data.startSession;
+  const inTenantOne = { tenantId: 1, requestId: 'r' };
+
+  const refused: Caller[] = [
+    { kind: 'apiKey', ...inTenantOne, apiKeyId: 1 },
+    { kind: 'anonymous', ...inTenantOne },
+  ];
+  for (const caller of refused)
+    t.like(await t.throwsAsync(firstEvent(caller, sessionId)), { kind: 'unauthenticated' }, caller.kind);
+  const accepted: Caller[] = [user, { kind: 'session', ...inTenantOne, sessionId }];
+  for (const caller of accepted) t.truthy((await firstEvent(caller, sessionId))?.eventId, caller.kind);
 });
 
 test('a client that leaves cancels no turn, and a stopping server ends streams without error', async (t) => {

@@ -1,6 +1,6 @@
 import type { Caller } from '@parley/kernel/caller';
 import { unauthenticated } from '@parley/kernel/errors';
-import { defaultFieldResolver, type GraphQLObjectType, type GraphQLSchema, Kind } from 'graphql';
+import { defaultFieldResolver, type FieldDefinitionNode, type GraphQLSchema, Kind } from 'graphql';
 
 /** The credentials that an operation may accept, as the contract names them. */
 export type CredentialKind = 'JWT' | 'API_KEY' | 'SESSION_TOKEN';
@@ -11,9 +11,25 @@ const credentialOf: Partial<Record<Caller['kind'], CredentialKind>> = {
   session: 'SESSION_TOKEN',
 };
 
-/** The credentials in `@access` of a root field; empty: public; undefined: it has no `@access`. */
-function accessOf(type: GraphQLObjectType, fieldName: string): CredentialKind[] | undefined {
-  const directive = type.getFields()[fieldName]?.astNode?.directives?.find(({ name }) => name.value === 'access');
+/**
+ * Checks a caller against the `@access` of a root field.
+ * @throws DomainError `unauthenticated` where it does not accept the caller's credential.
+ */
+export type AccessCheck = (caller: Caller) => void;
+
+/** @throws Error when the field has no `@access`. */
+export function accessCheck(type: string, name: string, field: FieldDefinitionNode | undefined | null): AccessCheck {
+  const by = credentialsOf(field);
+  if (!by) throw new Error(`${type}.${name} has no @access`);
+  return ({ kind }) => {
+    const credential = credentialOf[kind];
+    if (by.length > 0 && !(credential && by.includes(credential))) throw unauthenticated();
+  };
+}
+
+/** The credentials in the `@access` of a root field; empty: public; undefined: it has no `@access`. */
+function credentialsOf(field: FieldDefinitionNode | undefined | null): CredentialKind[] | undefined {
+  const directive = field?.directives?.find(({ name }) => name.value === 'access');
   const by = directive?.arguments?.find(({ name }) => name.value === 'by')?.value;
   if (by?.kind !== Kind.LIST) return undefined;
   return by.values.flatMap((value) => (value.kind === Kind.ENUM ? [value.value as CredentialKind] : []));
@@ -24,15 +40,13 @@ function accessOf(type: GraphQLObjectType, fieldName: string): CredentialKind[] 
  * @throws Error when a root field has no `@access`.
  */
 export function enforceAccess<Context extends { caller: Caller }>(schema: GraphQLSchema): GraphQLSchema {
-  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+  for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       if (!type || field.name.startsWith('_')) continue; // fields of federation, which only the gateway can query
-      const by = accessOf(type, field.name);
-      if (!by) throw new Error(`${type.name}.${field.name} has no @access`);
+      const check = accessCheck(type.name, field.name, field.astNode);
       const resolve = field.resolve ?? defaultFieldResolver;
       field.resolve = (source, args, context: Context, info) => {
-        const credential = credentialOf[context.caller.kind];
-        if (by.length > 0 && !(credential && by.includes(credential))) throw unauthenticated();
+        check(context.caller);
         return resolve(source, args, context, info);
       };
     }

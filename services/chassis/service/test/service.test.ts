@@ -125,7 +125,7 @@ test('a subscription that is only in the schema, or only in the code, is refused
   const schema = temporaryFile(
     t,
     'schema.graphql',
-    'type Query { now: Int } type Subscription { ticks: Int tocks: Int }',
+    'type Query { now: Int @access(by: []) } type Subscription { ticks: Int @access(by: []) tocks: Int @access(by: []) }',
   );
   const ticking = declareService({
     name: 'ticking',

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { accessCheck } from '@parley/graph/access';
 import type { GraphServerOptions } from '@parley/kernel/listen';
 import type { Part } from '@parley/kernel/unit';
 import type { SubscriptionField } from '@parley/live/subscriptions/subscription-rpc';
-import { Kind, parse } from 'graphql';
+import { type FieldDefinitionNode, Kind, parse } from 'graphql';
 import { type GraphContext, type SubgraphOptions, subgraph } from './subgraph.ts';
 
 export interface SubgraphDefinition<Deps, Context extends GraphContext> {
@@ -22,11 +23,16 @@ export function subgraphOf<Deps, Context extends GraphContext>({
   context,
 }: SubgraphDefinition<Deps, Context>) {
   return {
-    ...(subscriptions && { subscriptions }),
+    ...(subscriptions && {
+      subscriptions: (deps: Deps) => withAccess(subscriptions(deps), readFileSync(schema, 'utf8')),
+    }),
     /** @throws Error where the schema has other subscriptions than the code. */
     server(deps: Deps, subscribable: string[], options: GraphServerOptions): Part {
       const typeDefs = readFileSync(schema, 'utf8');
-      const declared = subscriptionsOf(typeDefs);
+      const declared = subscriptionsOf(typeDefs)
+        .map(({ name }) => name.value)
+        .sort()
+        .join();
       const served = subscribable.toSorted().join();
       if (declared !== served)
         throw new Error(`${options.unit}: its schema has the subscriptions "${declared}", it serves "${served}"`);
@@ -35,14 +41,26 @@ export function subgraphOf<Deps, Context extends GraphContext>({
   };
 }
 
-function subscriptionsOf(typeDefs: string): string {
+/** The fields, each for the callers that its `@access` accepts. */
+function withAccess(fields: Record<string, SubscriptionField>, typeDefs: string): Record<string, SubscriptionField> {
+  const declared = subscriptionsOf(typeDefs);
+  const guarded = Object.entries(fields).map(([name, field]): [string, SubscriptionField] => {
+    const definition = declared.find((each) => each.name.value === name);
+    return [
+      name,
+      (args, call) => {
+        accessCheck('Subscription', name, definition)(call.caller);
+        return field(args, call);
+      },
+    ];
+  });
+  return Object.fromEntries(guarded);
+}
+
+function subscriptionsOf(typeDefs: string): FieldDefinitionNode[] {
   const definitions = typeDefs === '' ? [] : parse(typeDefs, { noLocation: true }).definitions;
-  const fields = definitions.flatMap((each) => {
+  return definitions.flatMap((each) => {
     const isObject = each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION;
     return isObject && each.name.value === 'Subscription' ? (each.fields ?? []) : [];
   });
-  return fields
-    .map(({ name }) => name.value)
-    .sort()
-    .join();
 }

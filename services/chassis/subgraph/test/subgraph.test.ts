@@ -21,11 +21,11 @@ const typeDefs = `
     slow: Boolean @access(by: [])
   }
   type Subscription {
-    told: Boolean
+    told: Boolean @access(by: [])
   }`;
 
 /** A subgraph whose `slow` waits until its client disconnects, and its log lines. */
-async function waitingSubgraph(t: ExecutionContext) {
+async function waitingSubgraph(t: ExecutionContext, sdl = typeDefs) {
   const callers = createCallers(randomBytes(32));
   const lines: string[] = [];
   const sink = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) });
@@ -35,7 +35,7 @@ async function waitingSubgraph(t: ExecutionContext) {
   const part = subgraph<GraphContext>({
     unit: 'test',
     port: 0,
-    typeDefs,
+    typeDefs: sdl,
     resolvers: {
       Query: {
         quick: () => true,
@@ -93,6 +93,16 @@ test('the signal of a resolver does not abort after the answer', async (t) => {
     signals.map(({ aborted }) => aborted),
     [false, false],
   );
+});
+
+test('a subgraph with a root field without @access does not start', async (t) => {
+  for (const [type, field] of [
+    ['Query', 'quick'],
+    ['Subscription', 'told'],
+  ] as const) {
+    const forgotten = typeDefs.replace(`${field}: Boolean @access(by: [])`, `${field}: Boolean`);
+    await t.throwsAsync(waitingSubgraph(t, forgotten), { message: `${type}.${field} has no @access` });
+  }
 });
 
 interface Answer {
