@@ -29,12 +29,16 @@ interface KeySet {
 const jwksAgeMs = 300_000;
 const unknownKeyPauseMs = 1_000;
 
-/** Caches verified signatures by token hash; whether the sign-in is still valid is checked for each request. */
+/**
+ * Caches verified signatures by token hash; whether the sign-in is still valid is checked for each request.
+ * @param entries the most that it keeps; what was not used for longest is dropped first.
+ */
 export function accessTokens(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   issuer: string,
+  entries = 20_000,
 ): AccessTokens {
-  const verified = new LRUCache<string, AccessToken>(atMost(20_000));
+  const verified = new LRUCache<string, AccessToken>(atMost(entries));
   let keySet: KeySet | undefined;
   let reading: Promise<KeySet> | undefined;
 

@@ -27,3 +27,10 @@ test('a failure is not cached', async (t) => {
   await t.throwsAsync(answers.get('a', () => Promise.reject(new Error('away'))));
   t.is(await answers.get('a', async () => 1), 1);
 });
+
+test('at most so many answers are kept', async (t) => {
+  const answers = answerCache<string>(2);
+  for (const key of ['a', 'b', 'c']) await answers.get(key, async () => key);
+  t.is(answers.find('a'), undefined);
+  t.deepEqual(await Promise.all([answers.find('b'), answers.find('c')]), ['b', 'c']);
+});

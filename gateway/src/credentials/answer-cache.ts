@@ -19,8 +19,9 @@ interface Entry<Value> {
   settled?: { value: Value };
 }
 
-export function answerCache<Value>(): AnswerCache<Value> {
-  const cache = new LRUCache<string, Entry<Value>>({ ...atMost(20_000), ttl: maxAgeMs });
+/** @param entries the most that it keeps; what was not used for longest is dropped first. */
+export function answerCache<Value>(entries = 20_000): AnswerCache<Value> {
+  const cache = new LRUCache<string, Entry<Value>>({ ...atMost(entries), ttl: maxAgeMs });
 
   // The cache holds the promise itself, so an answer requested before `invalidate` is never stored after it.
   function set(key: string, pending: Promise<Value>): void {
