@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo, Server } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { context, isSpanContextValid, propagation, type Span, trace } from '@opentelemetry/api';
+import { context, isSpanContextValid, propagation, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import test, { type ExecutionContext } from 'ava';
 import { readSettings } from './config.ts';
 import { tracingSettings } from './shared-settings.ts';
@@ -131,6 +131,24 @@ test.serial('the sampler decides which traces are recorded', async (t) => {
   t.is(exported.length, 1);
   t.true(exported[0]?.text.includes('of a sampled one'));
   t.false(exported[0]?.text.includes('of its own'));
+});
+
+test.serial('the span of what fails has the status of an error', async (t) => {
+  const { exported, url } = await collector(t, 'http/json');
+  const part = await traced(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' });
+  await span('well');
+  await t.throwsAsync(
+    inSpan(tracer(), 'failed', {}, () => Promise.reject(new Error('no'))),
+    { message: 'no' },
+  );
+  await part.stop();
+  const spans: { name: string; status: { code: SpanStatusCode } }[] = exported.flatMap(
+    ({ text }) => JSON.parse(text).resourceSpans[0].scopeSpans[0].spans,
+  );
+  t.deepEqual(Object.fromEntries(spans.map(({ name, status }) => [name, status.code])), {
+    well: SpanStatusCode.UNSET,
+    failed: SpanStatusCode.ERROR,
+  });
 });
 
 test.serial('the trace context is passed on by the chosen propagators', async (t) => {
