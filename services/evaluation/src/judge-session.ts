@@ -42,7 +42,7 @@ export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: Eval
   });
 }
 
-/** Stores exactly one evaluation; waits while the tenant is suspended, and stores none if it is deleted. */
+/** Stores exactly one evaluation; waits while the tenant is suspended, and does not begin if it is deleted. */
 async function judgeSession(ports: Ports, run: JobRun<JudgeSessionJob>): Promise<void> {
   const { data, tenantId, signal, lease } = run;
   const { sessionId, agentId } = data;

@@ -27,6 +27,9 @@ export const evaluation = service(evaluationDeclaration, {
   consumes: {
     'session.ended.v1': { topic: 'session-ended', decode: SessionEnded.decode, handle: onSessionEnded },
   },
-  onTenantEnd: { nothingBecause: 'a judgement asks identity first, and a deleted tenant has none made' },
+  onTenantEnd: {
+    nothingBecause:
+      'no judgement of a deleted tenant begins, and callers who could read one that was under way are refused',
+  },
   rpc: { definition: EvaluationServiceDefinition, implementation: evaluationRpc },
 });
