@@ -138,7 +138,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const runner = jobRunner<string, string>({
       database,
       kind,
-      concurrency: 1,
+      concurrency: 2, // with one, a search that finds no free slot takes over from the end of a job
       perTenantLimit: 50,
       log: createLogger('jobs test', { LOG_LEVEL: 'silent' }),
       prepare: async ({ knex }) => (await knex('effects').pluck('name')).join(),
