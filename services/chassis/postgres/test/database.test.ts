@@ -5,6 +5,8 @@ import { eventually } from '@parley/testing/eventually';
 import { onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
+import type { ExecutionContext } from 'ava';
+import type { Knex } from 'knex';
 import { openDatabase } from '../src/database/open.ts';
 import type { Opening } from '../src/database/opening-client.ts';
 import { openPool } from '../src/database/pool.ts';
@@ -442,32 +444,71 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await away.close();
   });
 
-  test('BEGIN and the settings of a transaction cost one round trip', async (t) => {
+  /** A pool of one connection, and a way to see how often the server was waited for. */
+  async function singleConnection(t: ExecutionContext) {
     const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
     t.teardown(() => pool.destroy());
-    const sent: string[] = [];
-    pool.on('query', ({ sql }: { sql: string }) => sent.push(sql));
-    const opening: Opening = { opening: `SET LOCAL search_path TO pg_catalog; SET LOCAL parley.tenant TO '7'` };
+    const answers = { count: 0 };
+    const connection = await pool.client.acquireConnection();
+    connection.connection.on('readyForQuery', () => (answers.count += 1));
+    await pool.client.releaseConnection(connection);
+    return { pool, answers };
+  }
 
-    const rows = await pool.transaction(async (transaction) => {
-      const result = await transaction.raw(`SELECT current_setting('parley.tenant') AS tenant`);
-      return result.rows;
-    }, opening);
+  test('BEGIN, the settings of a transaction and its first statement cost one round trip', async (t) => {
+    const { pool, answers } = await singleConnection(t);
+    const opening: Opening = { opening: { text: `SELECT set_config('parley.tenant', $1, true)`, values: ['7'] } };
+    const tenant = async (knex: Knex, ...values: string[]): Promise<string> => {
+      const { rows } = await knex.raw(
+        `SELECT current_setting('parley.tenant') AS tenant ${values.length ? ', ?' : ''}`,
+        values,
+      );
+      return rows[0].tenant;
+    };
 
-    t.deepEqual(rows, [{ tenant: '7' }]);
-    t.deepEqual(sent, [`BEGIN; ${opening.opening}`, `SELECT current_setting('parley.tenant') AS tenant`, 'COMMIT;']);
+    t.is(await pool.transaction((transaction) => tenant(transaction, 'a value'), opening), '7');
+    t.is(answers.count, 2); // with COMMIT
+    // Without values a text may be several statements, and has a round trip of its own.
+    t.is(await pool.transaction((transaction) => tenant(transaction), opening), '7');
+    t.is(answers.count, 5);
+    await pool.transaction(async () => undefined, opening);
+    await t.throwsAsync(pool.transaction(async () => Promise.reject(new Error('no')), opening));
+    t.is(answers.count, 5);
   });
 
-  test('a transaction whose settings fail runs no work and leaves its connection usable', async (t) => {
-    const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
-    t.teardown(() => pool.destroy());
-    const opening: Opening = { opening: 'SET LOCAL search_path TO pg_catalog; SET LOCAL ROLE nobody_is_called_this' };
+  test('where a transaction does not begin, none of its statements runs, and its connection stays usable', async (t) => {
+    const { pool } = await singleConnection(t);
+    const text = `SELECT set_config('search_path', 'pg_catalog', true), set_config('role', $1, true)`;
+    const opening: Opening = { opening: { text, values: ['nobody_is_called_this'] } };
+    const refused = /role "nobody_is_called_this" does not exist/;
+    for (const values of [[], ['a value']]) {
+      const first = `CREATE TEMPORARY TABLE seen AS SELECT 1 ${values.length ? ', ?::text' : ''}`;
+      const swallowing = pool.transaction(async (transaction) => {
+        for (const sql of [first, 'SELECT 1', 'SELECT 1']) {
+          t.regex(
+            (await t.throwsAsync(async () => transaction.raw(sql, sql === first ? values : [])))?.message ?? '',
+            refused,
+          );
+        }
+      }, opening);
+      t.regex((await t.throwsAsync(swallowing))?.message ?? '', refused);
+      t.deepEqual((await pool.raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
+      t.deepEqual((await pool.raw(`SELECT to_regclass('seen') AS seen`)).rows, [{ seen: null }]);
+      t.regex((await pool.raw('SHOW search_path')).rows[0].search_path, /public/);
+    }
+  });
 
-    const error = await t.throwsAsync(pool.transaction(async () => t.fail('its work was called'), opening));
-
-    t.regex(error?.message ?? '', /role "nobody_is_called_this" does not exist/);
-    t.deepEqual((await pool.raw('SELECT 1 AS one')).rows, [{ one: 1 }]);
-    t.regex((await pool.raw('SHOW search_path')).rows[0].search_path, /public/);
+  test('a statement that is refused as the first of its transaction is prepared once on its connection', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const add = (stars: unknown) =>
+      database.transact(1, ({ knex }) => knex('notes').insert({ tenant_id: 1, text: stars as string }));
+    const refusals = [];
+    for (let n = 0; n < 6; n += 1) {
+      refusals.push(await t.throwsAsync(add(null)));
+      await add('a note');
+    }
+    t.true(refusals.every((error) => error && 'code' in error && error.code === '23502'));
+    t.is(await database.transact(1, countNotes), 6);
   });
 
   test('a savepoint does not send the settings of a transaction again', async (t) => {

@@ -8,7 +8,9 @@ declare module 'knex/lib/dialects/postgres/index.js' {
   export interface SentQuery {
     sql: string;
     bindings?: readonly unknown[];
-    options?: { name?: string };
+    options?: { name?: string | undefined };
+    /** Where `_query` puts the result of `pg`. */
+    response?: unknown;
   }
 
   export default class PgClient extends knex.Client {

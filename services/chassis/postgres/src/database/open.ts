@@ -76,14 +76,17 @@ export function openDatabase(options: DatabaseOptions): Database {
   const turns = fairQueue({ shares: { user: oneAtATime, tenant: oneAtATime, row: oneAtATime } });
   let closed = false;
 
-  function settings(role: string, tenantId: number | undefined): string {
+  /** The settings of a transaction: a statement with numbered parameters, and their values. */
+  function settings(role: string, tenantId: number | undefined): Opening['opening'] {
     const offsetMs = clockOffsetMs?.() ?? 0;
-    return [
-      `SET LOCAL ROLE ${role}`,
-      `SET LOCAL search_path TO ${schemaName}, public`, // extensions put their types into public
-      ...(tenantId === undefined ? [] : [`SET LOCAL parley.tenant TO '${checkedTenantId(tenantId)}'`]),
-      ...(offsetMs === 0 ? [] : [`SET LOCAL parley.clock_offset TO '${Number(offsetMs)} milliseconds'`]),
-    ].join('; ');
+    const values = {
+      role,
+      search_path: `${schemaName}, public`, // extensions put their types into public
+      ...(tenantId !== undefined && { 'parley.tenant': `${checkedTenantId(tenantId)}` }),
+      ...(offsetMs !== 0 && { 'parley.clock_offset': `${Number(offsetMs)} milliseconds` }),
+    };
+    const set = Object.keys(values).map((name, index) => `set_config('${name}', $${index + 1}, true)`);
+    return { text: `SELECT ${set.join(', ')}`, values: Object.values(values) };
   }
 
   /** Runs `work` once no other transaction of this process that names the same parties runs. */
@@ -104,9 +107,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /**
-   * BEGIN and all settings are sent as one message of the simple protocol; they end with the transaction. It runs again where the
-   * run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of them
-   * no longer fitted.
+   * BEGIN, all settings and the first statement are sent in one packet; the settings end with the transaction. It runs again where
+   * the run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of
+   * them no longer fitted.
    */
   async function run<T>(opening: Opening, kind: string, work: Work<T>, beforeCommit?: (value: T) => void): Promise<T> {
     if (closed) throw unavailable('The database is closed');
@@ -116,12 +119,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isStale = false;
     let isEnding = false;
     const attempt = (unprepared: boolean) => {
-      const how: Opening = { ...opening, unprepared };
+      const opened = () => {
+        begun = true;
+      };
+      const how: Opening = { ...opening, unprepared, opened };
       begun = false;
       isStale = false;
       isEnding = false;
       return pool.transaction(async (transaction) => {
-        begun = true;
         effects = [];
         woken = new Set();
         // Not by the error that `work` rejects with: it may have caught this one and thrown another.
@@ -145,7 +150,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       }, how);
     };
     const isUndone = (error: unknown) => {
-      // Not begun: the pool returned a connection that had been lost while idle.
+      // Not begun: the pool returned a connection that had been lost while idle. COMMIT was not sent.
       if (isLostConnection(error)) return !begun || opening.readOnly === true;
       return isRolledBack(error);
     };
@@ -189,7 +194,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (isTenant) throw new Error('asTenant is already under way in this transaction');
         isTenant = true;
         try {
-          await db.knex.raw(settings(roles.tenant, tenantId));
+          const { text, values } = settings(roles.tenant, tenantId);
+          await db.knex.raw(text.replaceAll(/\$\d+/gu, '?'), values);
           return await work({ ...db, tenantId });
         } finally {
           // An aborted transaction accepts no statement any more.

@@ -2,12 +2,15 @@ import { isDatabaseError } from '@parley/kernel/database-errors';
 import type { Knex } from 'knex';
 import PgTransaction from 'knex/lib/dialects/postgres/execution/pg-transaction.js';
 import PgClient, { type SentQuery } from 'knex/lib/dialects/postgres/index.js';
+import { OpenedQuery } from './opened-query.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 
 /** How a transaction begins. */
 export interface Opening extends Knex.TransactionConfig {
-  /** Statements without parameters, sent together with BEGIN in one round trip. */
-  opening: string;
+  /** A statement that is sent in one packet with BEGIN and the first statement of the work. */
+  opening: { text: string; values: readonly string[] };
+  /** Called when the server has executed it. */
+  opened?: () => void;
   /** Whether its statements are sent without being prepared. Default false. */
   unprepared?: boolean;
 }
@@ -15,26 +18,80 @@ export interface Opening extends Knex.TransactionConfig {
 /** Connections whose transaction is `unprepared`. */
 const unprepared = new WeakSet<object>();
 
+/** Connections with a transaction that nothing was sent of yet. */
+const beginnings = new WeakMap<object, Opening>();
+
+/** Why the transaction of a connection has not begun: its statements must not run outside of it. */
+const failures = new WeakMap<object, unknown>();
+
 /** The generation of the statements that were prepared on a connection. */
 const generations = new WeakMap<object, number>();
 const unknownGeneration = -1;
 
+interface RawClient {
+  query(statement: OpenedQuery, callback: (error: Error | null, response: unknown) => void): void;
+}
+
 /**
- * knex's PostgreSQL client with transactions that begin with the statements of `opening`. When one of them fails, the
- * transaction rolls back and rejects with the error, and its work is not called.
+ * knex's PostgreSQL client with transactions that begin with the statement of `opening`. It is sent with the first statement, which
+ * fails if one of both fails; all later ones then fail, too, and nothing is committed. Without a statement nothing is sent.
  */
 export class OpeningClient extends PgClient {
-  // Transactions run on objects that share only the configuration with this one.
+  // Transactions run on objects that share only the prototype and the configuration with this one: no field, nor method, of `#`.
   declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
 
   override async _query(connection: object, query: SentQuery): Promise<unknown> {
-    const { preparedStatements } = this.config;
-    // Without parameters a text may be several statements, which cannot be prepared.
-    const isPreparable = query.bindings?.length && !unprepared.has(connection);
-    const name = isPreparable ? preparedStatements?.nameOf(query.sql) : undefined;
-    if (name === undefined || !preparedStatements) return super._query(connection, query);
+    const isEnd = /^(COMMIT|ROLLBACK);?$/u.test(query.sql);
+    const beginning = beginnings.get(connection);
+    beginnings.delete(connection);
+    if (failures.has(connection)) {
+      const failure = failures.get(connection);
+      if (isEnd) failures.delete(connection);
+      if (query.sql === 'ROLLBACK') return query;
+      throw failure;
+    }
+    if (beginning === undefined) return this.sendOne(connection, query);
+    if (isEnd) return query;
+    if (query.bindings?.length) return this.openWith(connection, query, beginning);
+    // Without parameters a text may be several statements, which need a message of their own.
+    await this.openWith(connection, { sql: '' }, beginning);
+    return this.sendOne(connection, query);
+  }
+
+  /** Sends BEGIN, the opening and a statement in one packet. */
+  private async openWith(connection: object, query: SentQuery, beginning: Opening): Promise<unknown> {
+    const begin = { text: beginning.readOnly ? 'BEGIN READ ONLY' : 'BEGIN', values: [] };
+    const before = [begin, beginning.opening].map((each) => ({ ...each, name: this.nameOf(connection, each.text) }));
+    const name = query.sql === '' ? undefined : this.nameOf(connection, query.sql);
     query.options = { ...query.options, name };
-    if (!generations.has(connection)) generations.set(connection, preparedStatements.generation);
+    let isOpen = false;
+    const opened = () => {
+      isOpen = true;
+      beginning.opened?.();
+    };
+    const sent = new OpenedQuery({ text: query.sql, values: query.bindings ?? [], name }, before, opened);
+    try {
+      query.response = await new Promise((resolve, reject) => {
+        (connection as RawClient).query(sent, (error, response) => (error ? reject(error) : resolve(response)));
+      });
+      return query;
+    } catch (error) {
+      if (!isDatabaseError(error)) generations.set(connection, unknownGeneration);
+      if (!isOpen) {
+        failures.set(connection, error);
+        // The statement that was lost may be one of those before.
+        query.options.name = before.at(-1)?.name ?? name;
+        // BEGIN may have succeeded, and the connection must return to the pool without a transaction.
+        await super._query(connection, { sql: 'ROLLBACK' }).catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+
+  private async sendOne(connection: object, query: SentQuery): Promise<unknown> {
+    const name = query.bindings?.length ? this.nameOf(connection, query.sql) : undefined;
+    if (name === undefined) return super._query(connection, query);
+    query.options = { ...query.options, name };
     try {
       return await super._query(connection, query);
     } catch (error) {
@@ -42,6 +99,16 @@ export class OpeningClient extends PgClient {
       if (!isDatabaseError(error)) generations.set(connection, unknownGeneration);
       throw error;
     }
+  }
+
+  /** The name under which a statement is prepared on a connection. */
+  private nameOf(connection: object, sql: string): string | undefined {
+    const { preparedStatements } = this.config;
+    const name = unprepared.has(connection) ? undefined : preparedStatements?.nameOf(sql);
+    if (name !== undefined && preparedStatements && !generations.has(connection)) {
+      generations.set(connection, preparedStatements.generation);
+    }
+    return name;
   }
 
   /** Whether the pool may use the connection again; otherwise it closes it. */
@@ -60,27 +127,18 @@ export class OpeningClient extends PgClient {
 }
 
 class OpeningTransaction extends PgTransaction {
-  readonly #opening: string | undefined;
-  readonly #unprepared: boolean;
+  readonly #opening: Opening | undefined;
 
   constructor(client: OpeningClient, container: unknown, config?: Knex.TransactionConfig | Opening, outer?: unknown) {
     super(client, container, config, outer);
-    this.#opening = config && 'opening' in config ? config.opening : undefined;
-    this.#unprepared = (config && 'unprepared' in config && config.unprepared) ?? false;
+    this.#opening = config && 'opening' in config ? config : undefined;
   }
 
   override async begin(connection: object): Promise<unknown> {
-    if (this.#unprepared) unprepared.add(connection);
+    if (this.#opening?.unprepared) unprepared.add(connection);
     else unprepared.delete(connection);
     if (this.#opening === undefined) return super.begin(connection);
-    const begin = this.readOnly ? 'BEGIN READ ONLY' : 'BEGIN';
-    try {
-      return await this.trxClient.query(connection, `${begin}; ${this.#opening}`);
-    } catch (error) {
-      // BEGIN may have succeeded, and the connection must return to the pool without a transaction.
-      await this.trxClient.query(connection, 'ROLLBACK').catch(() => undefined);
-      this._completed = true;
-      throw error;
-    }
+    beginnings.set(connection, this.#opening);
+    return undefined;
   }
 }

@@ -82,7 +82,7 @@ export interface TransactOptions {
 
 /**
  * One service's view of a PostgreSQL database. A transaction is retried once where its first run has certainly left nothing
- * behind: the server rolled it back (deadlock, serialization failure), the connection was lost before BEGIN, or was lost during a
+ * behind: the server rolled it back (deadlock, serialization failure), the connection was lost before it had begun, or during a
  * read-only transaction. It is retried once more, without prepared statements, where one of them no longer fitted (after a migration,
  * or behind a pooler). So `work` must have no effects outside of the transaction and `afterCommit`, and reads what it depends on
  * itself. Any other outage (connection lost, pool exhausted, shutdown, timeout) rejects with `unavailable`; the transaction may

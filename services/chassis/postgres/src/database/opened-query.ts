@@ -1,0 +1,57 @@
+import Query, { type PgConnection, type QueryConfig } from 'pg/lib/query.js';
+
+/**
+ * A statement of `pg` that is sent in one packet with others before it, whose rows are ignored. The server executes them in order
+ * and, after an error, none of the rest.
+ */
+export class OpenedQuery extends Query {
+  readonly #before: readonly QueryConfig[];
+  readonly #ownName: string | undefined;
+  readonly #opened: () => void;
+  #left: number;
+
+  /** @param opened is called when the server has executed what is sent before. */
+  constructor(config: QueryConfig, before: readonly QueryConfig[], opened: () => void) {
+    super(config);
+    this.#before = before;
+    this.#ownName = config.name;
+    this.#opened = opened;
+    this.#left = before.length;
+  }
+
+  override requiresPreparation(): boolean {
+    return true;
+  }
+
+  override prepare(connection: PgConnection): void {
+    for (const { name, text, values } of this.#before) {
+      if (name === undefined || connection.parsedStatements[name] === undefined) connection.parse({ name, text });
+      if (name !== undefined) connection.parsedStatements[name] = text;
+      connection.bind({ statement: name, values });
+      connection.execute({});
+    }
+    super.prepare(connection);
+    // The driver takes the first statement that the server has parsed for the one of this name.
+    this.name = undefined;
+  }
+
+  override handleDataRow(message: unknown): void {
+    if (this.#left === 0) super.handleDataRow(message);
+  }
+
+  override handleCommandComplete(message: unknown, connection: PgConnection): void {
+    if (this.#left === 0) return super.handleCommandComplete(message, connection);
+    this.#left -= 1;
+    if (this.#left > 0) return undefined;
+    this.name = this.#ownName;
+    return this.#opened();
+  }
+
+  override handleError(error: Error, connection: PgConnection): void {
+    if (this.#left > 0) {
+      for (const { name } of this.#before) if (name !== undefined) delete connection.parsedStatements[name];
+      if (this.#ownName !== undefined) delete connection.submittedNamedStatements[this.#ownName];
+    }
+    super.handleError(error, connection);
+  }
+}

@@ -1,0 +1,32 @@
+/** What a statement of `pg` consists of; its published types lack it. */
+
+declare module 'pg/lib/query.js' {
+  /** The protocol messages of a connection. */
+  export interface PgConnection {
+    /** Texts by name: those that the server has confirmed, and those that were sent. */
+    parsedStatements: Record<string, string | undefined>;
+    submittedNamedStatements: Record<string, string | undefined>;
+    parse(statement: { text: string; name: string | undefined }): void;
+    bind(portal: { statement: string | undefined; values: readonly unknown[] }): void;
+    execute(portal: object): void;
+  }
+
+  export interface QueryConfig {
+    text: string;
+    values: readonly unknown[];
+    name?: string | undefined;
+  }
+
+  /** Submitted by `client.query`, which hands it the messages of the server up to ReadyForQuery. */
+  class Query {
+    constructor(config: QueryConfig);
+    name: string | undefined;
+    /** Sends all messages but the last, Sync, in one packet. */
+    prepare(connection: PgConnection): void;
+    requiresPreparation(): boolean;
+    handleDataRow(message: unknown): void;
+    handleCommandComplete(message: unknown, connection: PgConnection): void;
+    handleError(error: Error, connection: PgConnection): void;
+  }
+  export default Query;
+}
