@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, trace } from '@opentelemetry/api';
 import { isLostConnection, isRolledBack, transactionError } from '@parley/kernel/database-errors';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
@@ -48,6 +49,9 @@ export interface DatabaseOptions {
 type Work<T> = (db: Transaction, aborted: () => Promise<boolean>) => Promise<T>;
 
 const pingTimeoutMs = 2_000;
+
+/** In which the other transaction of a deadlock gets the row: a repetition at once could take it first, and deadlock again. */
+const yieldMs = 20;
 
 const oneAtATime = { inFlight: 1 };
 
@@ -162,6 +166,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           if (isStale && !isEnding && !unprepared) unprepared = true;
           else if (isUndone(error) && !isRepeated) isRepeated = true;
           else throw error;
+          if (isRolledBack(error)) await delay(yieldMs);
         }
       }
     }
