@@ -40,16 +40,12 @@ export async function finishTurn(
   for (;;) {
     try {
       const before = await ports.database.transact(run.tenantId, async (db) => {
-        const found = await turnStore(db).lock(turn.id);
-        if (!found?.open) return eventStore(db).findOfTurn(turn.id);
-        await endTurn(ports, db, {
-          session: found.session,
-          turn,
-          log,
-          eventId,
-          outcome,
-          interrupted: found.interrupted,
-        });
+        if (!(await storeAtOnce(db, turn, outcome, eventId, log))) {
+          const found = await turnStore(db).lock(turn.id);
+          if (!found?.open) return eventStore(db).findOfTurn(turn.id);
+          const { session, interrupted } = found;
+          await endTurn(ports, db, { session, turn, log, eventId, outcome, interrupted });
+        }
         await run.lease.complete(db);
         return undefined;
       });
@@ -63,6 +59,23 @@ export async function finishTurn(
       await delay(databasePauseMs, undefined, { ref: false });
     }
   }
+}
+
+/** Ends a turn with its reply by one statement, unless there is more to do than that. Returns whether it did. */
+async function storeAtOnce(
+  db: TenantDb,
+  turn: PreparedTurn,
+  outcome: TurnOutcome,
+  eventId: EventId | undefined,
+  log: SessionLog,
+): Promise<boolean> {
+  if (outcome.kind !== 'reply' || eventId === undefined) return false;
+  const { sessionId } = turn;
+  const message = await turnStore(db).storeReplyUnlocked(sessionId, turn, outcome.reply, eventId);
+  if (!message) return false;
+  const event = replyEvent({ eventId, sessionId, occurredAt: message.createdAt }, turn, message, false);
+  db.afterCommit(() => void log.publish([event]));
+  return true;
 }
 
 /** The text streamed by a turn that no process runs. Not for use in a transaction: it reads the event log. */

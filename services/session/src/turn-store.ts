@@ -1,4 +1,4 @@
-import { eventIdParts } from '@parley/live/event-log/event-id';
+import { type EventId, eventIdParts } from '@parley/live/event-log/event-id';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { contextTokens } from './message-tokens.ts';
@@ -57,7 +57,62 @@ export interface Reply {
   interrupted: boolean;
 }
 
+type TurnOfReply = Pick<OpenTurn, 'id' | 'turnIndex'>;
+
 export function turnStore({ knex, tenantId }: TenantDb) {
+  async function writeReply(
+    sessionId: number,
+    turn: TurnOfReply,
+    reply: Reply,
+    eventId: EventId,
+    { isLocked }: { isLocked: boolean },
+  ): Promise<Message | undefined> {
+    const { rows }: { rows: Message[] } = await knex.raw(
+      `WITH locked AS MATERIALIZED (
+         SELECT session.tenant_id, session.id, session.next_turn_index
+           FROM sessions AS session
+           JOIN turns AS turn ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
+          WHERE turn.id = :turnId AND turn.tenant_id = :tenantId AND session.id = :sessionId AND session.tenant_id = :tenantId
+            AND (:isLocked OR turn.state IN ('QUEUED', 'RUNNING') AND NOT turn.interrupted AND session.ending_as IS NULL
+              AND (session.last_event_ms, session.last_event_n) < (cast(:ms AS bigint), cast(:n AS bigint)))
+            FOR UPDATE
+       ), message AS (
+         INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
+                               token_estimate)
+         SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
+                cast(:costUsdE8 AS numeric) / 100000000, :tokens
+           FROM locked RETURNING *
+       ), turn AS (
+         UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now() FROM locked
+          WHERE turns.id = :turnId AND turns.tenant_id = :tenantId
+       ), event AS (
+         INSERT INTO events (tenant_id, session_id, event_ms, event_n, turn_id, message_id, occurred_at)
+         SELECT tenant_id, session_id, :ms, :n, :turnId, id, created_at FROM message
+       ), session AS (
+         UPDATE sessions SET next_turn_index = sessions.next_turn_index + 1, total_tokens_in_context = :contextTokens,
+                last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
+           FROM locked WHERE sessions.id = :sessionId AND sessions.tenant_id = :tenantId
+       )
+       SELECT ${messageColumns} FROM message`,
+      {
+        ...eventIdParts(eventId),
+        tenantId,
+        sessionId,
+        turnId: turn.id,
+        turnIndex: turn.turnIndex,
+        text: reply.text,
+        tokens: contextTokens(reply.text),
+        tokensIn: reply.tokensIn,
+        tokensOut: reply.tokensOut,
+        costUsdE8: reply.costUsdE8.toString(),
+        contextTokens: reply.contextTokens,
+        interrupted: reply.interrupted,
+        isLocked,
+      },
+    );
+    return rows[0];
+  }
+
   return {
     /**
      * Stores a USER message, numbered under the lock of the session's row, and its turn. Without an earlier open turn the new one
@@ -189,49 +244,23 @@ export function turnStore({ knex, tenantId }: TenantDb) {
     },
 
     /** Stores the MODEL message and its event, and ends the turn, which is open and locked (`lock`). */
-    async storeReply(
-      sessionId: number,
-      turn: Pick<OpenTurn, 'id' | 'turnIndex'>,
-      reply: Reply,
-      eventId: string,
-    ): Promise<Message> {
-      const { rows }: { rows: Message[] } = await knex.raw(
-        `WITH message AS (
-           INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
-                                 token_estimate)
-           SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
-                  cast(:costUsdE8 AS numeric) / 100000000, :tokens
-             FROM sessions WHERE id = :sessionId AND tenant_id = :tenantId RETURNING *
-         ), turn AS (
-           UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now()
-            WHERE id = :turnId AND tenant_id = :tenantId
-         ), event AS (
-           INSERT INTO events (tenant_id, session_id, event_ms, event_n, turn_id, message_id, occurred_at)
-           SELECT tenant_id, session_id, :ms, :n, :turnId, id, created_at FROM message
-         ), session AS (
-           UPDATE sessions SET next_turn_index = next_turn_index + 1, total_tokens_in_context = :contextTokens,
-                  last_event_ms = :ms, last_event_n = :n, last_event_at = parley_now(), updated_at = parley_now()
-            WHERE id = :sessionId AND tenant_id = :tenantId
-         )
-         SELECT ${messageColumns} FROM message`,
-        {
-          ...eventIdParts(eventId),
-          tenantId,
-          sessionId,
-          turnId: turn.id,
-          turnIndex: turn.turnIndex,
-          text: reply.text,
-          tokens: contextTokens(reply.text),
-          tokensIn: reply.tokensIn,
-          tokensOut: reply.tokensOut,
-          costUsdE8: reply.costUsdE8.toString(),
-          contextTokens: reply.contextTokens,
-          interrupted: reply.interrupted,
-        },
-      );
-      const [message] = rows;
+    async storeReply(sessionId: number, turn: TurnOfReply, reply: Reply, eventId: EventId): Promise<Message> {
+      const message = await writeReply(sessionId, turn, reply, eventId, { isLocked: true });
       if (!message) throw new Error(`session ${sessionId} is gone while turn ${turn.id} runs`);
       return message;
+    },
+
+    /**
+     * The same for a turn that is not locked, by one statement. Undefined, and nothing is done, if the turn has ended or is
+     * interrupted, its session is ending, or `eventId` is not above the session's newest.
+     */
+    async storeReplyUnlocked(
+      sessionId: number,
+      turn: TurnOfReply,
+      reply: Reply,
+      eventId: EventId,
+    ): Promise<Message | undefined> {
+      return writeReply(sessionId, turn, reply, eventId, { isLocked: false });
     },
 
     /** Ends a turn without a reply and stores its event. Returns when. */
