@@ -13,14 +13,9 @@ export function lineOutput(out: Writable) {
   out.on('error', () => undefined); // the reader has closed the pipe
   out.on('drain', () => {
     if (dropped === 0) return;
-    const line = {
-      level: 'warn',
-      time: new Date().toISOString(),
-      lines: dropped,
-      msg: 'log lines dropped: the reader was too slow',
-    };
+    const line = droppedLines(dropped, 'the reader was too slow');
     dropped = 0;
-    out.write(`${JSON.stringify(line)}\n`);
+    out.write(line);
   });
 
   return {
@@ -41,4 +36,10 @@ export function lineOutput(out: Writable) {
       out.on('drain', finish);
     },
   };
+}
+
+/** The line that counts those which are missing in a log. */
+export function droppedLines(lines: number, why: string): string {
+  const line = { level: 'warn', time: new Date().toISOString(), lines, msg: `log lines dropped: ${why}` };
+  return `${JSON.stringify(line)}\n`;
 }

@@ -1,21 +1,24 @@
 import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { fileOutput } from './file-output.ts';
 import { lineOutput } from './line-output.ts';
 import { currentRequestId } from './request-context.ts';
 import { logSettings } from './shared-settings.ts';
 
 export type { Logger } from 'pino';
 
-let output: DestinationStream | undefined;
+const outputs = new Map<string, DestinationStream>();
 
-function standardOutput(): DestinationStream {
-  output ??= lineOutput(process.stdout);
+function outputTo(file = ''): DestinationStream {
+  const output = outputs.get(file) ?? (file ? fileOutput(file) : lineOutput(process.stdout));
+  outputs.set(file, output);
   return output;
 }
 
 /**
  * Writes JSON lines to standard output, each with the unit's name and, inside a request, its trace and request id. `LOG_LEVEL` is the
  * lowest level (default `info`); `LOG_FILE` appends to a file instead. Never log message text, prompts, tokens or secrets.
+ * @throws SettingsError where `LOG_FILE` cannot be opened.
  */
 export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = process.env): Logger {
   const options: LoggerOptions = {
@@ -38,8 +41,5 @@ export function createLogger(unit: string, { LOG_LEVEL, LOG_FILE: file } = proce
       '*.password',
     ],
   };
-  return pino(
-    options,
-    file ? pino.destination({ dest: file, mkdir: true, mode: 0o600, sync: true }) : standardOutput(),
-  );
+  return pino(options, outputTo(file));
 }

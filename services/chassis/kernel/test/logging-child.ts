@@ -1,7 +1,7 @@
 import { createLogger } from '../src/log.ts';
 
 /** A process of its own for `log.test.ts`: it logs and ends as its argument says. */
-const log = createLogger('child', {});
+const log = createLogger('child', { LOG_FILE: process.argv[2] });
 let lines = 0;
 
 process.on('message', (how) => {

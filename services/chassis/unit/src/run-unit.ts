@@ -32,11 +32,11 @@ export async function runProcess<Config extends UnitConfig, Dependencies extends
       config: () => readConfig(env),
       dependencies: () => connect(env),
       addresses: () => readSettings(env, addresses),
+      log: () => createLogger(name),
     }),
   );
   if (!read) return;
-  const { config, dependencies } = read;
-  const log = createLogger(name);
+  const { config, dependencies, log } = read;
   warnOfUnknownSettings(env, [name], log);
   await run([telemetry(env), dependencies, unit(config, dependencies)], { log, addresses: dependencies.addresses });
 }
