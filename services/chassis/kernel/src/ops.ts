@@ -1,33 +1,50 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { listen, type ServerOptions } from './listen.ts';
+import { within } from './timers.ts';
 import type { Part } from './unit.ts';
 
 export interface OpsServerOptions extends ServerOptions {
   ready: () => Promise<void>;
 }
 
-/** The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). */
+/** The least time between the beginnings of two checks or two collections. */
+const spacingMs = 100;
+/** After this time a check that hangs counts as failed. */
+const timeoutMs = 5_000;
+
+/**
+ * The operators' HTTP server: `/healthz` (the process is alive), `/readyz` (all parts are ready), `/metrics` (Prometheus). However many
+ * ask, one check and one collection are under way at once.
+ */
 export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onListening }: OpsServerOptions): Part {
   let server: Server | undefined;
+  const check = shared('the check', ready);
+  const collect = shared('the collection', () => metrics.registry.metrics());
+
+  async function answer(path: string | undefined, response: ServerResponse): Promise<void> {
+    if (path === '/healthz') {
+      response.end('ok\n');
+    } else if (path === '/readyz') {
+      const reason = await check().then(
+        () => undefined,
+        (error: unknown) => (error instanceof Error ? error.message : 'not ready'),
+      );
+      response.writeHead(reason === undefined ? 200 : 503).end(`${reason ?? 'ready'}\n`);
+    } else if (path === '/metrics') {
+      const text = await collect();
+      response.setHeader('content-type', metrics.registry.contentType).end(text);
+    } else {
+      response.writeHead(404).end();
+    }
+  }
+
   return {
     name: `${unit} ops`,
     async start() {
-      server = createServer(async (request, response) => {
-        if (request.url === '/healthz') {
-          response.end('ok\n');
-        } else if (request.url === '/readyz') {
-          const reason = await ready().then(
-            () => undefined,
-            (error: unknown) => (error instanceof Error ? error.message : 'not ready'),
-          );
-          response.writeHead(reason === undefined ? 200 : 503).end(`${reason ?? 'ready'}\n`);
-        } else if (request.url === '/metrics') {
-          response.setHeader('content-type', metrics.registry.contentType);
-          response.end(await metrics.registry.metrics());
-        } else {
-          response.writeHead(404).end();
-        }
+      server = createServer((request, response) => {
+        answer(request.url, response).catch(() => response.writeHead(500).end());
       });
       await listen(server, port, host);
       onListening?.(`http://${host}:${(server.address() as AddressInfo).port}`);
@@ -38,5 +55,22 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
       closing.closeAllConnections();
       await new Promise((resolve) => closing.close(resolve));
     },
+  };
+}
+
+/** Whoever asks while a call is under way gets the outcome of the next one, so no outcome is older than the question. */
+function shared<T>(what: string, load: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  async function loadNext(): Promise<T> {
+    await last;
+    next = undefined;
+    const loading = within(timeoutMs, what, load());
+    last = Promise.allSettled([loading, delay(spacingMs, undefined, { ref: false })]);
+    return loading;
+  }
+  return () => {
+    next ??= loadNext();
+    return next;
   };
 }

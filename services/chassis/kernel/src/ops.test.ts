@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { createMetrics } from './metrics.ts';
+import { opsServer } from './ops.ts';
+
+async function served(t: ExecutionContext, ready: () => Promise<void> = async () => undefined) {
+  const metrics = createMetrics('test');
+  let url = '';
+  const server = opsServer({ unit: 'test', port: 0, metrics, ready, onListening: (address) => (url = address) });
+  t.teardown(() => server.stop());
+  await server.start();
+  return { metrics, get: (path: string) => fetch(`${url}${path}`) };
+}
+
+test('many requests at once cost a few checks and a few collections', async (t) => {
+  let checks = 0;
+  let collections = 0;
+  const { metrics, get } = await served(t, async () => {
+    checks += 1;
+    await delay(5);
+  });
+  metrics.gauge('test_value', 'A value', () => {
+    collections += 1;
+    return collections;
+  });
+  const responses = await Promise.all(
+    Array.from({ length: 200 }, (_, n) => get(n % 2 === 0 ? '/readyz' : '/metrics').then(({ status }) => status)),
+  );
+  t.deepEqual([...new Set(responses)], [200]);
+  t.true(checks <= 20, `${checks} checks`);
+  t.true(collections <= 20, `${collections} collections`);
+});
+
+test('an answer is never older than its request', async (t) => {
+  let reason = 'the first reason';
+  const { get } = await served(t, async () => {
+    throw new Error(reason);
+  });
+  const text = async () => (await get('/readyz')).text();
+  t.is(await text(), 'the first reason\n');
+  reason = 'the second reason';
+  t.is(await text(), 'the second reason\n');
+});
+
+test('metrics that cannot be collected are 500', async (t) => {
+  const { metrics, get } = await served(t);
+  metrics.gauge('test_value', 'A value', () => Promise.reject(new Error('unknown')));
+  t.is((await get('/metrics')).status, 500);
+  t.is((await get('/healthz')).status, 200);
+});
