@@ -172,6 +172,7 @@ test('all bad settings are named at once', async (t) => {
     HOSTED_SMALL_MODEL_URL: 'model',
     SESSION_LEASE_MS: '-1',
     REDIS_URL: 'localhost',
+    NODE_ENV: 'Production',
   };
   const message = await refusal(bad, newPlace(t).data);
   for (const name of [...Object.keys(bad), 'S3_BUCKET']) {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { readSettings, SettingsError } from './config.ts';
-import { fileSettings } from './shared-settings.ts';
+import { fileSettings, processSettings } from './shared-settings.ts';
 
 const bucket = {
   S3_ENDPOINT: 'https://s3.example.com',
@@ -24,4 +24,13 @@ test('without an endpoint there is no bucket, and in production that is an error
   t.is(readS3({}), undefined);
   t.throws(() => readS3(production), { message: /S3_ENDPOINT: is missing, and NODE_ENV is production$/u });
   t.truthy(readS3({ ...production, ...bucket }));
+});
+
+test('a misspelt production is an error, rather than development', (t) => {
+  const { nodeEnv } = processSettings;
+  const read = (NODE_ENV?: string) => readSettings({ NODE_ENV }, { nodeEnv }).nodeEnv;
+  for (const each of ['production', 'development', 'test', undefined] as const) t.is(read(each), each);
+  for (const each of ['Production', 'prod', ' production']) {
+    t.throws(() => read(each), { message: /NODE_ENV: is none of production, development and test$/u }, each);
+  }
 });

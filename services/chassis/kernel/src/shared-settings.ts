@@ -127,8 +127,12 @@ export const tracingSettings = {
 const everyProcessSettings = {
   nodeEnv: setting(
     'NODE_ENV',
-    z.string().optional(),
+    z
+      .enum(['production', 'development', 'test'], 'is none of production, development and test')
+      .optional()
+      .meta({ title: 'production | development | test' }),
     '`production`: a database, Redis, Kafka or S3 that is used and missing is an error; no introspection or reflection.',
+    { without: '`development`' },
   ),
   meshKey: meshKeySetting,
   redisUrl: setting(
