@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
 import { answerWriter } from '@parley/graph/answer-size';
 import { httpDrain } from '@parley/kernel/http-drain';
-import { listen } from '@parley/kernel/listen';
+import { hostAndPort, listen } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import { createSessionTokens } from '@parley/kernel/session-token';
@@ -202,7 +202,7 @@ export function publicServer(options: PublicServerOptions): Part {
       await closed;
     });
     const { port } = http.address() as AddressInfo;
-    addresses.announce('gateway', 'public', `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+    addresses.announce('gateway', 'public', `http://${hostAndPort(host, port)}`);
   }
 
   /** Maps each Subscription field to the event stream of its owner. */

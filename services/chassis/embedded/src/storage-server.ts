@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { isDomainError } from '@parley/kernel/errors';
-import { listen } from '@parley/kernel/listen';
+import { hostAndPort, listen } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
 import { attachment } from '@parley/objects/object-keys';
@@ -125,7 +125,7 @@ export function storageServer(options: StorageServerOptions): Part {
       );
       server.setTimeout(idleTimeoutMs);
       await listen(server, port, host);
-      onListening(`http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`);
+      onListening(`http://${hostAndPort(host, (server.address() as AddressInfo).port)}`);
     },
     async stop() {
       const closing = server;

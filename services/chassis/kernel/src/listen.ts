@@ -28,6 +28,11 @@ export interface GraphServerOptions extends MeshServerOptions {
   maxAnswerBytes?: number;
 }
 
+/** `host:port`, with brackets around an IPv6 address, as URLs and gRPC take it. */
+export function hostAndPort(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** Listens, and rejects with the system's error (a taken port) instead of emitting it. */
 export function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -3,10 +3,10 @@ import test, { type ExecutionContext } from 'ava';
 import { createMetrics } from './metrics.ts';
 import { opsServer } from './ops.ts';
 
-async function served(t: ExecutionContext, ready: () => Promise<void> = async () => undefined) {
+async function served(t: ExecutionContext, ready: () => Promise<void> = async () => undefined, host = '127.0.0.1') {
   const metrics = createMetrics('test');
   let url = '';
-  const server = opsServer({ unit: 'test', port: 0, metrics, ready, onListening: (address) => (url = address) });
+  const server = opsServer({ unit: 'test', host, port: 0, metrics, ready, onListening: (address) => (url = address) });
   t.teardown(() => server.stop());
   await server.start();
   return { metrics, get: (path: string) => fetch(`${url}${path}`) };
@@ -47,4 +47,9 @@ test('metrics that cannot be collected are 500', async (t) => {
   metrics.gauge('test_value', 'A value', () => Promise.reject(new Error('unknown')));
   t.is((await get('/metrics')).status, 500);
   t.is((await get('/healthz')).status, 200);
+});
+
+test('a server on an IPv6 address announces a URL that reaches it', async (t) => {
+  const { get } = await served(t, undefined, '::1');
+  t.is((await get('/readyz')).status, 200);
 });

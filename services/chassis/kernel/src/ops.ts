@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen, type ServerOptions } from './listen.ts';
+import { hostAndPort, listen, type ServerOptions } from './listen.ts';
 import { within } from './timers.ts';
 import type { Part } from './unit.ts';
 
@@ -47,7 +47,7 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
         answer(request.url, response).catch(() => response.writeHead(500).end());
       });
       await listen(server, port, host);
-      onListening?.(`http://${host}:${(server.address() as AddressInfo).port}`);
+      onListening?.(`http://${hostAndPort(host, (server.address() as AddressInfo).port)}`);
     },
     async stop() {
       const closing = server;

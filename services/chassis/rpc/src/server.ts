@@ -1,5 +1,5 @@
 import { type Caller, callerHeader } from '@parley/kernel/caller';
-import type { MeshServerOptions } from '@parley/kernel/listen';
+import { hostAndPort, type MeshServerOptions } from '@parley/kernel/listen';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { createServer, type Server, type ServerAddBuilder } from 'nice-grpc';
@@ -80,12 +80,12 @@ export function rpcServer(options: RpcServerOptions): Part {
       server.add(HealthDefinition, HealthServiceImpl(health));
       if (options.reflection) await addReflection(server, options.reflection);
       options.services(server.with<MeshContext>(callerOnly));
-      const bound = await server.listen(`${host}:${port}`).catch((error: unknown) => {
+      const bound = await server.listen(hostAndPort(host, port)).catch((error: unknown) => {
         throw /EADDRINUSE/.test(String(error))
           ? Object.assign(new Error('taken'), { code: 'EADDRINUSE', port, address: host })
           : error;
       });
-      options.onListening?.(`${host}:${bound}`);
+      options.onListening?.(hostAndPort(host, bound));
     },
     async stop() {
       health.setStatus('unhealthy');

@@ -23,6 +23,14 @@ test('a handler gets the caller', async (t) => {
   t.deepEqual(seen, [caller]);
 });
 
+for (const host of ['::1', '::']) {
+  test(`a server on ${host} announces an address that clients reach`, async (t) => {
+    const { evaluation, address } = await serving(t, { getEvaluation: async () => ({}) }, { host });
+    t.regex(address(), /^\[::1?\]:\d+$/u);
+    await t.notThrowsAsync(evaluation.getEvaluation({ sessionId: 1 }, { caller }));
+  });
+}
+
 test('a call without a verified caller reaches no handler; health checks are open', async (t) => {
   const { address } = await serving(t, { getEvaluation: async () => t.fail('must not be reached') });
   const channel = createChannel(address());

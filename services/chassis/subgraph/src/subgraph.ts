@@ -14,7 +14,7 @@ import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import { type GraphServerOptions, listen } from '@parley/kernel/listen';
+import { type GraphServerOptions, hostAndPort, listen } from '@parley/kernel/listen';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { parse } from 'graphql';
@@ -113,7 +113,7 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
       });
       draining = httpDrain(http);
       await listen(http, port, host);
-      options.onListening?.(`http://${host}:${(http.address() as AddressInfo).port}`);
+      options.onListening?.(`http://${hostAndPort(host, (http.address() as AddressInfo).port)}`);
     },
     async stop() {
       await draining?.drain(drainTimeoutMs);

@@ -25,7 +25,7 @@ const typeDefs = `
   }`;
 
 /** A subgraph whose `slow` waits until its client disconnects, and its log lines. */
-async function waitingSubgraph(t: ExecutionContext, sdl = typeDefs) {
+async function waitingSubgraph(t: ExecutionContext, { sdl = typeDefs, host = '127.0.0.1' } = {}) {
   const callers = createCallers(randomBytes(32));
   const lines: string[] = [];
   const sink = new Writable({ write: (line, _, done) => done(void lines.push(String(line))) });
@@ -34,6 +34,7 @@ async function waitingSubgraph(t: ExecutionContext, sdl = typeDefs) {
   let url = '';
   const part = subgraph<GraphContext>({
     unit: 'test',
+    host,
     port: 0,
     typeDefs: sdl,
     resolvers: {
@@ -72,6 +73,11 @@ async function waitingSubgraph(t: ExecutionContext, sdl = typeDefs) {
   return { url, request, send, signals, lines, metrics };
 }
 
+test('a server on an IPv6 address announces a URL that reaches it', async (t) => {
+  const { send } = await waitingSubgraph(t, { host: '::1' });
+  t.is((await send('{ quick }')).status, 200);
+});
+
 test('the signal of a resolver aborts when its client disconnects, and the abort is not logged as a failure', async (t) => {
   const { send, signals, lines } = await waitingSubgraph(t);
   const client = new AbortController();
@@ -101,7 +107,7 @@ test('a subgraph with a root field without @access does not start', async (t) =>
     ['Subscription', 'told'],
   ] as const) {
     const forgotten = typeDefs.replace(`${field}: Boolean @access(by: [])`, `${field}: Boolean`);
-    await t.throwsAsync(waitingSubgraph(t, forgotten), { message: `${type}.${field} has no @access` });
+    await t.throwsAsync(waitingSubgraph(t, { sdl: forgotten }), { message: `${type}.${field} has no @access` });
   }
 });
 

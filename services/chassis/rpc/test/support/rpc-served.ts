@@ -19,6 +19,8 @@ const log = pino({ level: 'silent' });
 type Handlers = Partial<EvaluationServiceImplementation<MeshContext> & SessionServiceImplementation<MeshContext>>;
 
 interface ServingOptions {
+  /** The address that the server listens on. Default 127.0.0.1. */
+  host?: string;
   /** Whether clients connect through a proxy. */
   viaProxy?: boolean;
   /** How long open calls may take to end when the server stops. Default 2 s. */
@@ -31,12 +33,18 @@ interface ServingOptions {
 export async function serving(
   t: ExecutionContext,
   handlers: Handlers,
-  { viaProxy = false, drainTimeoutMs = 2_000, keepaliveTimeoutMs = viaProxy ? 1_000 : undefined }: ServingOptions = {},
+  {
+    host = '127.0.0.1',
+    viaProxy = false,
+    drainTimeoutMs = 2_000,
+    keepaliveTimeoutMs = viaProxy ? 1_000 : undefined,
+  }: ServingOptions = {},
 ) {
   const callers = createCallers(randomBytes(32));
   let address = '';
   const server = rpcServer({
     unit: 'it',
+    host,
     port: 0,
     callers,
     log,
