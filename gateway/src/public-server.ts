@@ -17,6 +17,7 @@ import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/
 import { type RpcClient, type RpcClientPart, rpcClient } from '@parley/rpc/client';
 import type { UnitDependencies } from '@parley/unit/unit-dependencies';
 import type { GatewayConfig } from './config.ts';
+import { acceptedByIdentity } from './credentials/accepted-by-identity.ts';
 import { accessTokens } from './credentials/access-tokens.ts';
 import { createAuthenticate, createOwnerOf, type Origin } from './credentials/authenticate.ts';
 import { credentialCalls } from './credentials/credential-calls.ts';
@@ -238,6 +239,7 @@ export function publicServer(options: PublicServerOptions): Part {
       }
     },
     stop: close,
+    ready: acceptedByIdentity(identity, log),
   };
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { runInNewContext } from 'node:vm';
 import { type Caller, createCallers } from '@parley/kernel/caller';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
@@ -184,6 +185,28 @@ test('the gateway is ready once it serves, and does not start on a port in use',
   await t.throwsAsync(gatewayMesh(t, { env: { GATEWAY_PORT: port } }), { code: 'EADDRINUSE' });
   await stop();
   await t.throwsAsync(fetch(`${ops}/healthz`));
+});
+
+test('the gateway is not ready before identity has accepted a call, and stays ready in a later outage', async (t) => {
+  const { addresses, identity, stop, restartRpc } = await gatewayMesh(t);
+  const ready = () => fetch(`${addresses.of('gateway', 'ops')}/readyz`);
+  await stop('identity rpc');
+  t.is(await (await ready()).text(), 'identity is not available\n');
+  await restartRpc('identity');
+  await eventually('it is ready', async () => (await ready()).ok);
+  t.deepEqual(identity.asked, ['jwks']);
+  await stop('identity rpc');
+  t.is((await ready()).status, 200);
+});
+
+test('a gateway with another MESH_KEY than identity is not ready, and says why', async (t) => {
+  const { addresses } = await gatewayMesh(t, { otherMeshKey: true });
+  const ready = await fetch(`${addresses.of('gateway', 'ops')}/readyz`);
+  t.is(ready.status, 503);
+  t.is(
+    await ready.text(),
+    "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ\n",
+  );
 });
 
 test('all invalid settings are reported at once', async (t) => {

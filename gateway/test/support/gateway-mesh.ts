@@ -48,6 +48,8 @@ export interface GatewayMeshOptions {
   longestStartMs?: number;
   /** Where the gateway listens. Default: 127.0.0.1. */
   host?: string;
+  /** The gateway has a MESH_KEY of its own. */
+  otherMeshKey?: boolean;
 }
 
 export interface Asked {
@@ -91,7 +93,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   const given = testDependencies({
     keyValue,
     addresses,
-    callers,
+    callers: options.otherMeshKey ? createCallers(randomBytes(32)) : callers,
     host: options.host ?? '127.0.0.1',
     soleOwner: true,
   });
