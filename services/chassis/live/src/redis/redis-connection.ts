@@ -22,6 +22,8 @@ export function redisScript(text: string) {
 }
 
 const startTimeoutMs = 10_000;
+/** Needs a right that PING does not. */
+const pong = redisScript("return 'PONG'");
 
 /**
  * The Redis connections of one process: one for commands and one for subscriptions. Both reconnect for ever. In an outage every
@@ -40,6 +42,17 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
   });
   const subscriptions = redisSubscriptions({ client: () => listening.client, timeoutMs, log });
 
+  /** Runs a script in one round trip, by its hash; a server that does not have it is sent the text. */
+  async function run<T>({ sha, text }: RedisScript, keys: string[], args: RedisArgument[]): Promise<T> {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await commands.send(['EVALSHA', sha, ...rest]);
+    } catch (error) {
+      if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return commands.send(['EVAL', text, ...rest]);
+    }
+  }
+
   return {
     name: 'redis',
 
@@ -53,23 +66,14 @@ export function redisConnection({ url, timeoutMs = 1_000, log }: RedisConnection
 
     command: commands.send,
 
-    /** Runs a script in one round trip, by its hash; a server that does not have it is sent the text. */
-    async script<T>(script: RedisScript, keys: string[], args: RedisArgument[]): Promise<T> {
-      const rest = [String(keys.length), ...keys, ...args];
-      try {
-        return await commands.send(['EVALSHA', script.sha, ...rest]);
-      } catch (error) {
-        if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return commands.send(['EVAL', script.text, ...rest]);
-      }
-    },
+    script: run,
 
     subscribe: subscriptions.subscribe,
 
-    /** Rejects unless both connections are in use and answer. */
+    /** Rejects unless both connections are in use and answer, and the login may run scripts. */
     async ready(): Promise<void> {
       if (!listening.client) throw unavailable('Redis is unavailable');
-      await Promise.all([commands.send(['PING']), listening.send(['PING'])]);
+      await Promise.all([run(pong, [], []), listening.send(['PING'])]);
     },
 
     async stop(): Promise<void> {

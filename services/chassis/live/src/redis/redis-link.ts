@@ -187,5 +187,6 @@ const temporary = /^(LOADING|BUSY|OOM|READONLY|MISCONF|MASTERDOWN|NOREPLICAS|CLU
 function toDomain(error: unknown): unknown {
   if (isDomainError(error)) return error;
   if (!(error instanceof ErrorReply)) return unavailable('Redis is unavailable', error);
+  if (error.message.startsWith('NOPERM ')) return unavailable('The login of Redis lacks a permission', error);
   return temporary.test(error.message) ? unavailable('Redis cannot serve now', error) : error;
 }
