@@ -28,6 +28,13 @@ test('IPv4 within IPv6 is IPv4, for clients and for proxies', (t) => {
   t.is(seen(['127.0.0.0/8'], '::ffff:127.0.0.1', '::ffff:198.51.100.1'), '198.51.100.1');
 });
 
+test('a network of IPv4 within IPv6 is one of IPv4', (t) => {
+  t.is(seen(['::ffff:10.0.0.0/104'], '10.1.2.3', '198.51.100.1'), '198.51.100.1');
+  t.is(seen(['::ffff:10.1.2.3'], '10.1.2.3', '198.51.100.1'), '198.51.100.1');
+  t.is(seen(['::ffff:10.0.0.0/104'], '11.1.2.3', '198.51.100.1'), '11.1.2.3');
+  t.throws(() => readNetwork('::ffff:10.0.0.0/90'));
+});
+
 test('a hop may have a port; an invalid hop counts as the proxy that added it', (t) => {
   t.is(seen(['10.0.0.0/8'], '10.1.2.3', '198.51.100.1:4711'), '198.51.100.1');
   t.is(seen(['10.0.0.0/8'], '10.1.2.3', '[2001:db8::7]:4711'), '2001:db8::7');

@@ -43,7 +43,10 @@ function trustedIn(networks: Network[]) {
   return (address: Address) => networks.some((network) => within(address, network));
 }
 
-/** @throws Error for anything but an address or CIDR. */
+/** Of an IPv4-mapped IPv6 address before the IPv4 one. */
+const mappedBits = 96;
+
+/** Reads IPv4-mapped IPv6 as IPv4, as the addresses of clients are. @throws Error for anything but an address or CIDR. */
 export function readNetwork(text: string): Network {
   const [host = '', bits, ...more] = text.split('/');
   const address = isIP(host) ? ipaddr.parse(host) : undefined;
@@ -52,7 +55,9 @@ export function readNetwork(text: string): Network {
   const length = address.kind() === 'ipv4' ? 32 : 128;
   const prefix = bits === undefined ? length : Number(bits);
   if (prefix > length) throw new Error(`${text} has too long a prefix`);
-  return [address, prefix];
+  if (!(address instanceof ipaddr.IPv6) || !address.isIPv4MappedAddress()) return [address, prefix];
+  if (prefix < mappedBits) throw new Error(`${text} has too short a prefix`);
+  return [address.toIPv4Address(), prefix - mappedBits];
 }
 
 function within(address: Address, [network, prefix]: Network): boolean {
