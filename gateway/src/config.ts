@@ -1,4 +1,4 @@
-import { type Environment, readSettings } from '@parley/kernel/config';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
 import { keyRing } from '@parley/kernel/key-ring';
 import { byteCount, flag, list, port, positiveInt } from '@parley/kernel/setting-types';
@@ -6,6 +6,10 @@ import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
 import { readNetwork } from './limits/client-address.ts';
+
+/** A subgraph takes 9 MiB (`@parley/subgraph`), and the gateway adds to what it was sent. */
+const maxBodyBytes = 8 * 1_048_576;
+const bodyBytes = positiveInt.max(maxBodyBytes, `is above ${maxBodyBytes}, the most that subgraphs take`);
 
 export const gatewaySettings = {
   port: setting(
@@ -48,10 +52,14 @@ export const gatewaySettings = {
     positiveInt.default(300),
     'Selections of an operation, introspection, fragments and spreads included.',
   ),
-  maxBodyBytes: setting('GATEWAY_MAX_BODY_BYTES', positiveInt.default(1_048_576), "Bytes of a request's body."),
+  maxBodyBytes: setting(
+    'GATEWAY_MAX_BODY_BYTES',
+    bodyBytes.default(1_048_576),
+    "Bytes of a request's body, at most 8388608.",
+  ),
   maxLongBodyBytes: setting(
     'GATEWAY_MAX_LONG_BODY_BYTES',
-    positiveInt.default(8_388_608),
+    bodyBytes.default(8_388_608),
     'The same for operations with `@longBody`: long texts, audio, images.',
   ),
   maxBodiesBytes: setting(
@@ -173,6 +181,8 @@ const startsPerSocket = 5;
 /** @throws SettingsError naming every problem. */
 export function readGatewayConfig(env: Environment) {
   const { calls, ...read } = readSettings(env, gatewaySettings);
+  if (read.maxBodyBytes > read.maxLongBodyBytes)
+    throw new SettingsError(['GATEWAY_MAX_BODY_BYTES: is above GATEWAY_MAX_LONG_BODY_BYTES']);
   return {
     ...read,
     explorer: env.NODE_ENV !== 'production',

@@ -45,7 +45,7 @@ type ResolversIn<Context> = Record<string, unknown> & {
 };
 
 const drainTimeoutMs = 5_000;
-/** More than a gateway takes by default (`GATEWAY_MAX_LONG_BODY_BYTES`), because it adds to what it was sent. */
+/** More than a gateway takes at most (`GATEWAY_MAX_LONG_BODY_BYTES`), because it adds to what it was sent. */
 const maxBodyBytes = 9 * 1_048_576;
 
 /** The GraphQL server of a service, for requests with a verified caller. */
