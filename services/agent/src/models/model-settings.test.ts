@@ -30,6 +30,12 @@ test('a URL without a model is an error that names the setting', (t) => {
   });
 });
 
+test('a URL with a user or password is an error, because no request can be sent to it', (t) => {
+  t.throws(() => read({ HOSTED_SMALL_MODEL_URL: 'http://me:hidden@localhost/v1', HOSTED_SMALL_MODEL_MODEL: 'small' }), {
+    message: /HOSTED_SMALL_MODEL_URL: has a user or password$/u,
+  });
+});
+
 test('an error names every invalid setting of a provider', (t) => {
   const env = {
     HOSTED_SMALL_MODEL_API: 'smoke-signals',

@@ -1,6 +1,6 @@
-import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
+import { positiveInt } from '@parley/kernel/setting-types';
 import { optionalGroup, setting, type ValuesOf } from '@parley/kernel/settings';
-import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
+import { fetchedUrl, turnsAtOnceSetting } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
 
 export const modelSettings = {
@@ -10,7 +10,7 @@ export const modelSettings = {
   hostedSmallModel: optionalGroup('HOSTED_SMALL_MODEL_URL', {
     url: setting(
       'HOSTED_SMALL_MODEL_URL',
-      httpUrl,
+      fetchedUrl,
       'Base URL of an OpenAI-compatible endpoint, `/v1` included, e.g. `http://localhost:11434/v1`.',
       { without: 'the offline model answers' },
     ),

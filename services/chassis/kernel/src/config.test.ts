@@ -28,6 +28,12 @@ test('a missing setting without a default is an error, and an empty one counts a
   t.deepEqual(readSettings({ A_COUNT: '' }, { count: setting('A_COUNT', positiveInt.default(3), '') }), { count: 3 });
 });
 
+test('a number that is only space is an error, rather than 0', (t) => {
+  const declared = { port: setting('A_PORT', port.default(4000), ''), all: setting('L', list, '') };
+  const error = t.throws(() => readSettings({ A_PORT: ' ', L: ' ' }, declared), { instanceOf: SettingsError });
+  t.deepEqual(error?.problems, ['A_PORT: is not a number']);
+});
+
 test('values are converted to their types', (t) => {
   const declared = {
     all: setting('L', list, ''),

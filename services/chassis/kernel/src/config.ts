@@ -58,6 +58,8 @@ function readOne(env: Environment, setting: Setting, problems: string[], within?
     if (isProduction && 'productionDefault' in options) return options.productionDefault;
   }
   const { success, data, error } = type.safeParse(given);
+  const isBlankNumber = success && typeof data === 'number' && given?.trim() === ''; // z.coerce makes 0 of it
+  if (isBlankNumber) problems.push(`${name}: is not a number`);
   if (success) return data;
   if (given !== undefined) problems.push(...error.issues.map((issue) => `${name}: ${issue.message}`));
   else problems.push(`${name}: is missing${within === undefined ? '' : `, and ${within} is set`}`);

@@ -26,6 +26,25 @@ test('without an endpoint there is no bucket, and in production that is an error
   t.truthy(readS3({ ...production, ...bucket }));
 });
 
+test('an S3 endpoint with a user or password in it is an error that does not repeat it', (t) => {
+  for (const name of ['S3_ENDPOINT', 'S3_PUBLIC_ENDPOINT']) {
+    const { message } = t.throws(() => readS3({ ...bucket, [name]: 'https://me:hidden@s3.example.com' }));
+    t.true(message.includes(`${name}: has a user or password`), message);
+    t.false(message.includes('hidden'));
+  }
+});
+
+test('a Redis URL that the client cannot read is an error with its name', (t) => {
+  const { redisUrl } = processSettings;
+  const read = (REDIS_URL: string) => readSettings({ REDIS_URL }, { redisUrl }).redisUrl;
+  for (const right of ['redis://h', 'redis://u:p%25@h:6379/', 'rediss://:p@h:6379/3']) t.is(read(right), right);
+  t.throws(() => read('redis://u:p%zz@h'), {
+    message: /REDIS_URL: has a % in user or password, which is written %25$/u,
+  });
+  t.throws(() => read('redis://h/abc'), { message: /REDIS_URL: has a path, which is no number of a database$/u });
+  t.throws(() => read('there'), { message: /REDIS_URL: is not a redis or rediss URL$/u });
+});
+
 test('a misspelt production is an error, rather than development', (t) => {
   const { nodeEnv } = processSettings;
   const read = (NODE_ENV?: string) => readSettings({ NODE_ENV }, { nodeEnv }).nodeEnv;

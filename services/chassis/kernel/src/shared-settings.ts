@@ -8,8 +8,28 @@ const brokers = list.refine(
   (each) => each.length > 0 && each.every((one) => /^[^\s/:]+:\d{1,5}$|^\[[\da-f:]+\]:\d{1,5}$/iu.test(one)),
   'is no list of host:port',
 );
-/** `redis://user:password@host:port`, `rediss://` for TLS. */
-const redisUrl = z.url({ protocol: /^rediss?$/, error: 'is not a redis or rediss URL' }).meta({ title: 'URL' });
+/** `redis://user:password@host:port`, `rediss://` for TLS; a number after a slash is that of a database. */
+const redisUrl = z
+  .url({ protocol: /^rediss?$/, error: 'is not a redis or rediss URL' })
+  .refine(isDecodable, 'has a % in user or password, which is written %25')
+  .refine(
+    (url) => !URL.canParse(url) || /^(\/\d*)?$/u.test(new URL(url).pathname),
+    'has a path, which is no number of a database',
+  )
+  .meta({ title: 'URL' });
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+/** An endpoint that is reached by `fetch`, which refuses a URL with a user or password. */
+export const fetchedUrl = httpUrl.refine(
+  (url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''),
+  'has a user or password',
+);
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/, error: 'is not a postgres:// URL' })
   .meta({ title: 'URL' })
@@ -168,13 +188,13 @@ export const eventSettings = {
 /** What the process of a service reads besides, where it keeps files. */
 export const fileSettings = {
   s3: optionalGroup('S3_ENDPOINT', {
-    endpoint: setting('S3_ENDPOINT', httpUrl, 'The S3 service that stores files.', {
+    endpoint: setting('S3_ENDPOINT', fetchedUrl, 'The S3 service that stores files.', {
       without: 'files',
       requiredInProduction: true,
     }),
     publicEndpoint: setting(
       'S3_PUBLIC_ENDPOINT',
-      httpUrl.optional(),
+      fetchedUrl.optional(),
       'Where clients reach it: signed URLs begin with it.',
       { without: '`S3_ENDPOINT`' },
     ),

@@ -17,12 +17,16 @@ test('addresses that are missing or wrong are named together', (t) => {
   };
   t.deepEqual(readSettings(right, declared), right);
 
-  for (const [name, value] of Object.entries({
-    TAGS_RPC_URL: 'http://tags:5000',
-    USERS_GRAPH_URL: 'https://users/graphql',
-  })) {
-    const { message } = t.throws(() => readSettings({ ...right, [name]: value }, declared));
-    t.regex(message, name === 'TAGS_RPC_URL' ? /TAGS_RPC_URL: \S+ is not host:port/u : /USERS_GRAPH_URL: has a path/u);
+  t.throws(() => readSettings({ ...right, TAGS_RPC_URL: 'http://tags:5000' }, declared), {
+    message: /TAGS_RPC_URL: \S+ is not host:port/u,
+  });
+  for (const more of ['users/graphql', 'me:hidden@users', 'users/?a=1', 'users/#a', 'users:0']) {
+    const { message } = t.throws(
+      () => readSettings({ ...right, USERS_GRAPH_URL: `https://${more}` }, declared),
+      undefined,
+      more,
+    );
+    t.regex(message, /USERS_GRAPH_URL: has more than a host and a port$/u);
   }
 
   const wrong = { NOTES_RPC_URL: 'notes-1:5000,notes-2:5000', NOTES_GRAPH_URL: 'notes:5001' };

@@ -24,8 +24,12 @@ const rpcAddress = z
   })
   .meta({ title: 'host:port' });
 
-/** Without a path: a subgraph has one endpoint. */
-const graphAddress = httpUrl.refine((url) => new URL(url).pathname === '/', 'has a path, which no subgraph has');
+/** A subgraph has one endpoint, without a path. */
+const graphAddress = httpUrl.refine((url) => {
+  if (!URL.canParse(url)) return true;
+  const { href, origin, port } = new URL(url);
+  return href === `${origin}/` && port !== '0';
+}, 'has more than a host and a port');
 
 /** The settings by which a process of its own finds these endpoints, by their names. All are required. */
 export function addressSettings(used: readonly UsedEndpoint[]): Record<string, Setting<string>> {
