@@ -77,6 +77,7 @@ async function startUnit(t: ExecutionContext) {
   t.teardown(() => subscriptions.stop());
   /** The first event of a subscription to `sessionEvents`. */
   const firstEvent = async (caller: Caller, sessionId: number) => {
+    // names sessionEvents: the request that a gateway makes of this field
     const request = { field: 'sessionEvents', argumentsJson: JSON.stringify({ sessionId, after: '0' }) };
     const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
       subscriptions.calls.follow(requests, { caller, signal, expectedErrors: ['unauthenticated'] });
