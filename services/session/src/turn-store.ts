@@ -1,4 +1,5 @@
 import { type EventId, eventIdParts } from '@parley/live/event-log/event-id';
+import { rowsBy } from '@parley/postgres/database/rows';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { contextTokens } from './message-tokens.ts';
@@ -60,6 +61,8 @@ export interface Reply {
 type TurnOfReply = Pick<OpenTurn, 'id' | 'turnIndex'>;
 
 export function turnStore({ knex, tenantId }: TenantDb) {
+  const rows = rowsBy(knex);
+
   async function writeReply(
     sessionId: number,
     turn: TurnOfReply,
@@ -67,7 +70,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
     eventId: EventId,
     { isLocked }: { isLocked: boolean },
   ): Promise<Message | undefined> {
-    const { rows }: { rows: Message[] } = await knex.raw(
+    const [message] = await rows<Message>(
       `WITH locked AS MATERIALIZED (
          SELECT session.tenant_id, session.id, session.next_turn_index
            FROM sessions AS session
@@ -110,7 +113,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
         isLocked,
       },
     );
-    return rows[0];
+    return message;
   }
 
   return {
@@ -129,7 +132,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       historyTokens,
     }: NewTurn): Promise<AcceptedTurn | undefined> {
       const tokens = contextTokens(text);
-      const { rows }: { rows: (Session & AcceptedRow)[] } = await knex.raw(
+      const [row] = await rows<Session & AcceptedRow>(
         `WITH session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, last_event_at = parley_now(), updated_at = parley_now()
             WHERE id = :sessionId AND tenant_id = :tenantId AND status = 'ACTIVE' AND ending_as IS NULL RETURNING *
@@ -159,7 +162,6 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            ) AS history`,
         { tenantId, sessionId, text, clientTurnId, testDraft, tokens, historyTokens },
       );
-      const [row] = rows;
       if (!row) return undefined;
       const { turnId, turnIndex, isFirst, history, historyTokens: tokensBefore, ...session } = row;
       const { agentId, lastEventId } = session;
@@ -188,7 +190,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
      * newest whole exchanges within `historyTokens`, read by one index range. Undefined if the turn has ended.
      */
     async prepare(turnId: number, attempt: number, historyTokens: number): Promise<PreparedTurn | undefined> {
-      const { rows } = await knex.raw(
+      const [prepared] = await rows<PreparedTurn>(
         `WITH turn AS (
            UPDATE turns SET state = 'RUNNING', attempt = :attempt
             WHERE id = :turnId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') RETURNING *
@@ -205,42 +207,41 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            ) AS history`,
         { tenantId, turnId, attempt, historyTokens },
       );
-      return rows[0];
+      return prepared;
     },
 
     /** Locks a turn and its session. `open`: the turn has not ended. */
     async lock(turnId: number): Promise<{ session: Session; interrupted: boolean; open: boolean } | undefined> {
-      const { rows } = await knex.raw(
+      const [locked] = await rows<Session & { interrupted: boolean; open: boolean }>(
         `SELECT ${sessionColumns}, turn.interrupted, turn.state IN ('QUEUED', 'RUNNING') AS open
            FROM sessions AS session
            JOIN turns AS turn ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
           WHERE turn.id = :turnId AND turn.tenant_id = :tenantId AND session.tenant_id = :tenantId FOR UPDATE`,
         { tenantId, turnId },
       );
-      if (!rows[0]) return undefined;
-      const { interrupted, open, ...session } = rows[0];
+      if (!locked) return undefined;
+      const { interrupted, open, ...session } = locked;
       return { session, interrupted, open };
     },
 
     /** Turns that have not ended, in order. Only the first can be running. */
     async listOpen(sessionId: number): Promise<OpenTurn[]> {
-      const { rows } = await knex.raw(
+      return rows<OpenTurn>(
         `SELECT id, turn_index, client_turn_id FROM turns
           WHERE session_id = :sessionId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING') ORDER BY turn_index`,
         { tenantId, sessionId },
       );
-      return rows;
     },
 
     /** Marks the session's first open turn as interrupted. False if there is none or it was marked before. */
     async markFirstInterrupted(sessionId: number): Promise<boolean> {
-      const { rows } = await knex.raw(
+      const marked = await rows(
         `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND NOT interrupted AND id = (
            SELECT id FROM turns WHERE session_id = :sessionId AND tenant_id = :tenantId AND state IN ('QUEUED', 'RUNNING')
             ORDER BY turn_index LIMIT 1) RETURNING id`,
         { tenantId, sessionId },
       );
-      return rows.length > 0;
+      return marked.length > 0;
     },
 
     /** Stores the MODEL message and its event, and ends the turn, which is open and locked (`lock`). */
@@ -265,7 +266,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
 
     /** Ends a turn without a reply and stores its event. Returns when. */
     async fail(sessionId: number, turnId: number, failure: TurnFailure, eventId: string): Promise<Date> {
-      const { rows } = await knex.raw(
+      const [event] = await rows<{ occurredAt: Date }>(
         `WITH turn AS (
            UPDATE turns SET state = 'FAILED', failure_code = :code, failure_message = :message, finished_at = parley_now()
             WHERE id = :turnId AND tenant_id = :tenantId RETURNING tenant_id, session_id, id, finished_at
@@ -277,7 +278,8 @@ export function turnStore({ knex, tenantId }: TenantDb) {
          SELECT tenant_id, session_id, :ms, :n, id, finished_at FROM turn RETURNING occurred_at`,
         { ...eventIdParts(eventId), tenantId, sessionId, turnId, code: failure.code, message: failure.message },
       );
-      return rows[0].occurredAt;
+      if (!event) throw new Error(`turn ${turnId} is gone while it fails`);
+      return event.occurredAt;
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { rowsBy } from '../database/rows.ts';
 import { type Claim, limitLock, limitMargin } from './job-rows.ts';
 import { jobSearchStore } from './job-search-store.ts';
 
@@ -89,7 +90,7 @@ interface Terms {
  * which looks for the next job of the key after the removal, sees this one.
  */
 async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promise<Outcome> {
-  const { rows }: { rows: Outcome[] } = await knex.raw(
+  const [outcome] = await rowsBy(knex)<Outcome>(
     `with running as materialized (
        select id from jobs where kind = :kind and key = :key and state = 'running' for key share
      ), seen as materialized (
@@ -127,7 +128,6 @@ async function insert(knex: Knex.Transaction, job: JobRow, terms: Terms): Promis
      select verdict, ahead, busy as behind_running, added.id, added.lease_token as token from decision left join added on true`,
     { ...job, ...terms },
   );
-  const [outcome] = rows;
   if (!outcome) throw new Error('the append of a job returned no row');
   return outcome;
 }

@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import type { TenantJob } from './job-types.ts';
 
 /** A claimed job, with the token of its lease. */
@@ -42,11 +41,3 @@ export const limitMargin = 32;
 
 /** The first half of the advisory lock's key; the tenant's id is the other. */
 export const limitLock = `hashtext(current_schema() || '.jobs.' || :kind)`;
-
-/** Runs statements with named values. */
-export function rowsBy(knex: Knex.Transaction) {
-  return async function rows<Row>(sql: string, values: Record<string, Knex.RawBinding>): Promise<Row[]> {
-    const result: { rows: Row[] } = await knex.raw(sql, values);
-    return result.rows;
-  };
-}

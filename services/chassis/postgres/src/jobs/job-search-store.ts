@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { type Claim, type ClaimedJob, claimedColumns, leaseAssignments, limitLock, rowsBy } from './job-rows.ts';
+import { rowsBy } from '../database/rows.ts';
+import { type Claim, type ClaimedJob, claimedColumns, leaseAssignments, limitLock } from './job-rows.ts';
 
 /** The largest tenant id. */
 const maxTenantId = 2_147_483_647;

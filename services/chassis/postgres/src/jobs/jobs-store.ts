@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { rowsBy } from '../database/rows.ts';
 import {
   type Claim,
   type ClaimedJob,
@@ -6,7 +7,6 @@ import {
   type LeaseKey,
   leaseAssignments,
   limitMargin,
-  rowsBy,
 } from './job-rows.ts';
 
 /** The queries of lease holders on jobs of one kind. */

@@ -1,0 +1,42 @@
+import type { Knex } from 'knex';
+
+/** A statement with numbered parameters, and the name of the value of each. */
+interface Compiled {
+  sql: string;
+  names: string[];
+}
+
+/** By text. */
+const statements = new Map<string, Compiled>();
+/** More texts than all services have: one that is made for a call must not stay. */
+const maxStatements = 1_000;
+
+/**
+ * Runs statements with named parameters (`:name`) and returns their rows. A text is compiled once: `knex.raw` does so for each call,
+ * at a third of the cost of the call. For texts that do not depend on the call.
+ */
+export function rowsBy(knex: Knex) {
+  return async function rows<Row>(text: string, values: Record<string, unknown>): Promise<Row[]> {
+    const { sql, names } = compiled(text);
+    const bindings = names.map((name) => {
+      if (values[name] === undefined) throw new TypeError(`a statement lacks the value of :${name}`);
+      return values[name];
+    });
+    const client = knex.client;
+    const { response } = await client.query(await client.acquireConnection(), { sql, bindings });
+    return response.rows;
+  };
+}
+
+function compiled(text: string): Compiled {
+  const known = statements.get(text);
+  if (known) return known;
+  const names: string[] = [];
+  // knex takes a question mark for a parameter.
+  const sql = text.replaceAll(/\?|(?<!:):([a-z]\w*)/giu, (mark, name?: string) =>
+    name ? `$${names.push(name)}` : `\\${mark}`,
+  );
+  if (statements.size >= maxStatements) statements.clear();
+  statements.set(text, { sql, names });
+  return { sql, names };
+}
