@@ -16,7 +16,6 @@ import type { RequestSource } from '../limits/client-address.ts';
 import { requestBodies } from './bodies.ts';
 import { clientConnection } from './client-connection.ts';
 import { requestAdmission } from './connections.ts';
-import { explorer } from './explorer.ts';
 import { failedRequests, hostNamed, oneOperation, postOnly, refuse } from './http-rules.ts';
 import { type RequestFacts, requestLog } from './request-log.ts';
 import type { RequestTurns } from './request-turns.ts';
@@ -50,7 +49,7 @@ export function httpApp(options: HttpAppOptions): RequestListener {
     response.setHeader('cache-control', 'public, max-age=300').json(jwks);
   });
 
-  if (config.explorer) app.use(explorer());
+  if (config.explorer) app.get(/^\/graphql(\/explorer\/|$)/u, explorer());
   const bodies = requestBodies(config, longOperations(rules), clientOf);
   app.all(
     '/graphql',
@@ -78,6 +77,15 @@ export function httpApp(options: HttpAppOptions): RequestListener {
   const logged = requestLog(log); // outside of the wait for a turn, which a client may leave
   return (request, response) =>
     logged(request, response, () => admission.admit(request, response, () => app(request, response)));
+}
+
+/** Loaded with the first page, because its package takes longer to load than most of a gateway. */
+function explorer(): RequestHandler {
+  let loading: Promise<RequestHandler> | undefined;
+  return (request, response, next) => {
+    loading ??= import('./explorer.ts').then((loaded) => loaded.explorer());
+    loading.then((serve) => serve(request, response, next), next);
+  };
 }
 
 const exposedHeaders = ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'];
