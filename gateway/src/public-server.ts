@@ -95,7 +95,7 @@ export function publicServer(options: PublicServerOptions): Part {
   const turns = requestTurns();
   metrics.gauge(
     'parley_requests_waiting',
-    'HTTP requests and subscriptions that wait for their turn to be worked on',
+    'HTTP requests and frames of sockets that wait for their turn to be worked on',
     () => turns.waiting,
   );
   const closers: (() => Promise<unknown>)[] = [];

@@ -100,6 +100,29 @@ test('a burst of subscriptions from one client delays one of another by only a f
   await eventually('all are answered', () => refused() === 200);
 });
 
+test('frames of any kind from the sockets of one client delay one of another by only a few of them', async (t) => {
+  const mesh = await gatewayMesh(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  const otherClient = await rawSocket(t, mesh, '10.0.0.2');
+  const busy = await Promise.all(Array.from({ length: 8 }, () => rawSocket(t, mesh, '10.0.0.1')));
+  const pongs = () => busy.reduce((sum, { messages }) => sum + messages.filter(isPong).length, 0);
+  for (const { socket } of busy) for (let n = 0; n < 150; n += 1) socket.send('{"type":"ping"}');
+  otherClient.socket.send('{"type":"ping"}');
+  await eventually('the other client is answered', () => otherClient.messages.some(isPong));
+  t.true(pongs() < 400, `${pongs()}`);
+  await eventually('all are answered', () => pongs() === 1_200);
+});
+
+test('a socket whose operations are refused again and again is closed, and another of its client is not', async (t) => {
+  const mesh = await gatewayMesh(t, { env: { GATEWAY_SOCKET_SUBSCRIPTIONS: '1' } });
+  const [greedy, other] = [await rawSocket(t, mesh), await rawSocket(t, mesh)];
+  for (let id = 0; id < 150; id += 1) greedy.socket.send(subscribeMessage(String(id)));
+  t.is(await eventually('it is closed', greedy.closed), 4429);
+  for (const id of ['1', '2', '3']) other.socket.send(subscribeMessage(id));
+  await eventually('two are refused', () => other.messages.filter(isError).length === 2);
+  t.is(other.closed(), undefined);
+});
+
+const isPong = ({ type }: { type: string }) => type === 'pong';
 const isError = ({ type }: { type: string }) => type === 'error';
 
 test('a subscription counts as started when its service says so, before any event', async (t) => {

@@ -10,8 +10,8 @@ export interface RequestTurns {
 export interface RequestTurn {
   request: object;
   client: string;
-  /** Called only if the request has to wait; work is skipped when the signal aborts. */
-  signal: () => AbortSignal;
+  /** Called only if the request has to wait; work is skipped when the signal aborts. Default: it waits in any case. */
+  signal?: () => AbortSignal;
 }
 
 export interface RequestTurnsOptions {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
+import type { FrameTurns } from './frame-turns.ts';
 
 export interface ClientSocketLimits {
   maxUnsentBytes: number;
@@ -8,6 +9,9 @@ export interface ClientSocketLimits {
 
 const cutAfterMs = 1_000;
 
+/** Refused operations of a socket in a second. */
+const maxRefusals = 20;
+
 const batchBytes = 65_536;
 
 const replayBytes = 262_144;
@@ -15,31 +19,77 @@ const replayBytes = 262_144;
 type Data = Parameters<WebSocket['send']>[0];
 type Sent = (error?: Error) => void;
 
-export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits) {
+interface Frame {
+  event: 'message' | 'ping' | 'pong';
+  data: Buffer;
+}
+
+export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSocketLimits, turns: FrameTurns) {
   return class ClientSocket extends WebSocket {
     #stream: Duplex | undefined;
+    #client = '';
     #isBatching = false;
+    #waiting: Frame[] = [];
+    #isServing = false;
     #received = 0;
+    #refused = 0;
     #windowEndsAt = 0;
+    #isFlooding = false;
 
     override emit(event: string | symbol, ...args: unknown[]): boolean {
       // ws closes the socket after a protocol error; graphql-ws would also print it.
       if (event === 'error') return true;
-      if (event === 'message' || event === 'ping' || event === 'pong') {
-        if (this.readyState !== WebSocket.OPEN) return true; // ignores frames after the close
-        if (this.#isFlooding()) {
-          this.close(4429, 'Too many messages');
-          return true;
-        }
+      if (event !== 'message' && event !== 'ping' && event !== 'pong') return super.emit(event, ...args);
+      if (this.readyState !== WebSocket.OPEN) return true; // ignores frames after the close
+      this.#renewWindow();
+      this.#received += 1;
+      if (this.#received > maxMessagesPerSecond) this.#closeFlooding('Too many messages');
+      else void this.#serve({ event, data: args[0] as Buffer });
+      return true;
+    }
+
+    /** Reads nothing more while frames wait for their client's turn, so that what follows waits at the client. */
+    async #serve(frame: Frame): Promise<void> {
+      this.#waiting.push(frame);
+      if (this.#isServing) return this.pause();
+      this.#isServing = true;
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+        const { event, data } = next;
+        await turns.take({ client: this.#client, bytes: data.length }, () => {
+          if (this.readyState === WebSocket.OPEN) super.emit(event, data);
+        });
+        if (this.readyState !== WebSocket.OPEN) this.#waiting = [];
       }
-      return super.emit(event, ...args);
+      this.#isServing = false;
+      if (this.isPaused && !this.#isFlooding) this.resume();
+    }
+
+    /** Closes the socket with 4429 when its operations are refused too often. */
+    countRefusal(): void {
+      this.#renewWindow();
+      this.#refused += 1;
+      if (this.#refused > maxRefusals) this.#closeFlooding('Too many refused operations');
+    }
+
+    /** The client may go on sending, so nothing more is read, not even its answer. */
+    #closeFlooding(reason: string): void {
+      this.#isFlooding = true;
+      this.close(4429, reason);
+      this.pause();
+      this.#terminateSoon();
+    }
+
+    #terminateSoon(): void {
+      setTimeout(() => this.terminate(), cutAfterMs).unref();
+    }
+
+    /** Serves frames in the turns of this client, and batches writes to the stream. */
+    attach(stream: Duplex, client: string): void {
+      this.#stream = stream;
+      this.#client = client;
     }
 
     /** Sends the frames of one event loop iteration in one system call, which dominates the cost of small frames. */
-    batchWritesOn(stream: Duplex): void {
-      this.#stream = stream;
-    }
-
     #batch(): void {
       const stream = this.#stream;
       if (!stream || this.#isBatching) return;
@@ -61,7 +111,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       }
       if (this.bufferedAmount > maxUnsentBytes && this.readyState === WebSocket.OPEN) {
         this.close(4408, 'This reader is too slow');
-        setTimeout(() => this.terminate(), cutAfterMs).unref();
+        this.#terminateSoon();
       }
       (typeof second === 'function' ? (second as Sent) : third)?.();
     }
@@ -74,14 +124,12 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       while (isFull()) await drainOrClose(stream);
     }
 
-    #isFlooding(): boolean {
+    #renewWindow(): void {
       const now = performance.now();
-      if (now >= this.#windowEndsAt) {
-        this.#windowEndsAt = now + 1_000;
-        this.#received = 0;
-      }
-      this.#received += 1;
-      return this.#received > maxMessagesPerSecond;
+      if (now < this.#windowEndsAt) return;
+      this.#windowEndsAt = now + 1_000;
+      this.#received = 0;
+      this.#refused = 0;
     }
   };
 }

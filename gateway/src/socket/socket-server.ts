@@ -2,7 +2,8 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { formatGraphError, graphError } from '@parley/graph/graph-errors';
 import { clientNetwork } from '@parley/kernel/client-network';
-import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
+import { errorTable } from '@parley/kernel/error-table';
+import { DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import type { Context } from 'graphql-ws';
@@ -18,6 +19,7 @@ import type { RequestTurns } from '../http/request-turns.ts';
 import { clientCounts } from '../limits/client-counts.ts';
 import { type Throttle, throttleMessage } from '../limits/throttle.ts';
 import { clientSocket } from './client-socket.ts';
+import { frameTurns } from './frame-turns.ts';
 import type { OpenSocket, OpenSockets } from './open-sockets.ts';
 import { type ReplayPace, replayPace } from './replay-pace.ts';
 import type { ReplayTurns } from './replay-turns.ts';
@@ -47,12 +49,13 @@ export interface SocketServer {
 interface SocketState extends Record<PropertyKey, unknown> {
   entry: OpenSocket;
   pace: ReplayPace;
-  pendingReads: number;
-  closed: AbortController;
 }
 type SocketContext = Context<Record<string, unknown>, Extra & Partial<SocketState>>;
 
 const closeTimeoutMs = 5_000;
+
+/** Of one message. Each fragment costs time, and only the whole message takes a turn. */
+const maxFragments = 64;
 
 /** Other protocols in `upgrade` are ignored, as HTTP allows. */
 export function asksForSocket({ method, headers }: IncomingMessage): boolean {
@@ -61,11 +64,12 @@ export function asksForSocket({ method, headers }: IncomingMessage): boolean {
 
 export function socketServer(options: SocketServerOptions): SocketServer {
   const { http, schema, config, documents, authenticate, throttle, open, replays, turns, originOf, log } = options;
-  const ClientSocket = clientSocket(config.socket);
+  const ClientSocket = clientSocket(config.socket, frameTurns({ ...config.socket, turns }));
   const serverOptions: ServerOptions<typeof ClientSocket> & { closeTimeout: number } = {
     WebSocket: ClientSocket,
     noServer: true,
     maxPayload: config.socket.maxFrameBytes,
+    maxFragments,
     perMessageDeflate: false,
     closeTimeout: closeTimeoutMs,
   };
@@ -82,7 +86,7 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     sockets.handleUpgrade(request, stream, head, (socket) => {
       clients.add(client, 1);
       socket.once('close', () => clients.add(client, -1));
-      socket.batchWritesOn(stream);
+      socket.attach(stream, client);
       sockets.emit('connection', socket, request);
     });
   });
@@ -121,19 +125,13 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         const pace = replayPace(async () => {
           if (socket instanceof ClientSocket) await socket.drained();
         }, replays);
-        Object.assign(context.extra, {
-          entry,
-          pace,
-          pendingReads: 0,
-          closed: new AbortController(),
-        } satisfies SocketState);
+        Object.assign(context.extra, { entry, pace } satisfies SocketState);
         const admission = await open.admit(entry);
         // The first close code wins. Clients reconnect after 1013.
         if (admission === 'unavailable') socket.close(1013, 'Try again later');
         return admission === 'admitted';
       },
       onClose({ extra }) {
-        extra.closed?.abort();
         if (extra.entry) open.drop(extra.entry);
       },
 
@@ -169,7 +167,12 @@ export function socketServer(options: SocketServerOptions): SocketServer {
         if (!result.errors) return undefined;
         return { data: result.data ?? null, errors: result.errors.map((error) => format(error.toJSON(), error)) };
       },
-      onError: (_context, _id, _payload, errors) => errors.map((error) => format(error.toJSON(), error)),
+      onError({ extra: { socket } }, _id, _payload, errors) {
+        const formatted = errors.map((error) => format(error.toJSON(), error));
+        const isRefusal = formatted.some(({ extensions }) => extensions?.code === errorTable.tooManyRequests.code);
+        if (isRefusal && socket instanceof ClientSocket) socket.countRefusal();
+        return formatted;
+      },
     },
     sockets,
     config.socket.pingMs,
@@ -182,13 +185,11 @@ export function socketServer(options: SocketServerOptions): SocketServer {
     variables: Record<string, unknown> | null | undefined,
   ): Promise<ExecutionArgs | GraphQLError[]> {
     const { maxSubscriptions } = config.socket;
-    const { entry, pace, pendingReads = 0 } = context.extra;
-    // Subscriptions that the client has completed before they were read still wait, so both counts are checked.
-    if (Object.keys(context.subscriptions).length > maxSubscriptions || pendingReads >= maxSubscriptions) {
+    const { entry, pace } = context.extra;
+    if (Object.keys(context.subscriptions).length > maxSubscriptions) {
       throw new DomainError('tooManyRequests', `A socket carries at most ${maxSubscriptions} subscriptions`);
     }
     if (!entry || !pace) throw new Error('A socket subscribes that was never admitted');
-    if (!(await hasTurn(context.extra, entry.origin.ip))) throw unavailable('The client is gone');
     const read = readSubscription(documents, query, operationName, variables);
     if (Array.isArray(read)) return read;
     const fields = rootFields(read.document, read.operation);
@@ -209,21 +210,6 @@ export function socketServer(options: SocketServerOptions): SocketServer {
       ...(operationName && { operationName }),
       ...(variables && { variableValues: variables }),
     };
-  }
-
-  /** Resolves to false when the socket closes first. */
-  async function hasTurn(extra: SocketContext['extra'], ip: string): Promise<boolean> {
-    const { closed = new AbortController() } = extra;
-    let hasTurn = false;
-    extra.pendingReads = (extra.pendingReads ?? 0) + 1;
-    try {
-      await turns.take({ request: {}, client: clientNetwork(ip), signal: () => closed.signal }, () => {
-        hasTurn = true;
-      });
-    } finally {
-      extra.pendingReads -= 1;
-    }
-    return hasTurn;
   }
 
   return {

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import { WebSocket, WebSocketServer } from 'ws';
+import { clientSocket } from './client-socket.ts';
+
+/** A socket of a client, at both of its ends; `turns` pass the gate one by one. */
+async function setup(t: ExecutionContext) {
+  const gate = createGate();
+  const ClientSocket = clientSocket(
+    { maxUnsentBytes: 1_000_000, maxMessagesPerSecond: 1_000 },
+    {
+      async take(_frame, work) {
+        await gate.pass();
+        work();
+      },
+    },
+  );
+  const http = createServer();
+  const sockets = new WebSocketServer({ server: http, WebSocket: ClientSocket });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const atClient = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`);
+  t.teardown(() => {
+    atClient.terminate();
+    sockets.close();
+    http.close();
+  });
+  const [[atServer]] = await Promise.all([
+    once(sockets, 'connection') as Promise<InstanceType<typeof ClientSocket>[]>,
+    once(atClient, 'open'),
+  ]);
+  if (!atServer) throw new Error('There is no socket');
+  const messages: string[] = [];
+  atServer.on('message', (data) => messages.push(String(data)));
+  return { atClient, atServer, messages, gate };
+}
+
+test('while frames wait for their turn nothing more is read, and then all of them are handled in order', async (t) => {
+  const { atClient, messages, gate } = await setup(t);
+  const names = Array.from({ length: 100 }, (_, n) => `${n}`);
+  // 40 MB: more than any system keeps in the buffers of one connection.
+  for (const name of names) atClient.send(name + ' '.repeat(400_000));
+  let before = -1;
+  let polls = 0;
+  await eventually('nothing moves any more', () => {
+    polls = atClient.bufferedAmount === before ? polls + 1 : 0;
+    before = atClient.bufferedAmount;
+    return polls > 20;
+  });
+  t.true(before > 0, 'the rest waits at the client');
+  t.is(messages.length, 0);
+  gate.open();
+  await eventually('all are handled', () => messages.length === names.length);
+  t.deepEqual(
+    messages.map((message) => message.trim()),
+    names,
+  );
+});
+
+test('frames that wait when their socket closes are dropped', async (t) => {
+  const { atClient, atServer, messages, gate } = await setup(t);
+  for (let n = 0; n < 3; n += 1) atClient.send('x');
+  await eventually('they wait', () => atServer.isPaused);
+  atServer.close(4403);
+  gate.open();
+  await once(atClient, 'close');
+  t.is(messages.length, 0);
+});
+
+test('a socket with too many refused operations is closed with 4429', async (t) => {
+  const { atClient, atServer } = await setup(t);
+  for (let n = 0; n < 20; n += 1) atServer.countRefusal();
+  t.is(atServer.readyState, WebSocket.OPEN);
+  for (let n = 0; n < 21; n += 1) atServer.countRefusal();
+  t.is((await once(atClient, 'close'))[0], 4429);
+});
