@@ -175,6 +175,10 @@ test('invalid frames close the socket and do not harm the gateway', async (t) =>
     '{"type":"subscribe"}',
     '{"type":"connection_init"}',
     `{"id":"${'['.repeat(1_000)}`,
+    '{"type":"next","id":"x","payload":{}}',
+    String.raw`{"type":"\u006eext","id":"x","payload":{}}`,
+    '{"type":"error","id":"x","payload":[{"message":"m"}]}',
+    '{"type":"connection_ack"}',
   ]) {
     const { socket, closed } = await rawSocket(t, mesh);
     socket.send(frame);

@@ -56,12 +56,20 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         const { event, data } = next;
         await turns.take({ client: this.#client, bytes: data.length }, () => {
-          if (this.readyState === WebSocket.OPEN) super.emit(event, data);
+          if (this.readyState !== WebSocket.OPEN) return;
+          if (event !== 'message') super.emit(event, data);
+          else this.#handle(String(data));
         });
         if (this.readyState !== WebSocket.OPEN) this.#waiting = [];
       }
       this.#isServing = false;
       if (this.isPaused && !this.#isFlooding) this.resume();
+    }
+
+    #handle(message: string): void {
+      // graphql-ws would print a stack trace and close with 4500.
+      if (isOfServer(message)) this.close(4400, 'Only the server sends this message');
+      else super.emit('message', message);
     }
 
     /** Closes the socket with 4429 when its operations are refused too often. */
@@ -132,6 +140,19 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       this.#refused = 0;
     }
   };
+}
+
+const mayBeOfServer = /"(?:next|error|connection_ack)"|\\u/;
+
+/** Parses only messages that may be of such a type, which a string can spell only plainly or with `\u`. */
+function isOfServer(message: string): boolean {
+  if (!mayBeOfServer.test(message)) return false;
+  try {
+    const { type } = JSON.parse(message) ?? {};
+    return type === 'next' || type === 'error' || type === 'connection_ack';
+  } catch {
+    return false; // graphql-ws refuses it
+  }
 }
 
 function drainOrClose(stream: Duplex): Promise<void> {
