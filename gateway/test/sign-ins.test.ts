@@ -274,6 +274,15 @@ test('the same holds for mutations of one subgraph request, and none runs after 
   }
 });
 
+test('the refusal of one mutation among several names it', async (t) => {
+  const { ask } = await changingMesh(t);
+  const answer = await ask(
+    'mutation { a: updateTenant(input: { isSuspended: true }) { id } b: generateApiKey { key } }',
+  );
+  t.like(answer.errors, [{ message: 'This tenant is suspended', path: ['b'], extensions: { code: 'FORBIDDEN' } }]);
+  t.is(answer.errors?.length, 1);
+});
+
 test('each mutation is authorized by its own rules', async (t) => {
   const { ask, made } = await changingMesh(t);
   const answer = await ask(`mutation {

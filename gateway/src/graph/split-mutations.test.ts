@@ -29,6 +29,10 @@ test('mutations are split in order, each with the variables and fragments that i
     parts.map(({ fields }) => fields.map(({ name }) => name)),
     [['rename'], ['rename'], ['drop'], ['mint']],
   );
+  t.deepEqual(
+    parts.map(({ responseName }) => responseName),
+    ['one', 'two', 'drop', 'mint'],
+  );
 });
 
 test('a single mutation or a query is not split', (t) => {

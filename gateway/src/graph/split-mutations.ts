@@ -18,6 +18,8 @@ export interface RequestPart {
   query: string;
   /** Root fields, without `_entities`. */
   fields: RootField[];
+  /** The name in the result of the one field of a part. */
+  responseName?: string;
 }
 
 /** Splits mutations into one request each, in order, because each may change the caller. */
@@ -30,7 +32,7 @@ export function splitMutations(query: string): RequestPart[] {
   return splitSelections(operation.selectionSet.selections, fragments).map((selection) => {
     const selectionSet = { kind: Kind.SELECTION_SET as const, selections: [selection] };
     const part = withoutUnused({ ...operation, selectionSet }, fragments);
-    return { query: print(part), fields: fieldsOf(part, operationOf(part)) };
+    return { query: print(part), fields: fieldsOf(part, operationOf(part)), responseName: responseNameOf(selection) };
   });
 }
 
@@ -45,6 +47,14 @@ export function isRetryable(query: string, rules: FieldRules): boolean {
   const operation = operationOf(document);
   if (operation.operation !== OperationTypeNode.QUERY) return false;
   return fieldsOf(document, operation).every((field) => !ruleOf(rules, field)?.sentOnce);
+}
+
+/** Of a selection that `splitSelections` has made: a field, within any number of inline fragments. */
+function responseNameOf(selection: SelectionNode): string {
+  if (selection.kind === Kind.FIELD) return (selection.alias ?? selection.name).value;
+  const [only] = selection.kind === Kind.INLINE_FRAGMENT ? selection.selectionSet.selections : [];
+  if (!only) throw new Error('A part selects nothing');
+  return responseNameOf(only);
 }
 
 function splitSelections(selections: readonly SelectionNode[], fragments: FragmentDefinitionNode[]): SelectionNode[] {

@@ -7,6 +7,7 @@ import { type Caller, type Callers, callerHeader } from '@parley/kernel/caller';
 import { DomainError, isDomainError, unavailable } from '@parley/kernel/errors';
 import { type FairQueueLimits, fairQueue } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
+import { GraphQLError } from 'graphql';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { CurrentCaller } from '../credentials/current-caller.ts';
 import { type FieldRules, ruleOf } from './field-rules.ts';
@@ -133,10 +134,15 @@ export function subgraphSource({
     currentCaller: CurrentCaller,
   ): Promise<GraphAnswer> {
     const sum: GraphAnswer & { data: Record<string, unknown> } = { data: {} };
-    for (const { query, fields } of splitMutations(request.query)) {
-      const caller = await callerOf(currentCaller, () => fields);
-      const { data, errors } = await send({ ...request, query }, context, caller).finally(() => {
-        if (fields.length > 0) currentCaller.markStale();
+    for (const { query, fields, responseName } of splitMutations(request.query)) {
+      const sent = callerOf(currentCaller, () => fields).then((caller) =>
+        send({ ...request, query }, context, caller).finally(() => {
+          if (fields.length > 0) currentCaller.markStale();
+        }),
+      );
+      const { data, errors } = await sent.catch((error: unknown): GraphAnswer => {
+        if (responseName === undefined || !(error instanceof GraphQLError)) throw error;
+        return { data: null, errors: [{ ...error.toJSON(), path: [responseName] }] };
       });
       if (errors) sum.errors = [...(sum.errors ?? []), ...errors];
       if (!data) return { ...sum, data: null };
