@@ -498,6 +498,44 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     }
   });
 
+  test('no statement runs outside of its transaction, whatever runs beside it', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const table = `${database.schemaName}.notes`;
+    const refuse = async () => {
+      await turn();
+      throw new Error('no');
+    };
+    // Without parameters the first statement has a message of its own.
+    for (const values of [[], ['stray']]) {
+      const sql = `INSERT INTO ${table} (tenant_id, text) VALUES (1, ${values.length ? '?' : `'stray'`})`;
+      for (const reject of [refuse, async () => Promise.reject(new Error('no'))]) {
+        const work = ({ knex }: TenantDb) => Promise.all([knex.raw(sql, values), knex.raw(sql, values), reject()]);
+        await t.throwsAsync(database.transact(1, work), { message: 'no' });
+      }
+    }
+    t.deepEqual(await database.transact(1, texts), []);
+  });
+
+  test('prepared statements that are lost with the opening cost a repetition, and leave nothing behind', async (t) => {
+    const database = await testSchema(t, notesSchema, { poolSize: 1 });
+    const add = `INSERT INTO ${database.schemaName}.notes (tenant_id, text) VALUES (1, ?)`;
+    for (let n = 0; n < 5; n += 1) await database.transact(1, ({ knex }) => knex.raw(add, ['kept']));
+    for (const first of [
+      countNotes,
+      (db: TenantDb) => Promise.all(['a', 'b'].map((text) => db.knex.raw(add, [text]))),
+    ]) {
+      await database.transact(1, ({ knex }) => knex.raw('DEALLOCATE ALL'));
+      let runs = 0;
+      const failing = database.transact(1, async (db) => {
+        runs += 1;
+        await first(db);
+        throw new Error(`run ${runs}`);
+      });
+      await t.throwsAsync(failing, { message: 'run 2' });
+      for (let n = 0; n < 5; n += 1) t.is(await database.transact(1, countNotes), 5);
+    }
+  });
+
   test('a statement that is refused as the first of its transaction is prepared once on its connection', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
     const add = (stars: unknown) =>

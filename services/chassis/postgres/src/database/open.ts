@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, trace } from '@opentelemetry/api';
-import { isLostConnection, isRolledBack, transactionError } from '@parley/kernel/database-errors';
+import { isLostConnection, isQueryTimeout, isRolledBack, transactionError } from '@parley/kernel/database-errors';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
@@ -136,6 +136,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         // Not by the error that `work` rejects with: it may have caught this one and thrown another.
         transaction.on('query-error', (error: Error, { options }: SentQuery) => {
           if (prepared.failed(options?.name, error)) isStale = true;
+          if (isQueryTimeout(error)) begun = true; // a repetition would wait as long
         });
         const aborted = watchForAbort(transaction);
         const db: Transaction = {

@@ -46,12 +46,4 @@ export class OpenedQuery extends Query {
     this.name = this.#ownName;
     return this.#opened();
   }
-
-  override handleError(error: Error, connection: PgConnection): void {
-    if (this.#left > 0) {
-      for (const { name } of this.#before) if (name !== undefined) delete connection.parsedStatements[name];
-      if (this.#ownName !== undefined) delete connection.submittedNamedStatements[this.#ownName];
-    }
-    super.handleError(error, connection);
-  }
 }

@@ -21,7 +21,7 @@ const unprepared = new WeakSet<object>();
 /** Connections with a transaction that nothing was sent of yet. */
 const beginnings = new WeakMap<object, Opening>();
 
-/** Why the transaction of a connection has not begun: its statements must not run outside of it. */
+/** Why the transaction of a connection has no settings: no statement must run without them. */
 const failures = new WeakMap<object, unknown>();
 
 /** The generation of the statements that were prepared on a connection. */
@@ -41,48 +41,60 @@ export class OpeningClient extends PgClient {
   declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
 
   override async _query(connection: object, query: SentQuery): Promise<unknown> {
-    const isEnd = /^(COMMIT|ROLLBACK);?$/u.test(query.sql);
     const beginning = beginnings.get(connection);
     beginnings.delete(connection);
+    const isEnd = /^(COMMIT|ROLLBACK);?$/u.test(query.sql);
     if (failures.has(connection)) {
       const failure = failures.get(connection);
-      if (isEnd) failures.delete(connection);
+      if (!isEnd) throw failure;
+      failures.delete(connection);
+      await super._query(connection, { sql: 'ROLLBACK' });
       if (query.sql === 'ROLLBACK') return query;
       throw failure;
     }
     if (beginning === undefined) return this.sendOne(connection, query);
     if (isEnd) return query;
     if (query.bindings?.length) return this.openWith(connection, query, beginning);
-    // Without parameters a text may be several statements, which need a message of their own.
-    await this.openWith(connection, { sql: '' }, beginning);
-    return this.sendOne(connection, query);
+    // Without parameters a text may be several statements, which need a message of their own. Both are handed to the driver at once,
+    // so that nothing else comes between, such as the ROLLBACK of a work that has failed meanwhile.
+    const opening = this.openWith(connection, { sql: '' }, beginning, query);
+    const [opened, sent] = await Promise.allSettled([opening, super._query(connection, query)]);
+    if (opened.status === 'rejected') throw opened.reason;
+    if (sent.status === 'rejected') throw sent.reason;
+    return sent.value;
   }
 
-  /** Sends BEGIN, the opening and a statement in one packet. */
-  private async openWith(connection: object, query: SentQuery, beginning: Opening): Promise<unknown> {
-    const begin = { text: beginning.readOnly ? 'BEGIN READ ONLY' : 'BEGIN', values: [] };
-    const before = [begin, beginning.opening].map((each) => ({ ...each, name: this.nameOf(connection, each.text) }));
+  /**
+   * Sends BEGIN, the opening and a statement in one packet. BEGIN is never prepared, so that it cannot be missing: where the opening
+   * fails, the server refuses what the driver has queued behind it. @param asked gets the name of what was lost
+   */
+  private async openWith(
+    connection: object,
+    query: SentQuery,
+    { readOnly, opening, opened }: Opening,
+    asked = query,
+  ): Promise<unknown> {
+    const begin = { text: readOnly ? 'BEGIN READ ONLY' : 'BEGIN', values: [], name: undefined };
+    const settings = { ...opening, name: this.nameOf(connection, opening.text) };
     const name = query.sql === '' ? undefined : this.nameOf(connection, query.sql);
     query.options = { ...query.options, name };
     let isOpen = false;
-    const opened = () => {
+    const sent = new OpenedQuery({ text: query.sql, values: query.bindings ?? [], name }, [begin, settings], () => {
       isOpen = true;
-      beginning.opened?.();
-    };
-    const sent = new OpenedQuery({ text: query.sql, values: query.bindings ?? [], name }, before, opened);
+      opened?.();
+    });
     try {
       query.response = await new Promise((resolve, reject) => {
         (connection as RawClient).query(sent, (error, response) => (error ? reject(error) : resolve(response)));
       });
       return query;
     } catch (error) {
-      if (!isDatabaseError(error)) generations.set(connection, unknownGeneration);
-      if (!isOpen) {
+      const isRefused = isDatabaseError(error);
+      // Which of the statements are prepared now is not known.
+      if (!isRefused || !isOpen) generations.set(connection, unknownGeneration);
+      if (isRefused && !isOpen) {
         failures.set(connection, error);
-        // The statement that was lost may be one of those before.
-        query.options.name = before.at(-1)?.name ?? name;
-        // BEGIN may have succeeded, and the connection must return to the pool without a transaction.
-        await super._query(connection, { sql: 'ROLLBACK' }).catch(() => undefined);
+        asked.options = { ...asked.options, name: settings.name ?? name };
       }
       throw error;
     }
@@ -138,6 +150,7 @@ class OpeningTransaction extends PgTransaction {
     if (this.#opening?.unprepared) unprepared.add(connection);
     else unprepared.delete(connection);
     if (this.#opening === undefined) return super.begin(connection);
+    failures.delete(connection);
     beginnings.set(connection, this.#opening);
     return undefined;
   }

@@ -3,9 +3,8 @@
 declare module 'pg/lib/query.js' {
   /** The protocol messages of a connection. */
   export interface PgConnection {
-    /** Texts by name: those that the server has confirmed, and those that were sent. */
+    /** Texts by name of the statements that the server has. */
     parsedStatements: Record<string, string | undefined>;
-    submittedNamedStatements: Record<string, string | undefined>;
     parse(statement: { text: string; name: string | undefined }): void;
     bind(portal: { statement: string | undefined; values: readonly unknown[] }): void;
     execute(portal: object): void;
@@ -26,7 +25,6 @@ declare module 'pg/lib/query.js' {
     requiresPreparation(): boolean;
     handleDataRow(message: unknown): void;
     handleCommandComplete(message: unknown, connection: PgConnection): void;
-    handleError(error: Error, connection: PgConnection): void;
   }
   export default Query;
 }

@@ -15,7 +15,7 @@ const maxStatements = 1_000;
  * Runs statements with named parameters (`:name`) and returns their rows. A text is compiled once: `knex.raw` does so for each call,
  * at a third of the cost of the call. For texts that do not depend on the call.
  */
-export function rowsBy(knex: Knex) {
+export function rowsBy(knex: Knex.Transaction) {
   return async function rows<Row>(text: string, values: Record<string, unknown>): Promise<Row[]> {
     const { sql, names } = compiled(text);
     const bindings = names.map((name) => {
