@@ -10,12 +10,15 @@ import { clientSocket } from './client-socket.ts';
 /** A socket of a client, at both of its ends; `turns` pass the gate one by one. */
 async function setup(t: ExecutionContext) {
   const gate = createGate();
+  const signals: AbortSignal[] = [];
   const ClientSocket = clientSocket(
     { maxUnsentBytes: 1_000_000, maxMessagesPerSecond: 1_000 },
     {
-      async take(_frame, work) {
+      async take({ signal }, work) {
+        signals.push(signal());
         await gate.pass();
         work();
+        return true;
       },
     },
   );
@@ -35,7 +38,7 @@ async function setup(t: ExecutionContext) {
   if (!atServer) throw new Error('There is no socket');
   const messages: string[] = [];
   atServer.on('message', (data) => messages.push(String(data)));
-  return { atClient, atServer, messages, gate };
+  return { atClient, atServer, messages, gate, signals };
 }
 
 test('while frames wait for their turn nothing more is read, and then all of them are handled in order', async (t) => {
@@ -76,4 +79,24 @@ test('a socket with too many refused operations is closed with 4429', async (t) 
   t.is(atServer.readyState, WebSocket.OPEN);
   for (let n = 0; n < 21; n += 1) atServer.countRefusal();
   t.is((await once(atClient, 'close'))[0], 4429);
+});
+
+test('the signal of frames that wait aborts when their socket has gone', async (t) => {
+  const { atClient, signals } = await setup(t);
+  atClient.send('x');
+  await eventually('it waits', () => signals.length === 1);
+  t.false(signals[0]?.aborted);
+  atClient.terminate();
+  await eventually('it does not wait any more', () => signals[0]?.aborted);
+});
+
+test('pongs wait for no turn', async (t) => {
+  const { atClient, atServer, messages, gate } = await setup(t);
+  atClient.send('x');
+  const pong = once(atServer, 'pong');
+  atServer.ping();
+  await pong;
+  t.is(messages.length, 0);
+  gate.open();
+  await eventually('the message is handled', () => messages.length === 1);
 });

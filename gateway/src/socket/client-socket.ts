@@ -20,7 +20,7 @@ type Data = Parameters<WebSocket['send']>[0];
 type Sent = (error?: Error) => void;
 
 interface Frame {
-  event: 'message' | 'ping' | 'pong';
+  event: 'message' | 'ping';
   data: Buffer;
 }
 
@@ -30,6 +30,7 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
     #client = '';
     #isBatching = false;
     #waiting: Frame[] = [];
+    #gone: AbortController | undefined;
     #isServing = false;
     #received = 0;
     #refused = 0;
@@ -39,13 +40,26 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
     override emit(event: string | symbol, ...args: unknown[]): boolean {
       // ws closes the socket after a protocol error; graphql-ws would also print it.
       if (event === 'error') return true;
+      if (event === 'close') this.#dropFrames();
       if (event !== 'message' && event !== 'ping' && event !== 'pong') return super.emit(event, ...args);
       if (this.readyState !== WebSocket.OPEN) return true; // ignores frames after the close
       this.#renewWindow();
       this.#received += 1;
       if (this.#received > maxMessagesPerSecond) this.#closeFlooding('Too many messages');
+      // The answer to a ping keeps the socket alive, and costs nothing.
+      else if (event === 'pong') super.emit(event, ...args);
       else void this.#serve({ event, data: args[0] as Buffer });
       return true;
+    }
+
+    override close(code?: number, reason?: string | Buffer): void {
+      super.close(code, reason);
+      this.#dropFrames();
+    }
+
+    #dropFrames(): void {
+      this.#waiting = [];
+      this.#gone?.abort();
     }
 
     /** Reads nothing more while frames wait for their client's turn, so that what follows waits at the client. */
@@ -55,12 +69,13 @@ export function clientSocket({ maxUnsentBytes, maxMessagesPerSecond }: ClientSoc
       this.#isServing = true;
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         const { event, data } = next;
-        await turns.take({ client: this.#client, bytes: data.length }, () => {
+        const signal = () => (this.#gone ??= new AbortController()).signal;
+        const isTaken = await turns.take({ client: this.#client, bytes: data.length, signal }, () => {
           if (this.readyState !== WebSocket.OPEN) return;
-          if (event !== 'message') super.emit(event, data);
+          if (event === 'ping') super.emit(event, data);
           else this.#handle(String(data));
         });
-        if (this.readyState !== WebSocket.OPEN) this.#waiting = [];
+        if (!isTaken) this.#closeFlooding('Too many bytes wait');
       }
       this.#isServing = false;
       if (this.isPaused && !this.#isFlooding) this.resume();

@@ -1,15 +1,21 @@
-import { setTimeout } from 'node:timers/promises';
+import { sleep } from '@parley/kernel/timers';
 import type { RequestTurns } from '../http/request-turns.ts';
+import { clientCounts } from '../limits/client-counts.ts';
 
 /** Runs the frames of all sockets in the turns of their clients, and bounds what those of one client may cost in a second. */
 export interface FrameTurns {
-  /** Runs `work` now or when the client's turn comes, which is after this second if its frames have used it up. */
-  take(frame: Frame, work: () => void): Promise<void>;
+  /**
+   * Runs `work` now or when the client's turn comes, which is after this second if its frames have used it up. Not where the frame's
+   * signal aborts before. Resolves to false, and does not run it, where too many bytes of the client wait already.
+   */
+  take(frame: Frame, work: () => void): Promise<boolean>;
 }
 
 interface Frame {
   client: string;
   bytes: number;
+  /** Aborted when its socket has gone; called only if the frame has to wait. */
+  signal: () => AbortSignal;
 }
 
 export interface FrameTurnsOptions {
@@ -34,7 +40,7 @@ interface FrameWindow {
   frames: number;
   bytes: number;
   ms: number;
-  ended: Promise<void>;
+  endsAt: number;
 }
 
 export function frameTurns({
@@ -45,32 +51,33 @@ export function frameTurns({
   now = () => performance.now(),
 }: FrameTurnsOptions): FrameTurns {
   const windows = new Map<string, FrameWindow>();
+  /** Bytes of frames that wait. */
+  const waiting = clientCounts();
+  const mostBytes = longestFrames * maxFrameBytes;
 
   function windowOf(client: string): FrameWindow {
     const known = windows.get(client);
-    if (known) return known;
-    const ended = setTimeout(windowMs, undefined, { ref: false }).then(() => void windows.delete(client));
-    const window = { frames: 0, bytes: 0, ms: 0, ended };
+    if (known && performance.now() < known.endsAt) return known;
+    const window = { frames: 0, bytes: 0, ms: 0, endsAt: performance.now() + windowMs };
     windows.set(client, window);
+    setTimeout(() => windows.get(client) === window && windows.delete(client), windowMs).unref();
     return window;
   }
 
   function isUsedUp({ frames, bytes, ms }: FrameWindow): boolean {
-    return (
-      frames >= socketsAtLimit * maxMessagesPerSecond ||
-      bytes >= longestFrames * maxFrameBytes ||
-      ms >= mostOfTime * windowMs
-    );
+    return frames >= socketsAtLimit * maxMessagesPerSecond || bytes >= mostBytes || ms >= mostOfTime * windowMs;
   }
 
   /** Resolves to false when frames before this one have used up the second. */
-  async function serve({ client, bytes }: Frame, work: () => void): Promise<boolean> {
+  async function serve({ client, bytes, signal }: Frame, work: () => void): Promise<boolean> {
+    let gone: AbortSignal | undefined;
+    const untilGone = () => (gone ??= signal());
     const current = windowOf(client);
-    if (isUsedUp(current)) await current.ended;
+    if (isUsedUp(current)) await sleep(current.endsAt - performance.now(), untilGone(), { ref: false });
     let isServed = false;
-    await turns.take({ request: {}, client }, () => {
+    await turns.take({ request: {}, client, signal: untilGone }, () => {
       const window = windowOf(client);
-      if (isUsedUp(window)) return;
+      if (isUsedUp(window) || gone?.aborted) return;
       isServed = true;
       const from = now();
       work();
@@ -78,12 +85,20 @@ export function frameTurns({
       window.bytes += bytes;
       window.ms += now() - from;
     });
-    return isServed;
+    return isServed || gone?.aborted === true;
   }
 
   return {
     async take(frame, work) {
-      while (!(await serve(frame, work))) continue;
+      const { client, bytes } = frame;
+      if (waiting.of(client) + bytes > mostBytes) return false;
+      waiting.add(client, bytes);
+      try {
+        while (!(await serve(frame, work))) continue;
+      } finally {
+        waiting.add(client, -bytes);
+      }
+      return true;
     },
   };
 }
