@@ -6,42 +6,36 @@ import type { IdentityServiceDefinition } from '@parley/protos/parley/identity/v
 import type { RpcClient } from '@parley/rpc/client';
 
 const caller: Caller = { kind: 'service', service: 'gateway', tenantId: null, requestId: 'readiness' };
-/** Short, because the probe of an operator does not wait long. */
-const timeoutMs = 1_000;
+/** Shorter than what probes wait, 1 s in Kubernetes unless told otherwise. */
+const timeoutMs = 500;
+
+const refused = "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ";
 
 /**
  * Readiness as `untilReached`, by a call that identity accepts; a later outage leaves the gateway ready. But with another `MESH_KEY` it
- * never gets ready.
+ * does not get ready.
  */
 export function acceptedByIdentity(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   log: Logger,
 ): () => Promise<void> {
-  let isAccepted = false;
+  let isReady = false;
   let isReported = false;
   let asked = Promise.resolve();
   const reached = untilReached('identity', () => asked, log);
 
-  async function ask(): Promise<void> {
-    await identity().getJwks({}, { caller, timeoutMs, expectedErrors: ['unauthenticated'] });
-    isAccepted = true;
-  }
-
   return async () => {
-    if (isAccepted) return;
-    asked = ask();
-    try {
-      await asked;
-    } catch (error) {
-      if (isDomainError(error, 'unauthenticated')) {
-        if (!isReported) log.error({ err: error }, 'identity refuses calls; MESH_KEY or clock differs');
-        isReported = true;
-        throw new Error(
-          "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ",
-          { cause: error },
-        );
-      }
+    if (isReady) return;
+    asked = identity()
+      .getJwks({}, { caller, timeoutMs, expectedErrors: ['unauthenticated'] })
+      .then(() => undefined);
+    const error = await asked.catch((reason: unknown) => reason);
+    if (isDomainError(error, 'unauthenticated')) {
+      if (!isReported) log.error({ err: error }, 'identity refuses calls; MESH_KEY or clock differs');
+      isReported = true;
+      throw new Error(refused, { cause: error });
     }
     await reached();
+    isReady = true;
   };
 }
