@@ -511,6 +511,10 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
       for (const reject of [refuse, async () => Promise.reject(new Error('no'))]) {
         const work = ({ knex }: TenantDb) => Promise.all([knex.raw(sql, values), knex.raw(sql, values), reject()]);
         await t.throwsAsync(database.transact(1, work), { message: 'no' });
+        await t.throwsAsync(
+          database.transact(1, ({ knex }) => Promise.all([reject(), knex.raw(sql, values)])),
+          { message: 'no' },
+        );
       }
     }
     t.deepEqual(await database.transact(1, texts), []);

@@ -21,6 +21,9 @@ const unprepared = new WeakSet<object>();
 /** Connections with a transaction that nothing was sent of yet. */
 const beginnings = new WeakMap<object, Opening>();
 
+/** Connections that execute an opening without a statement. */
+const openings = new WeakMap<object, Promise<unknown>>();
+
 /** Why the transaction of a connection has no settings: no statement must run without them. */
 const failures = new WeakMap<object, unknown>();
 
@@ -41,6 +44,9 @@ export class OpeningClient extends PgClient {
   declare readonly config: Knex.Config & { preparedStatements?: PreparedStatements };
 
   override async _query(connection: object, query: SentQuery): Promise<unknown> {
+    // What is sent meanwhile comes after the statement that waits for it, such as the ROLLBACK of a work that has failed.
+    const running = openings.get(connection);
+    if (running) await running.catch(() => undefined);
     const beginning = beginnings.get(connection);
     beginnings.delete(connection);
     const isEnd = /^(COMMIT|ROLLBACK);?$/u.test(query.sql);
@@ -55,13 +61,15 @@ export class OpeningClient extends PgClient {
     if (beginning === undefined) return this.sendOne(connection, query);
     if (isEnd) return query;
     if (query.bindings?.length) return this.openWith(connection, query, beginning);
-    // Without parameters a text may be several statements, which need a message of their own. Both are handed to the driver at once,
-    // so that nothing else comes between, such as the ROLLBACK of a work that has failed meanwhile.
+    // Without parameters a text may be several statements, which need a message of their own.
     const opening = this.openWith(connection, { sql: '' }, beginning, query);
-    const [opened, sent] = await Promise.allSettled([opening, super._query(connection, query)]);
-    if (opened.status === 'rejected') throw opened.reason;
-    if (sent.status === 'rejected') throw sent.reason;
-    return sent.value;
+    openings.set(connection, opening);
+    try {
+      await opening;
+    } finally {
+      openings.delete(connection);
+    }
+    return this.sendOne(connection, query);
   }
 
   /**
