@@ -166,14 +166,19 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
   test.serial('statements on a silent server time out, and the pool loses no connection', async (t) => {
     const { database, line } = await databaseOverLine(t, 1_500);
 
-    for (const before of [1, 0, 1]) {
+    for (const [how, before] of [
+      ['transact', 1],
+      ['transact', 0],
+      ['read', 0],
+      ['transact', 1],
+    ] as const) {
       let runs = 0;
       const error = await t.throwsAsync(
-        database.transact(1, async (db) => {
+        database[how](1, async (db) => {
           runs += 1;
           for (let n = 0; n < before; n += 1) await addNote(db, 'never');
           line.hold();
-          await addNote(db, 'never');
+          await (how === 'read' ? texts(db) : addNote(db, 'never'));
         }),
       );
       t.like(error, { kind: 'unavailable' });

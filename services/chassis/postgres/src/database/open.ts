@@ -122,6 +122,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     let begun = false;
     let isStale = false;
     let isEnding = false;
+    let isTimedOut = false;
     const attempt = (unprepared: boolean) => {
       const opened = () => {
         begun = true;
@@ -136,7 +137,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         // Not by the error that `work` rejects with: it may have caught this one and thrown another.
         transaction.on('query-error', (error: Error, { options }: SentQuery) => {
           if (prepared.failed(options?.name, error)) isStale = true;
-          if (isQueryTimeout(error)) begun = true; // a repetition would wait as long
+          if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
         });
         const aborted = watchForAbort(transaction);
         const db: Transaction = {
@@ -156,7 +157,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     };
     const isUndone = (error: unknown) => {
       // Not begun: the pool returned a connection that had been lost while idle. COMMIT was not sent.
-      if (isLostConnection(error)) return !begun || opening.readOnly === true;
+      if (isLostConnection(error)) return !isTimedOut && (!begun || opening.readOnly === true);
       return isRolledBack(error);
     };
     async function attempts(): Promise<T> {
