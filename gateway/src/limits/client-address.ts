@@ -61,8 +61,9 @@ export function readNetwork(text: string): Network {
 }
 
 function within(address: Address, [network, prefix]: Network): boolean {
-  // Whether overloads of a union can be called depends on the order in which the compiler reads files.
-  return address.kind() === network.kind() && (address as ipaddr.IPv4).match(network as ipaddr.IPv4, prefix);
+  // Each class by itself: whether the overloads of their union can be called depends on the order in which files are read.
+  if (address instanceof ipaddr.IPv4) return network instanceof ipaddr.IPv4 && address.match(network, prefix);
+  return network instanceof ipaddr.IPv6 && address.match(network, prefix);
 }
 
 function withoutPort(hop: string): string {
