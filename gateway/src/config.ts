@@ -1,3 +1,4 @@
+import { readNetwork } from '@parley/kernel/client-network';
 import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
 import type { FairQueueLimits } from '@parley/kernel/fair-queue';
 import { keyRing } from '@parley/kernel/key-ring';
@@ -5,7 +6,6 @@ import { byteCount, flag, list, port, positiveInt } from '@parley/kernel/setting
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings, publicUrlSetting } from '@parley/kernel/shared-settings';
 import type { SubgraphShare } from './graph/subgraph-share.ts';
-import { readNetwork } from './limits/client-address.ts';
 
 /** A subgraph takes 9 MiB (`@parley/subgraph`), and the gateway adds to what it was sent. */
 const maxBodyBytes = 8 * 1_048_576;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { clientAddress, readNetwork } from './client-address.ts';
+import { clientAddress } from './client-address.ts';
 
 function seen(trustedProxies: string[], remoteAddress: string | undefined, forwardedFor?: string): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
@@ -32,7 +32,6 @@ test('a network of IPv4 within IPv6 is one of IPv4', (t) => {
   t.is(seen(['::ffff:10.0.0.0/104'], '10.1.2.3', '198.51.100.1'), '198.51.100.1');
   t.is(seen(['::ffff:10.1.2.3'], '10.1.2.3', '198.51.100.1'), '198.51.100.1');
   t.is(seen(['::ffff:10.0.0.0/104'], '11.1.2.3', '198.51.100.1'), '11.1.2.3');
-  t.throws(() => readNetwork('::ffff:10.0.0.0/90'));
 });
 
 test('a hop may have a port; an invalid hop counts as the proxy that added it', (t) => {
@@ -40,14 +39,5 @@ test('a hop may have a port; an invalid hop counts as the proxy that added it', 
   t.is(seen(['10.0.0.0/8'], '10.1.2.3', '[2001:db8::7]:4711'), '2001:db8::7');
   for (const odd of ['unknown', '', '198.51.100.1,', '0x7f.1', '010.0.0.1', '1.2.3', '198.51.100.1, <script>']) {
     t.is(seen(['10.0.0.0/8'], '10.1.2.3', odd), '10.1.2.3', odd);
-  }
-});
-
-test('proxies must be addresses or CIDRs', (t) => {
-  for (const right of ['10.0.0.0/8', '10.0.0.1', '::1', '2001:db8::/32', '0.0.0.0/0']) {
-    t.notThrows(() => readNetwork(right), right);
-  }
-  for (const wrong of ['10.0.0.0/33', '::/129', 'proxy', '10.0.0.0/', '10.0.0/8', '10.0.0.0/-1', '10.0.0.0/8/8x', '']) {
-    t.throws(() => readNetwork(wrong), undefined, wrong);
   }
 });

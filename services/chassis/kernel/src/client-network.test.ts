@@ -1,5 +1,5 @@
 import test from 'ava';
-import { clientNetwork, plainAddress } from './client-network.ts';
+import { clientNetwork, isWithin, plainAddress, readAddress, readNetwork } from './client-network.ts';
 
 test('limits count IPv6 clients by their /64, and IPv4-mapped IPv6 as IPv4', (t) => {
   t.is(clientNetwork('203.0.113.9'), '203.0.113.9');
@@ -19,4 +19,33 @@ test('a plain address is canonical and has no zone', (t) => {
   t.is(plainAddress('::ffff:192.0.2.7%eth0'), '192.0.2.7');
   t.is(plainAddress('192.0.2.7'), '192.0.2.7');
   for (const none of ['', 'not an address', '192.0.2.7%eth0', '%', '1.2.3']) t.is(plainAddress(none), undefined, none);
+});
+
+test('a network is an address or CIDR', (t) => {
+  for (const right of ['10.0.0.0/8', '10.0.0.1', '::1', '2001:db8::/32', '0.0.0.0/0']) {
+    t.notThrows(() => readNetwork(right), right);
+  }
+  for (const wrong of [
+    '10.0.0.0/33',
+    '::/129',
+    'proxy',
+    '10.0.0.0/',
+    '10.0.0/8',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8x',
+    '::ffff:10.0.0.0/90',
+    '',
+  ]) {
+    t.throws(() => readNetwork(wrong), undefined, wrong);
+  }
+});
+
+test('an address of one kind is within no network of the other', (t) => {
+  const within = (address: string, network: string) => isWithin(readAddress(address) ?? t.fail(), readNetwork(network));
+  t.true(within('10.1.2.3', '10.0.0.0/8'));
+  t.true(within('2001:db8::7', '2001:db8::/32'));
+  t.true(within('::ffff:10.1.2.3', '10.0.0.0/8'));
+  t.false(within('11.1.2.3', '10.0.0.0/8'));
+  t.false(within('10.1.2.3', '::/0'));
+  t.false(within('2001:db8::7', '0.0.0.0/0'));
 });

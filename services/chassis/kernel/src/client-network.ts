@@ -3,6 +3,12 @@ import ipaddr from 'ipaddr.js';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
+/** An address and the length of its prefix in bits. */
+export type Network = readonly [Address, number];
+
+/** Of an IPv4-mapped IPv6 address before the IPv4 one. */
+const mappedBits = 96;
+
 /** What limits count as one client: an IPv4 address, or an IPv6 /64, within which a client chooses its addresses; else `unknown`. */
 export function clientNetwork(address: string): string {
   const read = readAddress(address);
@@ -25,4 +31,23 @@ export function plainAddress(text: string): string | undefined {
  */
 export function readAddress(text: string): Address | undefined {
   return isIP(text) ? ipaddr.process(text.replace(/%.*$/su, '')) : undefined;
+}
+
+/** Reads IPv4-mapped IPv6 as IPv4, as `readAddress` does. @throws Error for anything but an address or CIDR. */
+export function readNetwork(text: string): Network {
+  const [host = '', bits, ...more] = text.split('/');
+  const address = isIP(host) ? ipaddr.parse(host) : undefined;
+  if (!address || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
+    throw new Error(`${text} is no address or CIDR`);
+  const length = address.kind() === 'ipv4' ? 32 : 128;
+  const prefix = bits === undefined ? length : Number(bits);
+  if (prefix > length) throw new Error(`${text} has too long a prefix`);
+  if (!(address instanceof ipaddr.IPv6) || !address.isIPv4MappedAddress()) return [address, prefix];
+  if (prefix < mappedBits) throw new Error(`${text} has too short a prefix`);
+  return [address.toIPv4Address(), prefix - mappedBits];
+}
+
+export function isWithin(address: Address, [network, prefix]: Network): boolean {
+  if (address instanceof ipaddr.IPv4) return network instanceof ipaddr.IPv4 && address.match(network, prefix);
+  return network instanceof ipaddr.IPv6 && address.match(network, prefix);
 }
