@@ -1,7 +1,8 @@
 import { notFound } from '@parley/kernel/errors';
 import type { Page } from '@parley/kernel/input';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
-import { written } from '@parley/postgres/database/table';
+import { rowsBy } from '@parley/postgres/database/rows';
+import { columnsOf, written } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type Agent, type AgentFields, agents, type ListedAgent } from './agent.ts';
 
@@ -27,7 +28,10 @@ export function agentStore(db: TenantDb) {
     },
     /** The existing ones of these agents, deleted ones included, in any order. */
     async listByIds(ids: readonly number[]): Promise<Agent[]> {
-      return mine().whereRaw('id = any(?)', [[...ids]]);
+      return rowsBy(knex)<Agent>(
+        `SELECT ${columnsOf(agents)} FROM agents WHERE tenant_id = :tenantId AND id = any(cast(:ids AS integer[]))`,
+        { tenantId, ids },
+      );
     },
     /** As `listByIds`, with the selected fields only. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
     async listSelectedByIds(ids: readonly number[]): Promise<ListedAgent[]> {

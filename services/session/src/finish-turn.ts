@@ -37,15 +37,20 @@ export async function finishTurn(
 ): Promise<void> {
   const [eventId] = await log.reserve(1, turn.lastEventId, { turnIndex: turn.turnIndex, attempt: run.attempt });
   const beganMs = performance.now();
-  for (;;) {
+  for (let mayStoreAtOnce = true; ; ) {
     try {
       const before = await ports.database.transact(run.tenantId, async (db) => {
-        if (!(await storeAtOnce(db, turn, outcome, eventId, log))) {
-          const found = await turnStore(db).lock(turn.id);
-          if (!found?.open) return eventStore(db).findOfTurn(turn.id);
-          const { session, interrupted } = found;
-          await endTurn(ports, db, { session, turn, log, eventId, outcome, interrupted });
+        if (mayStoreAtOnce && outcome.kind === 'reply' && eventId !== undefined) {
+          // Sent together; the reply first, because messages are taken under the session's lock and then the job's.
+          const storing = storeAtOnce(db, turn, outcome.reply, eventId, log);
+          const [isStored] = await Promise.all([storing, run.lease.complete(db)]);
+          if (!isStored) throw new NotAtOnce();
+          return undefined;
         }
+        const found = await turnStore(db).lock(turn.id);
+        if (!found?.open) return eventStore(db).findOfTurn(turn.id);
+        const { session, interrupted } = found;
+        await endTurn(ports, db, { session, turn, log, eventId, outcome, interrupted });
         await run.lease.complete(db);
         return undefined;
       });
@@ -53,6 +58,11 @@ export async function finishTurn(
       if (before) await log.publish([before]);
       return;
     } catch (error) {
+      // Without the job: perhaps this turn was ended by an earlier try.
+      if (mayStoreAtOnce && (error instanceof NotAtOnce || error instanceof LeaseLost)) {
+        mayStoreAtOnce = false;
+        continue;
+      }
       // By then the lease has expired too, and another process makes the next attempt.
       const mayRetry = isDomainError(error, 'unavailable') && performance.now() - beganMs < ports.settings.leaseMs;
       if (!mayRetry || isNoLongerHolder(run.signal)) throw error;
@@ -61,17 +71,19 @@ export async function finishTurn(
   }
 }
 
+/** There is more to do at the end of a turn than to store its reply; nothing was done. */
+class NotAtOnce extends Error {}
+
 /** Ends a turn with its reply by one statement, unless there is more to do than that. Returns whether it did. */
 async function storeAtOnce(
   db: TenantDb,
   turn: PreparedTurn,
-  outcome: TurnOutcome,
-  eventId: EventId | undefined,
+  reply: Reply,
+  eventId: EventId,
   log: SessionLog,
 ): Promise<boolean> {
-  if (outcome.kind !== 'reply' || eventId === undefined) return false;
   const { sessionId } = turn;
-  const message = await turnStore(db).storeReplyUnlocked(sessionId, turn, outcome.reply, eventId);
+  const message = await turnStore(db).storeReplyUnlocked(sessionId, turn, reply, eventId);
   if (!message) return false;
   const event = replyEvent({ eventId, sessionId, occurredAt: message.createdAt }, turn, message, false);
   db.afterCommit(() => void log.publish([event]));

@@ -449,10 +449,19 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     const pool = openPool({ url: await testDatabaseUrl(), poolSize: 1, statementTimeoutMs: 5_000 });
     t.teardown(() => pool.destroy());
     const answers = { count: 0 };
+    const packets = { count: 0 };
     const connection = await pool.client.acquireConnection();
+    const { stream } = connection.connection;
     connection.connection.on('readyForQuery', () => (answers.count += 1));
+    for (const method of ['_write', '_writev']) {
+      const write = stream[method].bind(stream);
+      stream[method] = (...given: unknown[]) => {
+        packets.count += 1;
+        write(...given);
+      };
+    }
     await pool.client.releaseConnection(connection);
-    return { pool, answers };
+    return { pool, answers, packets };
   }
 
   test('BEGIN, the settings of a transaction and its first statement cost one round trip', async (t) => {
@@ -474,6 +483,42 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await pool.transaction(async () => undefined, opening);
     await t.throwsAsync(pool.transaction(async () => Promise.reject(new Error('no')), opening));
     t.is(answers.count, 5);
+  });
+
+  test('statements made at once are sent in one packet, each with its own result', async (t) => {
+    const { pool, packets } = await singleConnection(t);
+    const opening: Opening = { opening: { text: `SELECT set_config('parley.tenant', $1, true)`, values: ['7'] } };
+    const results = await pool
+      .transaction(
+        (transaction) =>
+          Promise.allSettled([
+            transaction.raw('SELECT current_setting(?) AS value', ['parley.tenant']),
+            transaction.raw('SELECT cast(? AS integer) AS value', [1]),
+            transaction.raw('SELECT 1 / cast(? AS integer) AS value', [0]).catch((error) => t.is(error.code, '22012')),
+            transaction.raw('SELECT cast(? AS integer) AS value', [2]),
+          ]),
+        opening,
+      )
+      .catch((error) => t.regex(error.message, /its error was swallowed/));
+    t.is(results, true);
+    t.is(packets.count, 2); // with COMMIT
+    const values = await pool.transaction(async (transaction) => {
+      const all = [1, 2, 3].map((value) => transaction.raw('SELECT cast(? AS integer) AS value', [value]));
+      return (await Promise.all(all)).map(({ rows }) => rows[0].value);
+    }, opening);
+    t.deepEqual(values, [1, 2, 3]);
+    t.is(packets.count, 4);
+  });
+
+  test('nothing is committed where a statement fails that nobody waited for', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    const forgetful = database.transact(1, async (db) => {
+      await addNote(db, 'never');
+      void db.knex.raw('SELECT 1 / cast(? AS integer)', [0]).catch(() => undefined);
+      for (let n = 0; n < 50; n += 1) await undefined; // sent, and not answered before COMMIT is
+    });
+    await t.throwsAsync(forgetful, { message: /its error was swallowed/ });
+    t.deepEqual(await database.transact(1, countNotes), 0);
   });
 
   test('where a transaction does not begin, none of its statements runs, and its connection stays usable', async (t) => {
@@ -570,24 +615,23 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     t.is(await database.transact(1, countNotes), 1);
   });
 
-  test('read resolves before its transaction has ended, and sees only the tenant', async (t) => {
+  test('read runs one statement, and sees only the tenant', async (t) => {
     const database = await testSchema(t, notesSchema);
     await database.transact(1, (db) => addNote(db, 'a note'));
-    const ended = Promise.withResolvers<void>();
-    let hasEnded = false;
+    let isEnded = false;
 
-    const count = await database.read(1, (db) => {
+    const read = database.read(1, (db) => {
       db.afterCommit(() => {
-        hasEnded = true;
-        ended.resolve();
+        isEnded = true;
       });
       return countNotes(db);
     });
-
-    t.is(count, 1);
-    t.false(hasEnded);
-    await t.notThrowsAsync(ended.promise);
+    t.is(await read, 1);
+    t.true(isEnded);
     t.is(await database.read(2, countNotes), 0);
+    t.is(await database.read(1, async () => 'nothing'), 'nothing');
+    const twice = database.read(1, async (db) => [await countNotes(db), await countNotes(db)]);
+    await t.throwsAsync(twice, { message: /already complete/ });
   });
 
   test('read cannot write, and rejects with the error of its work', async (t) => {

@@ -11,7 +11,7 @@ import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
 import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
-import type { Opening } from './opening-client.ts';
+import { type Opening, swallowedError } from './opening-client.ts';
 import { openPool } from './pool.ts';
 import { preparedStatements } from './prepared-statements.ts';
 import type {
@@ -115,7 +115,7 @@ export function openDatabase(options: DatabaseOptions): Database {
    * the run before has certainly left nothing behind: once after an outage, and once, without prepared statements, after one of
    * them no longer fitted.
    */
-  async function run<T>(opening: Opening, kind: string, work: Work<T>, beforeCommit?: (value: T) => void): Promise<T> {
+  async function run<T>(opening: Opening, kind: string, work: Work<T>): Promise<T> {
     if (closed) throw unavailable('The database is closed');
     let effects: (() => void)[] = [];
     let woken = new Set<string>();
@@ -123,6 +123,45 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isStale = false;
     let isEnding = false;
     let isTimedOut = false;
+    const begin = (transaction: Knex.Transaction): Transaction => {
+      effects = [];
+      woken = new Set();
+      // Not by the error that `work` rejects with: it may have caught this one and thrown another.
+      transaction.on('query-error', (error: Error, { options }: SentQuery) => {
+        if (prepared.failed(options?.name, error)) isStale = true;
+        if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
+      });
+      return {
+        knex: transaction,
+        afterCommit: (effect) => effects.push(effect),
+        wake: (what) => woken.add(what),
+        registry,
+      };
+    };
+    const write = (how: Opening) =>
+      pool.transaction(async (transaction) => {
+        const aborted = watchForAbort(transaction);
+        const value = await work(begin(transaction), aborted);
+        if (await aborted()) throw swallowedError();
+        isEnding = true;
+        return value;
+      }, how);
+    const read = async (how: Opening) => {
+      const sent = Promise.withResolvers<void>();
+      let reading: Promise<T> | undefined;
+      const readAndEnd = async (transaction: Knex.Transaction) => {
+        reading = work(begin(transaction), async () => false);
+        await Promise.race([sent.promise, reading]);
+      };
+      try {
+        const config: Opening = { ...how, sent: sent.resolve };
+        await pool.transaction(readAndEnd, config);
+      } catch (error) {
+        await reading; // its own error says more
+        throw error;
+      }
+      return reading as Promise<T>;
+    };
     const attempt = (unprepared: boolean) => {
       const opened = () => {
         begun = true;
@@ -131,29 +170,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       begun = false;
       isStale = false;
       isEnding = false;
-      return pool.transaction(async (transaction) => {
-        effects = [];
-        woken = new Set();
-        // Not by the error that `work` rejects with: it may have caught this one and thrown another.
-        transaction.on('query-error', (error: Error, { options }: SentQuery) => {
-          if (prepared.failed(options?.name, error)) isStale = true;
-          if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
-        });
-        const aborted = watchForAbort(transaction);
-        const db: Transaction = {
-          knex: transaction,
-          afterCommit: (effect) => effects.push(effect),
-          wake: (what) => woken.add(what),
-          registry,
-        };
-        const value = await work(db, aborted);
-        if (await aborted()) {
-          throw new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
-        }
-        isEnding = true;
-        beforeCommit?.(value);
-        return value;
-      }, how);
+      return opening.readOnly ? read(how) : write(how);
     };
     const isUndone = (error: unknown) => {
       // Not begun: the pool returned a connection that had been lost while idle. COMMIT was not sent.
@@ -226,9 +243,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
     async read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>) {
       const opening = { opening: settings(roles.tenant, tenantId), readOnly: true };
-      const answer = Promise.withResolvers<T>();
-      run(opening, 'read', (db) => work({ ...db, tenantId }), answer.resolve).catch(answer.reject);
-      return answer.promise;
+      return run(opening, 'read', (db) => work({ ...db, tenantId }));
     },
 
     async transactShared<T>(work: (db: SharedDb) => Promise<T>, options: TransactOptions = {}) {

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { isDatabaseError } from '@parley/kernel/database-errors';
 import type { Knex } from 'knex';
 import PgTransaction from 'knex/lib/dialects/postgres/execution/pg-transaction.js';
@@ -11,6 +12,8 @@ export interface Opening extends Knex.TransactionConfig {
   opening: { text: string; values: readonly string[] };
   /** Called when the server has executed it. */
   opened?: () => void;
+  /** Called when the first statement has been sent. */
+  sent?: () => void;
   /** Whether its statements are sent without being prepared. Default false. */
   unprepared?: boolean;
 }
@@ -31,7 +34,11 @@ const failures = new WeakMap<object, unknown>();
 const generations = new WeakMap<object, number>();
 const unknownGeneration = -1;
 
+/** Streams that hold back what is written to them until the end of this turn of the event loop. */
+const corked = new WeakSet<Writable>();
+
 interface RawClient {
+  connection: { stream: Writable };
   query(statement: OpenedQuery, callback: (error: Error | null, response: unknown) => void): void;
 }
 
@@ -49,6 +56,7 @@ export class OpeningClient extends PgClient {
     if (running) await running.catch(() => undefined);
     const beginning = beginnings.get(connection);
     beginnings.delete(connection);
+    cork(connection as RawClient);
     const isEnd = /^(COMMIT|ROLLBACK);?$/u.test(query.sql);
     if (failures.has(connection)) {
       const failure = failures.get(connection);
@@ -58,9 +66,14 @@ export class OpeningClient extends PgClient {
       if (query.sql === 'ROLLBACK') return query;
       throw failure;
     }
-    if (beginning === undefined) return this.sendOne(connection, query);
+    if (beginning === undefined)
+      return isCommit(query) ? this.commit(connection, query) : this.sendOne(connection, query);
     if (isEnd) return query;
-    if (query.bindings?.length) return this.openWith(connection, query, beginning);
+    if (query.bindings?.length) {
+      const answer = this.openWith(connection, query, beginning);
+      beginning.sent?.();
+      return answer;
+    }
     // Without parameters a text may be several statements, which need a message of their own.
     const opening = this.openWith(connection, { sql: '' }, beginning, query);
     openings.set(connection, opening);
@@ -69,7 +82,9 @@ export class OpeningClient extends PgClient {
     } finally {
       openings.delete(connection);
     }
-    return this.sendOne(connection, query);
+    const answer = this.sendOne(connection, query);
+    beginning.sent?.();
+    return answer;
   }
 
   /**
@@ -121,6 +136,15 @@ export class OpeningClient extends PgClient {
     }
   }
 
+  /** @throws Error where a statement has failed that nobody waited for: the server then answers COMMIT with ROLLBACK. */
+  private async commit(connection: object, query: SentQuery): Promise<unknown> {
+    await super._query(connection, query);
+    if ((query.response as { command?: string } | undefined)?.command === 'ROLLBACK') {
+      throw swallowedError();
+    }
+    return query;
+  }
+
   /** The name under which a statement is prepared on a connection. */
   private nameOf(connection: object, sql: string): string | undefined {
     const { preparedStatements } = this.config;
@@ -145,6 +169,23 @@ export class OpeningClient extends PgClient {
     return new OpeningTransaction(this, container, config, outer);
   }
 }
+
+/** Sends all statements of this turn of the event loop in one packet. */
+function cork({ connection: { stream } }: RawClient): void {
+  if (corked.has(stream)) return;
+  corked.add(stream);
+  stream.cork();
+  process.nextTick(() => {
+    corked.delete(stream);
+    stream.uncork();
+  });
+}
+
+export function swallowedError(): Error {
+  return new Error('a statement of this transaction failed and its error was swallowed; nothing was committed');
+}
+
+const isCommit = ({ sql }: SentQuery) => /^COMMIT;?$/u.test(sql);
 
 class OpeningTransaction extends PgTransaction {
   readonly #opening: Opening | undefined;

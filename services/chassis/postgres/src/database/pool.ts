@@ -57,7 +57,9 @@ export function openPool({
 }: PoolOptions): Knex {
   const connections = new Map<string, RawConnection>();
   // A constant of its own, because knex's types lack some of these.
-  const timeouts = {
+  const driverOptions = {
+    // Statements are sent as they are made, without waiting for the results of those before.
+    pipeline: true,
     statement_timeout: statementTimeoutMs,
     // Otherwise the transactions that wait for a row of a frozen process would take up all connections.
     lock_timeout: lockTimeoutMs,
@@ -72,7 +74,7 @@ export function openPool({
     connection: {
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
-      ...timeouts,
+      ...driverOptions,
       keepAlive: true,
     },
     acquireConnectionTimeout: acquireTimeoutMs,

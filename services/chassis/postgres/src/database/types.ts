@@ -97,8 +97,8 @@ export interface Database {
   /** Runs `work` in one transaction under the tenant role; commits when it resolves, rolls back when it rejects. */
   transact<T>(tenantId: number, work: (db: TenantDb) => Promise<T>, options?: TransactOptions): Promise<T>;
   /**
-   * Runs `work` in a read-only transaction under the tenant role, and resolves without waiting for its COMMIT, which saves a
-   * round trip on hot paths.
+   * Runs the one statement of `work` in a read-only transaction under the tenant role, which is sent in one packet from BEGIN to
+   * COMMIT: for hot paths. A second statement rejects.
    */
   read<T>(tenantId: number, work: (db: TenantDb) => Promise<T>): Promise<T>;
   /** The same as `transact` under the shared role, for what belongs to no single tenant. */

@@ -22,6 +22,8 @@ export interface JobWork {
 /** How a job ends. `expired`: only if its lease has expired. With an `error` it stays in the table with state `failed`. */
 export interface Ending {
   expired?: boolean;
+  /** The transaction is rolled back where the job was not ended, so the next one is claimed without waiting for that. */
+  rollsBack?: boolean;
   error?: string;
 }
 
@@ -67,7 +69,7 @@ export function jobPerformer(options: JobPerformerOptions) {
   }
 
   async function complete(db: Transaction, lease: HeldLease): Promise<void> {
-    if (!(await end(db, lease.job, {}, lease))) throw new LeaseLost();
+    if (!(await end(db, lease.job, { rollsBack: true }, lease))) throw new LeaseLost();
   }
 
   async function completeAlone(lease: HeldLease): Promise<void> {

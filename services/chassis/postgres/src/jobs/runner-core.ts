@@ -77,15 +77,16 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
   /** Ends a job and claims the next of its key, in one transaction. False: another process has the job. */
   async function end(db: Transaction, job: ClaimedJob, ending: Ending, lease?: HeldLease): Promise<boolean> {
     const store = jobsStore(db.knex, kind);
-    if (!(await store.end(job, ending))) return false;
-    if (lease) lease.ending = true;
+    const ended = store.end(job, ending);
+    if (!ending.rollsBack && !(await ended)) return false;
     const claimedAtMs = performance.now();
     // When other tenants wait for a slot, the next job of this key does not get this one: otherwise a tenant that always has
     // another job would never free its slots.
     const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
-    const { next, waiting } = mayClaim
-      ? await store.claimNext(job, claim, perTenantLimit)
-      : { next: undefined, waiting: accepting };
+    const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : { next: undefined, waiting: accepting };
+    const [isEnded, { next, waiting }] = await Promise.all([ended, claiming]);
+    if (!isEnded) return false;
+    if (lease) lease.ending = true;
     const prepared = next && (await work.prepare(db, next));
     db.afterCommit(() => {
       if (lease) leases.remove(lease);
