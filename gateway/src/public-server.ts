@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { ApolloServer } from '@apollo/server';
 import { answerWriter } from '@parley/graph/answer-size';
 import { httpDrain } from '@parley/kernel/http-drain';
-import { hostAndPort, listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Metrics } from '@parley/kernel/metrics';
 import { createSessionTokens } from '@parley/kernel/session-token';
@@ -196,14 +195,13 @@ export function publicServer(options: PublicServerOptions): Part {
     // If announcements fail, cached status expires after a second and open sockets are checked every half second.
     const unsubscribe = await onAnnouncement(keyValue, credentialsChanged, onChanged, log);
     closers.push(unsubscribe);
-    await listen(http, config.port, host);
+    const address = await listen(http, config.port, host);
     closers.push(async () => {
       const closed = drain(drainTimeoutMs);
       await sockets.close();
       await closed;
     });
-    const { port } = http.address() as AddressInfo;
-    addresses.announce('gateway', 'public', `http://${hostAndPort(host, port)}`);
+    addresses.announce('gateway', 'public', `http://${address}`);
   }
 
   /** Maps each Subscription field to the event stream of its owner. */

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '@parley/kernel/listen';
 import { startScriptedModel } from './scripted-model.ts';
 
 /** The API key of meshes for their model, which no test sends. */
@@ -30,9 +29,7 @@ export async function startForwarder(spansFile: string) {
     const port = Number(tagged.exec(body.toString('utf8'))?.[1] ?? others.port);
     pass(asked, body, answer, port, () => pass(asked, body, answer, others.port, () => answer.destroy()));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const url = `http://${await listen(http)}`;
   return {
     /** The settings of a mesh that uses it as its model. */
     env: {

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
 import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import type { Environment } from '@parley/kernel/config';
+import { listen } from '@parley/kernel/listen';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
 import { createSessionTokens, type SessionTokenOptions } from '@parley/kernel/session-token';
@@ -269,9 +268,7 @@ function startedOnDemand(
   return {
     name,
     async start() {
-      front.listen(0, '127.0.0.1');
-      await once(front, 'listening');
-      onListening(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+      onListening(`http://${await listen(front)}`);
     },
     async stop() {
       await behind?.stop();

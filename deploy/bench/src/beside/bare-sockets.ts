@@ -1,6 +1,6 @@
-import { on, once } from 'node:events';
+import { on } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '@parley/kernel/listen';
 import { buildSchema } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
@@ -22,7 +22,6 @@ const subscription = {
     for await (const [events] of on(process, 'message')) for (const event of events) yield { sessionEvents: event };
   },
 };
-const http = createServer().listen(0, '127.0.0.1');
+const http = createServer();
 useServer({ schema, roots: { subscription } }, new WebSocketServer({ server: http, path: '/graphql' }));
-await once(http, 'listening');
-serve(`http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`);
+serve(`http://${await listen(http)}/graphql`);

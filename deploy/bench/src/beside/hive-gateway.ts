@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { listen } from '@parley/kernel/listen';
 import { connectUnit } from '@parley/unit/connect-unit';
 import { readSupergraph } from '../../../../gateway/src/graph/supergraph.ts';
 import { serve } from '../processes.ts';
@@ -20,6 +19,4 @@ const gateway = createGatewayRuntime({
   logging: false,
   plugins: () => [useJIT()],
 });
-const server = createServer(gateway).listen(0, '127.0.0.1');
-await once(server, 'listening');
-serve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`);
+serve(`http://${await listen(createServer(gateway))}/graphql`);

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, Agent as HttpAgent, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -13,6 +12,7 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { listen } from '@parley/kernel/listen';
 import { Pool } from 'pg';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { asMessages } from '../client.ts';
@@ -43,7 +43,7 @@ const methods = { send: method('Send', false), follow: method('Follow', true), r
 const clientOf = (address: string) =>
   new (makeGenericClientConstructor(methods, 'Hops'))(address, credentials.createInsecure());
 
-async function listen(handlers: UntypedServiceImplementation): Promise<string> {
+async function serveHop(handlers: UntypedServiceImplementation): Promise<string> {
   const server = new Server();
   const served = Object.entries(methods).filter(([name]) => name in handlers);
   server.addService(Object.fromEntries(served), handlers);
@@ -55,7 +55,7 @@ async function listen(handlers: UntypedServiceImplementation): Promise<string> {
 }
 
 const agent = () =>
-  listen({
+  serveHop({
     async reply(call: ServerWritableStream<Message, { text: string }>) {
       const asked = request(`${MODEL_URL}/chat/completions`, { method: 'POST', agent: keptAlive });
       asked.end(JSON.stringify({ stream: true, ...asMessages(call.request.text) }));
@@ -79,7 +79,7 @@ async function session(agentAddress: string): Promise<string> {
   const pool = DATABASE_URL ? new Pool({ connectionString: DATABASE_URL, max: 8 }) : undefined;
   const commit = (name: string, text: string, values: unknown[]) => pool?.query({ name, text, values });
   await pool?.query('CREATE TABLE IF NOT EXISTS bench_hops (id text PRIMARY KEY, text text, reply text)');
-  return listen({
+  return serveHop({
     follow: (call: ServerWritableStream<Message, object>) => void followers.set(call.request.sessionId, call),
     async send({ request: message }: ServerUnaryCall<Message, object>, answer: sendUnaryData<object>) {
       const { sessionId, text, clientTurnId } = message;
@@ -123,9 +123,7 @@ async function gateway(sessionAddress: string): Promise<string> {
       socket.on('close', () => events.cancel());
     });
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/graphql`;
+  return `http://${await listen(http)}/graphql`;
 }
 
 const hops = { agent, session: () => session(addresses.agent), gateway: () => gateway(addresses.session) };

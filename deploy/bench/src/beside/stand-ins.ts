@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from '@parley/kernel/listen';
 import { units } from '@parley/local/units';
 import { gatewayMesh } from '../../../../gateway/test/support/gateway-mesh.ts';
 import { publicUrl } from '../../../../gateway/test/support/identity-script.ts';
@@ -18,9 +17,7 @@ const subgraphs = createServer(async (request, response) => {
   response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
 });
 subgraphs.keepAliveTimeout = 60_000;
-subgraphs.listen(0, '127.0.0.1');
-await once(subgraphs, 'listening');
-const graphUrl = `http://127.0.0.1:${(subgraphs.address() as AddressInfo).port}`;
+const graphUrl = `http://${await listen(subgraphs)}`;
 
 const mesh = await gatewayMesh({ teardown: () => undefined });
 process.on('message', (events: ReturnType<typeof chunkEvents>) => {

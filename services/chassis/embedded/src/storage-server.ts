@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { isDomainError } from '@parley/kernel/errors';
-import { hostAndPort, listen } from '@parley/kernel/listen';
+import { listen } from '@parley/kernel/listen';
 import type { Logger } from '@parley/kernel/log';
 import type { Part } from '@parley/kernel/unit';
 import { attachment } from '@parley/objects/object-keys';
@@ -124,8 +123,7 @@ export function storageServer(options: StorageServerOptions): Part {
         (request, response) => withCors(request, response, () => void answer(request, response)),
       );
       server.setTimeout(idleTimeoutMs);
-      await listen(server, port, host);
-      onListening(`http://${hostAndPort(host, (server.address() as AddressInfo).port)}`);
+      onListening(`http://${await listen(server, port, host)}`);
     },
     async stop() {
       const closing = server;

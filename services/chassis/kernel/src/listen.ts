@@ -1,4 +1,5 @@
-import type { Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
 import type { Callers } from './caller.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -33,13 +34,9 @@ export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Listens, and rejects with the system's error (a taken port) instead of emitting it. */
-export function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+/** Listens, by default on any free port, and returns where: `host:port`. Rejects with the system's error, e.g. for a taken port. */
+export async function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<string> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  return hostAndPort(host, (server.address() as AddressInfo).port);
 }

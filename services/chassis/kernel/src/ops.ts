@@ -1,7 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hostAndPort, listen, type ServerOptions } from './listen.ts';
+import { listen, type ServerOptions } from './listen.ts';
 import { within } from './timers.ts';
 import type { Part } from './unit.ts';
 
@@ -46,8 +45,8 @@ export function opsServer({ unit, host = '127.0.0.1', port, metrics, ready, onLi
       server = createServer((request, response) => {
         answer(request.url, response).catch(() => response.writeHead(500).end());
       });
-      await listen(server, port, host);
-      onListening?.(`http://${hostAndPort(host, (server.address() as AddressInfo).port)}`);
+      const address = await listen(server, port, host);
+      onListening?.(`http://${address}`);
     },
     async stop() {
       const closing = server;

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import type { GraphQLResolverMap } from '@apollo/subgraph/dist/schema-helper/index.js';
 import { context as otel, propagation, SpanKind, trace } from '@opentelemetry/api';
@@ -14,7 +13,7 @@ import { internalMessage } from '@parley/kernel/error-table';
 import { isDomainError } from '@parley/kernel/errors';
 import { type HttpDrain, httpDrain } from '@parley/kernel/http-drain';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
-import { type GraphServerOptions, hostAndPort, listen } from '@parley/kernel/listen';
+import { type GraphServerOptions, listen } from '@parley/kernel/listen';
 import { withRequestId } from '@parley/kernel/request-context';
 import type { Part } from '@parley/kernel/unit';
 import { parse } from 'graphql';
@@ -112,8 +111,8 @@ export function subgraph<Context extends GraphContext>(options: SubgraphOptions<
         });
       });
       draining = httpDrain(http);
-      await listen(http, port, host);
-      options.onListening?.(`http://${hostAndPort(host, (http.address() as AddressInfo).port)}`);
+      const address = await listen(http, port, host);
+      options.onListening?.(`http://${address}`);
     },
     async stop() {
       await draining?.drain(drainTimeoutMs);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
+import { listen } from '@parley/kernel/listen';
 import type { ChatRequestBody, ModelAnswer } from './model-answer.ts';
 import { doneEvent, finishEvents, json, openingEvent, piecesOf, splitBytes, textEvent } from './model-server-wire.ts';
 
@@ -102,12 +102,10 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     await Promise.race([left, give(response, received, answer)]);
   }
 
-  http.listen(options.port ?? 0, '127.0.0.1');
-  await once(http, 'listening');
-  const { port } = http.address() as AddressInfo;
+  const address = await listen(http, options.port);
 
   const server: ModelServer = {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `http://${address}/v1`,
     requests,
     get connections() {
       return connections;
