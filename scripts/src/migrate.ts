@@ -1,4 +1,4 @@
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import { migrateAll } from '@parley/mesh/migrate-all';
 import { listMigrations } from './migrate/list-migrations.ts';
 import { readOptions } from './read-options.ts';

@@ -1,4 +1,4 @@
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import { internalMigrations } from '@parley/postgres/database/internal-tables';
 import { readMerged, unlisted } from './rolling/merged-migrations.ts';
 

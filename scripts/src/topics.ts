@@ -1,4 +1,4 @@
-import { topics } from '@parley/local/topics';
+import { topics } from '@parley/local/units';
 import { topicsCommand } from '@parley/mesh/topics-command';
 import { readOptions } from './read-options.ts';
 

@@ -1,4 +1,4 @@
-import { createModels, type ModelDescription } from '@parley/agent/models';
+import { createModels } from '@parley/agent/models';
 import { type Environment, readAll, unknownSettings } from '@parley/kernel/config';
 import { createLogger } from '@parley/kernel/log';
 import { unitNames, units } from './units.ts';
@@ -18,10 +18,7 @@ export function unitSettings(env: Environment): Readers {
  * @returns the configured models, and variables with names similar to settings, with the most similar setting.
  * @throws SettingsError naming all that is missing or wrong.
  */
-export function readMeshSettings(env: Environment): {
-  models: ModelDescription[];
-  unknown: Record<string, string> | undefined;
-} {
+export function readMeshSettings(env: Environment) {
   const { agent } = readAll(unitSettings(env));
   return {
     models: createModels(agent.models, createLogger('mesh')).describe(),

@@ -30,11 +30,9 @@ import { publishAddresses } from './addresses-file.ts';
 import { withKeys } from './keys.ts';
 import { groupsOf, loadUnits } from './load-units.ts';
 import { unitSettings } from './mesh-settings.ts';
-import { schemas } from './schemas.ts';
 import { oneProcessSettings } from './settings.ts';
 import { localStorage } from './storage.ts';
-import { topics } from './topics.ts';
-import { unitNames } from './units.ts';
+import { schemas, topics, unitNames } from './units.ts';
 
 export interface LocalMeshOptions {
   /** The data folder; `null` keeps everything in memory. */

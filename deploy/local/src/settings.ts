@@ -28,9 +28,7 @@ export const oneProcessSettings = {
 const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph')).map(({ name }) => name);
 
 /** The settings of a unit as a process of its own. Starts and reads nothing. */
-export function settingsOfUnit(
-  unit: Pick<ListedUnit, 'name' | 'serves' | 'settings' | 'schema' | 'publishes' | 'consumes' | 'keepsFiles' | 'calls'>,
-) {
+export function settingsOfUnit(unit: Omit<ListedUnit, 'readConfig' | 'load'>) {
   return settingsOfProcess(unit, unit.serves.includes('public') ? subgraphs : []);
 }
 

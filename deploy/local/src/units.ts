@@ -1,7 +1,9 @@
 import { agentDeclaration } from '@parley/agent/declaration';
 import { evaluationDeclaration } from '@parley/evaluation/declaration';
+import type { TopicDeclaration } from '@parley/events/topics';
 import { gatewayDeclaration } from '@parley/gateway/declaration';
 import { identityDeclaration } from '@parley/identity/declaration';
+import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import type { DeclaredUnit } from '@parley/service/declaration';
 import type { Service } from '@parley/service/service';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
@@ -55,6 +57,12 @@ export const waves = [
 export const units = waves.flat();
 
 export const unitNames: string[] = units.map(({ name }) => name);
+
+/** The database schemas of all services, in the order in which units start. */
+export const schemas: SchemaDeclaration[] = units.flatMap(({ schema }) => schema ?? []);
+
+/** The topics of all services. */
+export const topics: TopicDeclaration[] = units.flatMap(({ publishes }) => publishes ?? []);
 
 function listed<Name extends string, Config extends UnitConfig>(
   declaration: DeclaredUnit<Name, Config>,

@@ -8,8 +8,7 @@ import { migratedSnapshot } from '@parley/testing/test-database';
 import test from 'ava';
 import { addressesFile } from '../src/addresses-file.ts';
 import { localMesh } from '../src/mesh.ts';
-import { schemas } from '../src/schemas.ts';
-import { units as listed } from '../src/units.ts';
+import { units as listed, schemas } from '../src/units.ts';
 
 process.env.LOG_LEVEL ??= 'fatal';
 const key = 'tenants/1/uploads/a';

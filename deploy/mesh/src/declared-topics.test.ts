@@ -1,8 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usualRetentionMs } from '@parley/events/topics';
-import { topics } from '@parley/local/topics';
-import { type ListedUnit, units } from '@parley/local/units';
+import { type ListedUnit, topics, units } from '@parley/local/units';
 import { root } from '@parley/servers/root';
 import test from 'ava';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { globSync } from 'node:fs';
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { root } from '@parley/servers/root';
 import { testDatabaseUrl } from '@parley/testing/test-database';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '@parley/kernel/config';
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import type { Database } from '@parley/postgres/database/types';
 import { serviceDatabase } from '@parley/service/connect-service';
 import type { ModelServer } from '@parley/testing/model-server';

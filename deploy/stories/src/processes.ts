@@ -1,7 +1,6 @@
 import { makeTopics } from '@parley/events/kafka-topics';
 import type { Environment } from '@parley/kernel/config';
-import { schemas } from '@parley/local/schemas';
-import { topics } from '@parley/local/topics';
+import { schemas, topics } from '@parley/local/units';
 import { Logs } from '@parley/mesh/logs';
 import { type ProcessMeshOptions, startProcessMesh } from '@parley/mesh/process-mesh';
 import { openChecker } from './invariants.ts';

@@ -1,4 +1,4 @@
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import { catalogueViolations } from '@parley/postgres/database/catalogue';
 import { openPool } from '@parley/postgres/database/pool';
 import { sessionSchema } from '@parley/session/schema';

@@ -1,4 +1,4 @@
-import { schemas as declared } from '@parley/local/schemas';
+import { schemas as declared } from '@parley/local/units';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
 import { testSchema } from '@parley/testing/test-schema';
 import test, { type TestFn } from 'ava';

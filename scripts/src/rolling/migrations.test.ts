@@ -1,4 +1,4 @@
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import type { Migration, SchemaDeclaration } from '@parley/postgres/database/types';
 import { testDatabaseUrl } from '@parley/testing/test-database';
 import { testSchema } from '@parley/testing/test-schema';

@@ -1,4 +1,4 @@
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import type { Database, Transaction } from '@parley/postgres/database/types';
 import type { Rows } from './facts.ts';
 

@@ -7,7 +7,7 @@ import { readTopic } from '@parley/events/kafka-dead-letters';
 import { kafkaEventBus } from '@parley/events/kafka-event-bus';
 import { kafkaProducer } from '@parley/events/kafka-producer';
 import { makeTopics } from '@parley/events/kafka-topics';
-import { topics } from '@parley/local/topics';
+import { topics } from '@parley/local/units';
 import { ReplicaProcess } from '@parley/mesh/replica-process';
 import { freePorts } from '@parley/servers/ports';
 import { serverTest } from '@parley/servers/testing/server-test';

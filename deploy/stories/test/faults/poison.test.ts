@@ -5,7 +5,7 @@ import type { Envelope } from '@parley/events/envelope';
 import { kafkaDeadLetters, readTopic } from '@parley/events/kafka-dead-letters';
 import { toMessage } from '@parley/events/kafka-message';
 import { kafkaProducer } from '@parley/events/kafka-producer';
-import { schemas } from '@parley/local/schemas';
+import { schemas } from '@parley/local/units';
 import { openDatabase } from '@parley/postgres/database/open';
 import { once } from '@parley/postgres/outbox/inbox';
 import { SessionEnded } from '@parley/protos/parley/session/v1/events';
