@@ -21,13 +21,14 @@ export async function checkImports(root: string, folders: string[]) {
   if (typeof output === 'string') throw new Error(`the import checker answered with text: ${output}`);
 
   const files = output.modules.filter(isOurs).map(({ source }) => source);
+  const workspaces = readWorkspaces(root, folders);
   return {
     files,
     violations: [
       ...forbidden(output),
       ...storesThatTurnBack(output.modules),
-      ...undeclared(root, output.modules),
-      ...packageCycles(root),
+      ...undeclared(root, workspaces, output.modules),
+      ...packageCycles(workspaces),
     ],
   };
 }
@@ -73,9 +74,9 @@ function storesThatTurnBack(modules: IModule[]): string[] {
 const developersCode = /^(?:deploy|scripts)\/|\/test\/|\/testing\/|\.test\.ts$/u;
 
 // A workspace is installed by itself with what its package.json names, so whatever else it imports is missing there.
-function undeclared(root: string, modules: IModule[]): string[] {
-  const ofRoot = Object.keys(readManifest(root, '.')?.devDependencies ?? {});
-  const workspaceOf = workspaceFinder(root);
+function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): string[] {
+  const ofRoot = Object.keys(readManifest(root, 'package.json').devDependencies ?? {});
+  const workspaceOf = (file: string) => workspaces.findLast(({ folder }) => file.startsWith(`${folder}/`));
   return modules.filter(isOurs).flatMap(({ source, dependencies }) => {
     const workspace = workspaceOf(source);
     if (!workspace) return `outside-workspaces: ${source} (no package.json above it says what it may import)`;
@@ -85,39 +86,21 @@ function undeclared(root: string, modules: IModule[]): string[] {
       for (const name of [...Object.keys(manifest.devDependencies ?? {}), ...ofRoot]) declared.add(name);
     }
     // By its path a file of another workspace is as much an import of its package as by its name.
-    const imported = dependencies.map(({ module, resolved, couldNotResolve }) =>
-      isRelative(module) ? (couldNotResolve ? undefined : workspaceOf(resolved)?.manifest.name) : packageOf(module),
-    );
+    const imported = dependencies.map(({ module, resolved, couldNotResolve }) => {
+      if (!module.startsWith('.')) return packageOf(module);
+      return couldNotResolve ? undefined : workspaceOf(resolved)?.manifest.name;
+    });
     return [...new Set(imported)]
       .filter((name) => name !== undefined && !declared.has(name))
       .map((name) => `undeclared-dependency: ${source} → ${name} (name it in ${folder}/package.json)`);
   });
 }
 
-interface FoundWorkspace {
-  folder: string;
-  manifest: Manifest;
-}
-
-/** @returns which workspace a file of the checkout is in: that of the nearest package.json above it, other than the root's. */
-function workspaceFinder(root: string): (file: string) => FoundWorkspace | undefined {
-  const found = new Map<string, FoundWorkspace | undefined>([['.', undefined]]);
-  const find = (folder: string): FoundWorkspace | undefined => {
-    if (!found.has(folder)) {
-      const manifest = readManifest(root, folder);
-      found.set(folder, manifest ? { folder, manifest } : find(dirname(folder)));
-    }
-    return found.get(folder);
-  };
-  return (file) => find(dirname(file));
-}
-
 // Packages can be understood one after the other only where none depends on itself by way of others.
-function packageCycles(root: string): string[] {
-  const manifests = globSync('{gateway,protos,services/*,services/chassis/*}/package.json', { cwd: root })
-    .toSorted()
-    .map((file) => readManifest(root, dirname(file)));
-  const dependencies = new Map(manifests.map((each) => [each?.name, Object.keys(each?.dependencies ?? {})]));
+function packageCycles(workspaces: Workspace[]): string[] {
+  const dependencies = new Map(
+    workspaces.map(({ manifest }) => [manifest.name, Object.keys(manifest.dependencies ?? {})]),
+  );
   const done = new Set<string>();
   const cycles: string[] = [];
   const visit = (name: string, path: string[]): void => {
@@ -126,7 +109,7 @@ function packageCycles(root: string): string[] {
     for (const next of dependencies.get(name) ?? []) visit(next, [...path, name]);
     done.add(name);
   };
-  for (const name of dependencies.keys()) if (name !== undefined) visit(name, []);
+  for (const name of dependencies.keys()) visit(name, []);
   return cycles;
 }
 
@@ -136,17 +119,22 @@ interface Manifest {
   devDependencies?: Record<string, string>;
 }
 
-function readManifest(root: string, folder: string): Manifest | undefined {
-  try {
-    return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+interface Workspace {
+  folder: string;
+  manifest: Manifest;
 }
 
-function isRelative(specifier: string): boolean {
-  return specifier.startsWith('.');
+/** Sorted, so that one within another follows that. */
+function readWorkspaces(root: string, folders: string[]): Workspace[] {
+  const files = globSync(`{${folders.join()}}/**/package.json`, {
+    cwd: root,
+    exclude: (name) => name === 'node_modules',
+  });
+  return files.toSorted().map((file) => ({ folder: dirname(file), manifest: readManifest(root, file) }));
+}
+
+function readManifest(root: string, file: string): Manifest {
+  return JSON.parse(readFileSync(join(root, file), 'utf8'));
 }
 
 /** The package of an import by a name; undefined for what Node has. */
