@@ -11,9 +11,7 @@ export function differences(contract: ReadonlyMap<string, ContractRule>, rules: 
     ...[...rules].flatMap(([name, rule]) => {
       const wanted = contract.get(name);
       if (!wanted?.served) return [`${name} is served, and gateway/contract.json does not say so`];
-      return differing(comparable({ whileSuspended: name.startsWith('Query.'), ...wanted }), comparable(rule)).map(
-        (line) => `${name}: ${line}`,
-      );
+      return differing(name, comparable({ whileSuspended: name.startsWith('Query.'), ...wanted }), comparable(rule));
     }),
   ];
 }
@@ -34,31 +32,21 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
     if (!rule) return [`${name} is not in gateway/contract.json`];
     const { requests, windowSeconds } = rule.throttle ?? {};
     const written = { by: rule.by.toSorted(), throttle: rule.throttle && { requests, windowSeconds } };
-    return differing({ by: auth.toSorted(), throttle }, written).map(
-      (line) => `gateway/contract.json, ${name}: ${line}`,
-    );
+    return differing(`gateway/contract.json, ${name}`, { by: auth.toSorted(), throttle }, written);
   });
 }
 
 /** The values that both define, with defaults; that of `whileSuspended` is defined by a rule of the schema. */
-function comparable(rule: ContractRule | FieldRule) {
-  const { by, whileSuspended = false, whileLimited = false, longBody = false, sentOnce = false, throttle } = rule;
+function comparable({ by, throttle, ...rule }: FieldRule) {
+  const { whileSuspended = false, whileLimited = false, longBody = false, sentOnce = false } = rule;
   const { changesCaller = 'never' } = rule;
-  const kinds: CredentialKind[] = by;
-  return {
-    by: kinds.toSorted(),
-    whileSuspended,
-    whileLimited,
-    longBody,
-    sentOnce,
-    changesCaller,
-    throttle: throttle && { failsClosed: false, ...throttle },
-  };
+  const counted = throttle && { failsClosed: false, ...throttle };
+  return { by: by.toSorted(), whileSuspended, whileLimited, longBody, sentOnce, changesCaller, throttle: counted };
 }
 
-function differing<Rule extends object>(wanted: Rule, found: Rule): string[] {
+function differing<Rule extends object>(what: string, wanted: Rule, found: Rule): string[] {
   const keys = Object.keys(wanted) as (keyof Rule & string)[];
   return keys
     .filter((key) => !isDeepStrictEqual(wanted[key], found[key]))
-    .map((key) => `${key} is ${JSON.stringify(found[key])}, by the contract ${JSON.stringify(wanted[key])}`);
+    .map((key) => `${what}: ${key} is ${JSON.stringify(found[key])}, by the contract ${JSON.stringify(wanted[key])}`);
 }
