@@ -124,15 +124,14 @@ export function isServed({ state }: Server): boolean {
 
 /** The settings for clients: of our running servers, and of those that the environment names. */
 export function settingsOf(servers: Server[], env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.assign({}, ...servers.map((server) => settings(server, env)));
-}
-
-function settings(server: Server, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  if (server.state === 'up') return server.engine.settings(server.place);
-  if (server.state !== 'configured') return {};
-  const { setting } = server.engine;
-  const isIts = (name: string) => name === setting || (setting.startsWith('S3_') && name.startsWith('S3_'));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => isIts(name)));
+  const ofEach = servers.map((server) => {
+    if (server.state === 'up') return server.engine.settings(server.place);
+    if (server.state !== 'configured') return {};
+    const { setting } = server.engine;
+    const isIts = (name: string) => name === setting || (setting.startsWith('S3_') && name.startsWith('S3_'));
+    return Object.fromEntries(Object.entries(env).filter(([name]) => isIts(name)));
+  });
+  return Object.assign({}, ...ofEach);
 }
 
 /** The server that the environment names. One of ours, as after `eval "$(scripts/servers env)"`, does not count. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Engine, Place } from './engine.ts';
 import { type Folders, makeDataFolder } from './folders.ts';
 import { freePorts, isFree } from './ports.ts';
@@ -8,8 +9,10 @@ import { findProcess } from './server.ts';
 
 const fileOf = ({ name }: Engine, { data }: Folders) => join(data, `${name}.json`);
 
+const port = z.int().min(1).max(65_535);
+const password = z.string().regex(/^[0-9a-f]{48}$/u);
 /** The stored part of a place. */
-type Kept = Pick<Place, 'ports' | 'password' | 'superuserPassword'>;
+const stored = z.object({ ports: z.object({ main: port, second: port }), password, superuserPassword: password });
 
 /**
  * The place of a server in this data folder, or undefined if there was none yet.
@@ -23,22 +26,12 @@ export function findPlace(engine: Engine, folders: Folders): Place | undefined {
   return { ...kept, home: join(folders.data, engine.name), installed: join(folders.tools, engine.folder) };
 }
 
-function keptIn(text: string): Kept | undefined {
+function keptIn(text: string): z.infer<typeof stored> | undefined {
   try {
-    const { ports, password, superuserPassword }: Kept = JSON.parse(text);
-    const isOurs = isPort(ports.main) && isPort(ports.second) && [password, superuserPassword].every(isPassword);
-    return isOurs ? { ports, password, superuserPassword } : undefined;
+    return stored.parse(JSON.parse(text));
   } catch {
     return undefined;
   }
-}
-
-function isPort(port: unknown): boolean {
-  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
-}
-
-function isPassword(password: unknown): boolean {
-  return typeof password === 'string' && /^[0-9a-f]{48}$/.test(password);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { Client, escapeIdentifier } from 'pg';
 import type { EngineName } from './engine.ts';
 import { engines, superuserUrl } from './engines.ts';
 import { down, isServed, settingsOf, up } from './fleet.ts';
@@ -51,9 +51,7 @@ export async function startServers(options: StartServersOptions = {}) {
     /** The URL of the superuser of that PostgreSQL; undefined if none runs. */
     superuserUrl: database && superuserUrl(database.place),
     /** Requested engines that are not available, with the reason. */
-    missing: servers
-      .filter((each) => !isServed(each))
-      .map(({ engine, note }) => ({ engine: engine.name, reason: note })),
+    missing: servers.flatMap((each) => (isServed(each) ? [] : { engine: each.engine.name, reason: each.note })),
     /**
      * Controls one server in a test. Its address and passwords do not change.
      * @throws Error if no server of that kind was started.
@@ -88,9 +86,7 @@ export async function startServers(options: StartServersOptions = {}) {
       const client = new Client(superuserUrl(database.place, 'postgres'));
       await client.connect();
       try {
-        const [made, template, owner] = [name, url.pathname.slice(1), url.username].map((id) =>
-          client.escapeIdentifier(id),
-        );
+        const [made, template, owner] = [name, url.pathname.slice(1), url.username].map(escapeIdentifier);
         await client.query(`CREATE DATABASE ${made} TEMPLATE ${template} OWNER ${owner}`);
       } finally {
         await client.end();
