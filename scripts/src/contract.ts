@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
-import { contractFolderSetting } from '@parley/local/command-settings';
+import { commandSettings } from '@parley/local/command-settings';
 import { readContract } from '@parley/stories/contract';
 import { readFieldRules } from '../../gateway/src/graph/field-rules.ts';
 import { differences, unlikeDocument } from './contract/differences.ts';
@@ -23,7 +23,7 @@ const contract = readContract();
 const supergraph = 'gateway/supergraph.graphql';
 const problems = differences(contract, readFieldRules(readFileSync(join(root, supergraph), 'utf8')));
 
-const folder = resolve(root, readSettings(process.env, { folder: contractFolderSetting }).folder);
+const folder = resolve(root, readSettings(process.env, commandSettings).contractFolder);
 const program = join(folder, 'check.mjs');
 if (existsSync(program)) {
   problems.push(...unlikeDocument(contract, JSON.parse(readFileSync(join(folder, 'operations.json'), 'utf8'))));

@@ -11,23 +11,19 @@ export const talkSettings = {
   password: setting('PARLEY_PASSWORD', text.default(''), 'Its password.', { secret: true, without: 'none' }),
 };
 
-export const contractFolderSetting = setting(
-  'PARLEY_CONTRACT_DIR',
-  text.default('../shared/contract'),
-  'The contract that `test` compares the API and `gateway/contract.json` with; left out where it is not there.',
-);
-
-export const faultLogsSetting = setting(
-  'PARLEY_FAULT_LOGS',
-  text.optional(),
-  'A folder in which fault tests keep the logs of all processes.',
-  { without: 'they are removed' },
-);
-
 /** The settings that only commands read. */
 export const commandSettings = {
   talk: talkSettings,
   serversFolder: serversFolderSetting,
-  contractFolder: contractFolderSetting,
-  faultLogs: faultLogsSetting,
+  contractFolder: setting(
+    'PARLEY_CONTRACT_DIR',
+    text.default('../shared/contract'),
+    'The contract that `test` compares the API and `gateway/contract.json` with; left out where it is not there.',
+  ),
+  faultLogs: setting(
+    'PARLEY_FAULT_LOGS',
+    text.optional(),
+    'A folder in which fault tests keep the logs of all processes.',
+    { without: 'they are removed' },
+  ),
 };

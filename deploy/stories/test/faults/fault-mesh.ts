@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Environment, readSettings } from '@parley/kernel/config';
-import { faultLogsSetting } from '@parley/local/command-settings';
+import { commandSettings } from '@parley/local/command-settings';
 import type { EngineName } from '@parley/servers/engine';
 import { startServers } from '@parley/servers/start-servers';
 import { never } from '@parley/servers/testing/folder';
@@ -30,7 +30,7 @@ const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', K
 const lookAgainMs = 1_000;
 
 /** Where logs stay after the mesh was stopped. */
-const { keptLogs } = readSettings(process.env, { keptLogs: faultLogsSetting });
+const { faultLogs: keptLogs } = readSettings(process.env, commandSettings);
 
 export interface FaultMeshOptions extends Pick<ProcessesOptions, 'wire' | 'tap'> {
   /** Settings of every unit, over those that the harness gives. */
