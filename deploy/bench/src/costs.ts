@@ -21,14 +21,8 @@ function timesIn(folder: string): { name: string; user: number; system: number }
   try {
     const [, name = '', rest = ''] = /\((.*)\) (.*)/su.exec(readFileSync(`${folder}/stat`, 'utf8')) ?? [];
     const [user = 0, system = 0, childUser = 0, childSystem = 0] = rest.split(' ').slice(11, 15).map(Number);
-    const isThread = folder.includes('/task/');
-    return [
-      {
-        name,
-        user: (user + (isThread ? 0 : childUser)) * tickMs,
-        system: (system + (isThread ? 0 : childSystem)) * tickMs,
-      },
-    ];
+    const ms = (own: number, ofChildren: number) => (own + (folder.includes('/task/') ? 0 : ofChildren)) * tickMs;
+    return [{ name, user: ms(user, childUser), system: ms(system, childSystem) }];
   } catch {
     return [];
   }
@@ -42,6 +36,13 @@ function textOf(file: string): string {
 function familyOf(pid: number): number[] {
   const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) => textOf(file).trim().split(' '));
   return [pid, ...children.filter(Boolean).flatMap((child) => familyOf(Number(child)))];
+}
+
+/** A process and its descendants, as far as their command line matches and their environment contains a text. */
+export function processesOf(pid: number, command: RegExp, setting = ''): number[] {
+  const isMeant = (each: number) =>
+    command.test(textOf(`/proc/${each}/cmdline`)) && textOf(`/proc/${each}/environ`).includes(setting);
+  return familyOf(pid).filter(isMeant);
 }
 
 const unitOf = (pid: number) => /([\w-]+)\/src\/main\.ts/u.exec(textOf(`/proc/${pid}/cmdline`))?.[1];
@@ -90,8 +91,7 @@ export async function countsOf({ pid, units, temporary, databaseUrl }: Counted):
       if (!method?.startsWith('/grpc.')) reading['gRPC calls'] = (reading['gRPC calls'] ?? 0) + Number(count);
     }
   }
-  const isMetered = (each: number) => textOf(`/proc/${each}/environ`).includes(temporary) && isScript(each);
-  for (const each of familyOf(pid).filter(isMetered)) {
+  for (const each of processesOf(pid, /node\0.*\.ts\0/su, temporary)) {
     const file = join(temporary, `${each}.json`);
     rmSync(file, { force: true });
     process.kill(each, 'SIGWINCH');
@@ -102,8 +102,6 @@ export async function countsOf({ pid, units, temporary, databaseUrl }: Counted):
   reading['written to the log of the database'] = (await logBytes(databaseUrl)) / 1024;
   return reading;
 }
-
-const isScript = (pid: number) => /node\0.*\.ts\0/su.test(textOf(`/proc/${pid}/cmdline`));
 
 async function logBytes(connectionString: string): Promise<number> {
   const client = new Client({ connectionString });

@@ -124,18 +124,10 @@ export async function idleFigures(
 
 const side = 16;
 
-interface Gateways {
-  ours: Child;
-  bare: Child;
-  hive: Child | undefined;
-}
+type Gateways = Record<'ours' | 'bare', Child> & { hive: Child | undefined };
 
 /** A query of two subgraphs through our gateway and through others, in turn. */
-async function federatedFigures(
-  { ours, bare, hive }: Gateways,
-  token: string,
-  options: BenchOptions,
-): Promise<Figure[]> {
+async function federatedFigures({ ours, bare, hive }: Gateways, token: string, options: BenchOptions) {
   const [inTurn, flood, neverSeen] = options.short ? [10, 32, 5] : [400, 1_600, 200];
   /** Another alias makes it another operation, which is planned again. */
   const send = async ({ hello: url }: Child, alias = 'session') => {

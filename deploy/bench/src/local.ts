@@ -3,7 +3,7 @@ import { createAgent } from '@parley/stories/conversation';
 import { modelFirstChunkMs, openTalker } from './client.ts';
 import { embeddedUrl } from './costs.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
-import { type BenchOptions, limits, openPlace, residentKb, settled } from './processes.ts';
+import { type BenchOptions, limits, openPlace, residentKb, type StartedMesh, settled } from './processes.ts';
 import { content, turnFigures } from './turns.ts';
 
 /** All of Parley in one process: its start, memory, latency, and what a turn costs. */
@@ -18,21 +18,13 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   await settled(options); // background work and garbage of the start
   await settled(options);
   const idleMb = memoryMb();
-  const { model, temporary } = place;
+  const roots = [{ name: 'Parley', pid: mesh.pid }];
+  const counted = { ...mesh, databaseUrl: embeddedUrl(mesh.temporary) };
   const turns = async () =>
-    turnFigures(
-      {
-        open: await opener(mesh.urls),
-        roots: [{ name: 'Parley', pid: mesh.pid }],
-        counted: { ...mesh, temporary, databaseUrl: embeddedUrl(temporary) },
-        modelUrl: model.url,
-        overLangGraph: 0.3,
-      },
-      options,
-    );
+    turnFigures({ ...mesh, open: await opener(mesh.urls), roots, counted, overLangGraph: 0.3 }, options);
   if (turnsOnly) return await turns(); // awaited before the mesh stops
   say(`first chunks, ${rounds} rounds`);
-  const chunks = await firstChunkFigures(options, mesh.urls, model.url);
+  const chunks = await firstChunkFigures(options, mesh);
   const loadedMb = memoryMb();
   const cost = await turns();
   const stopMs = await tookMs(mesh.stop);
@@ -47,15 +39,8 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   ];
 }
 
-/**
- * The delay that Parley adds to the first chunk of the model: one conversation at a time, eight, and fifty.
- * @param urls endpoints of one mesh; conversations use them in turn.
- */
-export async function firstChunkFigures(
-  { rounds, short }: BenchOptions,
-  urls: string[],
-  modelUrl: string,
-): Promise<Figure[]> {
+/** The delay that a mesh adds to the first chunk of its model: one conversation at a time, eight, and fifty. */
+export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls, modelUrl }: StartedMesh) {
   const [messages, few, people, waves] = short ? [3, 2, 4, 1] : [100, 8, 50, 4];
   await using sockets = new AsyncDisposableStack();
   const open = await opener(urls);

@@ -1,20 +1,23 @@
+import type { EngineName } from '@parley/servers/engine';
 import { type RunningServers, startServers } from '@parley/servers/start-servers';
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { openReaders, openTalker } from './client.ts';
-import type { Root } from './costs.ts';
+import { processesOf, type Root } from './costs.ts';
 import { eventFigures } from './events.ts';
 import { type Figure, oneByOne } from './figures.ts';
 import { delivered, deliveryFigures, idleFigures, subscribed, throttleFigures } from './gateway.ts';
 import { firstChunkFigures, opener } from './local.ts';
-import { type BenchOptions, childrenOf, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
+import { type BenchOptions, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 import { turnFigures } from './turns.ts';
+
+const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
 
 /** Every unit as a process of its own, on real servers that are started for the bench. Left out where this machine cannot run one of them. */
 export async function meshFigures(options: BenchOptions): Promise<Figure[]> {
   const { rounds, turnsOnly, say, leaveOut } = options;
   say('real servers');
-  const servers = await startServers({ only: ['postgres', 'redis', 'kafka'], say });
+  const servers = await startServers({ only: needed, say });
   try {
     const [absent] = servers.missing;
     if (absent) {
@@ -41,27 +44,15 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   say('processes');
   await using place = await openPlace(options);
   await using mesh = await place.start({ ...servers.env, ...limits }, '--mesh');
-  const engines = (['postgres', 'redis', 'kafka'] as const).map((name) => ({
-    name,
-    pid: servers.server(name).pid() ?? 0,
-  }));
-  const { temporary, model } = place;
+  const engines = needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
   const { DATABASE_URL: databaseUrl = '' } = servers.env;
+  const database = { url: databaseUrl, root: engines[0] as Root };
+  const processes = { roots: [{ name: 'supervisor', pid: mesh.pid }, ...engines], counted: { ...mesh, databaseUrl } };
   const turns = async () =>
-    turnFigures(
-      {
-        open: await opener(mesh.urls),
-        roots: [{ name: 'supervisor', pid: mesh.pid }, ...engines],
-        counted: { ...mesh, temporary, databaseUrl },
-        modelUrl: model.url,
-        database: { url: databaseUrl, root: engines[0] as Root },
-        overLangGraph: 0.2,
-      },
-      options,
-    );
+    turnFigures({ ...mesh, ...processes, open: await opener(mesh.urls), database, overLangGraph: 0.2 }, options);
   if (turnsOnly) return await turns(); // awaited before the mesh stops
   const [url = '', otherUrl = ''] = mesh.urls;
-  const [gateway = 0] = childrenOf(mesh.pid, '/gateway/src/main.ts', `GATEWAY_PORT=${new URL(url).port}`);
+  const [gateway = 0] = processesOf(mesh.pid, /\/gateway\/src\/main\.ts/u, `GATEWAY_PORT=${new URL(url).port}`);
   const person = new Client(otherUrl);
   await person.register();
   const token = person.tokens?.accessToken ?? '';
@@ -71,17 +62,17 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   await talker.firstChunkMs('Hello.');
 
   say('idle sockets');
-  const sessions = childrenOf(mesh.pid, '/session/src/main.ts');
+  const sessions = processesOf(mesh.pid, /\/session\/src\/main\.ts/u);
   const idle = await idleFigures([url, token, sessionId], [gateway, ...sessions], options, [20, 2_000]);
   say(`first chunks over both gateways, ${rounds} rounds`);
-  const chunks = await firstChunkFigures(options, mesh.urls, model.url);
+  const chunks = await firstChunkFigures(options, mesh);
   const cost = await turns();
 
   say(`events to many readers, ${rounds} rounds`);
   const [words, waves, readers] = short ? [30, 1, 5] : [100, 8, 50];
   // At the pace of a model, because chunks that arrive together become one event.
   const text = Array.from({ length: words }, (_, n) => `some more words, ${n} `);
-  model.answerWith({ text, deltaDelayMs: 5 });
+  place.model.answerWith({ text, deltaDelayMs: 5 });
   await using bare = await startChild('bare-sockets.ts');
   await using own = await openReaders(url, token, readers, sessionId);
   await using other = await openReaders(bare.hello, token, readers, 1);

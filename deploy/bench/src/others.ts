@@ -13,10 +13,7 @@ const programs = {
 export const scriptsOf = (name: keyof typeof programs) => join(import.meta.dirname, '../others', name);
 
 /** Installs a program where it is missing, and returns its folder; undefined, with the reason said, where this machine cannot. */
-export async function installOther(
-  name: keyof typeof programs,
-  { say, leaveOut }: BenchOptions,
-): Promise<string | undefined> {
+export async function installOther(name: keyof typeof programs, { say, leaveOut }: BenchOptions) {
   const { title, ...program } = programs[name];
   const { tools } = foldersOf(process.env);
   try {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addressesFile } from '@parley/local/addresses-file';
 import { root } from '@parley/servers/root';
-import type { UnitAddresses } from '@parley/stories/mesh';
+import { gatewaysIn, type UnitAddresses } from '@parley/stories/mesh';
 import { startModelServer } from '@parley/testing/model-server';
 import { closeConnections } from './client.ts';
 
@@ -118,12 +118,8 @@ export async function collectedKb(pids: number[], options: BenchOptions): Promis
   return pids.map(residentKb);
 }
 
-/** The children of a process whose command line and environment contain these texts. */
-export function childrenOf(parent: number, command: string, setting = ''): number[] {
-  const pids = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').map(Number);
-  const has = (pid: number, file: string, text: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(text);
-  return pids.filter((pid) => has(pid, 'cmdline', command) && has(pid, 'environ', setting));
-}
+/** A mesh as `scripts/up` starts it. */
+export type StartedMesh = Awaited<ReturnType<Awaited<ReturnType<typeof openPlace>>['start']>>;
 
 /** A data folder and a model server, and meshes that use both. Removed when it is disposed of. */
 export async function openPlace({ profileFolder }: BenchOptions) {
@@ -142,16 +138,16 @@ export async function openPlace({ profileFolder }: BenchOptions) {
   const common = { ...nothing, ...own, NODE_OPTIONS, LOG_LEVEL: 'info', TMPDIR: temporary, BENCH_METERS: temporary };
   return {
     model,
-    /** For temporary files. */
-    temporary,
-    /** Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways, `units` all addresses. */
+    /**
+     * Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways, `units` all addresses, and `temporary`
+     * its folder for temporary files.
+     */
     async start(env: Record<string, string> = {}, ...args: string[]) {
       const options = { args, flags: ['--liftoff-only'] };
       const child = await startChild(join(root, 'scripts/src/up.ts'), { ...common, ...env }, options);
       const units: UnitAddresses = JSON.parse(readFileSync(join(folder, addressesFile), 'utf8'));
-      const gateways = Object.keys(units).filter((name) => name.startsWith('gateway'));
-      const urls = gateways.map((name) => `${units[name]?.public?.replace('localhost', '127.0.0.1')}/graphql`);
-      return { ...child, urls, units };
+      const urls = gatewaysIn(units).map((url) => url.replace('localhost', '127.0.0.1'));
+      return { ...child, urls, units, temporary, modelUrl: model.url };
     },
     async [Symbol.asyncDispose]() {
       closeConnections(); // the model server waits for them
