@@ -1,8 +1,7 @@
 import { allSettings, settingsOfUnit } from '@parley/local/settings';
 import { unitNames, units } from '@parley/local/units';
 import { readOptions } from './read-options.ts';
-import { listing } from './settings/listing.ts';
-import { usage } from './settings/usage.ts';
+import { listing, usage } from './settings/listing.ts';
 
 const { json, positionals } = readOptions(usage, { json: { type: 'boolean' } }, 1);
 const [name] = positionals;

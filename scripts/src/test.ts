@@ -1,6 +1,6 @@
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
-import { runAffected } from './suite/affected.ts';
+import { runAffected } from './suite/checks.ts';
 import { killAll } from './suite/command.ts';
 import { select } from './suite/select.ts';
 import { runSuite } from './suite/suite.ts';
@@ -16,16 +16,9 @@ const usage = `Checks the whole checkout and runs all tests; its last line is "N
   --affected   only what a change since main touches; what has passed before on the same files is not run again
 `;
 
-const {
-  only = [],
-  faults = false,
-  affected,
-  positionals: texts,
-} = readOptions(
-  usage,
-  { only: { type: 'string', multiple: true }, faults: { type: 'boolean' }, affected: { type: 'boolean' } },
-  Number.POSITIVE_INFINITY,
-);
+const flag = { type: 'boolean', default: false } as const;
+const options = { only: { type: 'string', multiple: true }, faults: flag, affected: flag } as const;
+const { only = [], faults, affected, positionals: texts } = readOptions(usage, options, Number.POSITIVE_INFINITY);
 
 process.exitCode = affected ? runAffected(root) : await runChosen();
 

@@ -1,6 +1,6 @@
 import { composeServices } from '@apollo/composition';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
-import { type DocumentNode, type FieldDefinitionNode, Kind, parse } from 'graphql';
+import { type DocumentNode, Kind, parse } from 'graphql';
 
 const roots = ['Query', 'Mutation', 'Subscription'];
 
@@ -27,9 +27,8 @@ function rootFieldsWithoutAccess({ definitions }: DocumentNode): string[] {
   return definitions
     .filter((each) => each.kind === Kind.OBJECT_TYPE_DEFINITION || each.kind === Kind.OBJECT_TYPE_EXTENSION)
     .filter(({ name }) => roots.includes(name.value))
-    .flatMap(({ name, fields = [] }) => fields.filter(isOpen).map((field) => `${name.value}.${field.name.value}`));
-}
-
-function isOpen({ directives = [] }: FieldDefinitionNode): boolean {
-  return !directives.some(({ name }) => name.value === 'access');
+    .flatMap(({ name, fields = [] }) => {
+      const open = fields.filter(({ directives = [] }) => !directives.some((each) => each.name.value === 'access'));
+      return open.map((field) => `${name.value}.${field.name.value}`);
+    });
 }

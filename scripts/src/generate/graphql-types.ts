@@ -6,12 +6,6 @@ import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
 import { withSharedSdl } from '@parley/graph/shared-sdl';
 import { buildASTSchema, type DocumentNode, Kind, parse, visit } from 'graphql';
 
-/** A generated file: its path in the checkout, and its content. */
-export interface GeneratedFile {
-  path: string;
-  text: string;
-}
-
 const header = '// Written by scripts/generate from schema.graphql.\n\n';
 
 /** The options for both files. Resolvers may return undefined for null. */
@@ -29,8 +23,8 @@ const common = {
   useTypeImports: true,
 };
 
-/** The TypeScript of every `services/<name>/src/schema.graphql` below `root`: two files for each. */
-export async function graphqlTypes(root: string): Promise<GeneratedFile[]> {
+/** The TypeScript of every `services/<name>/src/schema.graphql` below `root`: two files for each, by their path in the checkout. */
+export async function graphqlTypes(root: string) {
   const schemas = globSync('services/*/src/schema.graphql', { cwd: root }).toSorted();
   const files = await Promise.all(
     schemas.map(async (path) => {

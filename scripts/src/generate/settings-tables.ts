@@ -6,17 +6,11 @@ import { defaultText, typeText } from '../settings/listing.ts';
 
 const marked = /(?<=<!-- settings: (?<unit>\w+) -->\n).*?(?=<!-- end of settings -->)/gsu;
 
-interface Readme {
-  path: string;
-  /** Its text with current tables. */
-  text: string;
-}
-
 /**
- * The READMEs below `root` that have tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
+ * The READMEs below `root` with current tables of settings between markers: `<!-- settings: UNIT -->` and `<!-- end of settings -->`.
  * @throws Error if a unit has no table, or a table names no unit.
  */
-export function settingsTables(root: string, settings = allSettings()): Readme[] {
+export function settingsTables(root: string, settings = allSettings()) {
   const missing = new Set(Object.keys(settings));
   const readmes = globSync(['README.md', '{gateway,scripts,services/*}/README.md'], { cwd: root }).map((path) => {
     const present = readFileSync(join(root, path), 'utf8');
@@ -43,14 +37,8 @@ function table(settings: ListedSetting[]): string {
   const widths = head.map((name, n) => Math.max(name.length, ...rows.map((row) => row[n]?.length ?? 0)));
   const line = (cells: string[], fill = ' ') =>
     `| ${cells.map((text, n) => text.padEnd(widths[n] ?? 0, fill)).join(' | ')} |\n`;
-  return (
-    line(head) +
-    line(
-      head.map(() => ''),
-      '-',
-    ) +
-    rows.map((row) => line(row)).join('')
-  );
+  const rule = head.map(() => '');
+  return line(head) + line(rule, '-') + rows.map((row) => line(row)).join('');
 }
 
 function cell(text: string): string {

@@ -17,11 +17,7 @@ export interface OperationNames {
  * A comment `names <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name.
  */
-export function checkOperationNames(
-  root: string,
-  files: string[],
-  { operations, alsoOther }: OperationNames,
-): string[] {
+export function checkOperationNames(root: string, files: string[], { operations, alsoOther }: OperationNames) {
   const other = new Set(alsoOther);
   const full = new Set(operations);
   const bare = new Set([...full].map((name) => name.slice(name.indexOf('.') + 1)).filter((name) => !other.has(name)));

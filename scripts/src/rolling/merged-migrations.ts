@@ -34,10 +34,7 @@ export function earlierMerged(mustCompare = false): MergedMigrations | undefined
 }
 
 /** The declared migrations that are not in the list, by their names alone, so that no database is needed. */
-export function unlisted(
-  schemas: readonly Pick<SchemaDeclaration, 'name' | 'migrations'>[],
-  merged: MergedMigrations,
-): string[] {
+export function unlisted(schemas: Pick<SchemaDeclaration, 'name' | 'migrations'>[], merged: MergedMigrations) {
   const names = schemas.flatMap(({ name: owner, migrations }) => migrations.map(({ name }) => listedName(owner, name)));
   return names.filter((name) => merged[name] === undefined);
 }
@@ -49,17 +46,15 @@ export function listedName(owner: string, migration: string): string {
 
 /** Violations of the rules for rolling updates: a merged migration is never edited, and new ones only expand the schema. */
 export function problemsOf(seen: Step[], merged: MergedMigrations): string[] {
-  const steps = eachOnce(seen);
+  // Migrations of the chassis are applied to every schema.
+  const steps = [...new Map(seen.map((step) => [step.name, step])).values()];
   return [...steps.flatMap((step) => stepProblems(step, merged)), ...orderProblems(steps, merged)];
 }
 
 /** The list with the new migrations. Existing entries do not change. */
 export function withNew(steps: Step[], merged: MergedMigrations): MergedMigrations {
-  const all = Object.entries({
-    ...Object.fromEntries(eachOnce(steps).map(({ name, hash }) => [name, hash])),
-    ...merged,
-  });
-  return Object.fromEntries(all.toSorted(([a], [b]) => ownerOf(a).localeCompare(ownerOf(b))));
+  const all = { ...Object.fromEntries(steps.map(({ name, hash }) => [name, hash])), ...merged };
+  return Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => ownerOf(a).localeCompare(ownerOf(b))));
 }
 
 /** Entries of an earlier list that are missing or changed in a later one. */
@@ -96,11 +91,6 @@ function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
     if (isMoved) problems.push(`the merged migrations of ${owner} stand in another order`);
   }
   return problems;
-}
-
-/** Migrations of the chassis are applied to every schema. */
-function eachOnce(steps: Step[]): Step[] {
-  return [...new Map(steps.map((step) => [step.name, step])).values()];
 }
 
 function ownerOf(name: string): string {

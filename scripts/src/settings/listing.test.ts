@@ -2,8 +2,7 @@ import { httpUrl, list, port } from '@parley/kernel/setting-types';
 import { listSettings, setting } from '@parley/kernel/settings';
 import { unitNames } from '@parley/local/units';
 import test from 'ava';
-import { defaultText } from './listing.ts';
-import { usage } from './usage.ts';
+import { defaultText, usage } from './listing.ts';
 
 test('the usage names every unit of the mesh', (t) => {
   t.true(usage.includes(`: ${unitNames.join(', ')}. `), usage);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './command.ts';
@@ -28,4 +29,18 @@ export async function runCheck(root: string, { name, command }: Check) {
   const seconds = (performance.now() - begun) / 1000;
   const outcome: 'passed' | 'failed' | 'skipped' = !ok ? 'failed' : output.startsWith(leftOut) ? 'skipped' : 'passed';
   return { name, outcome, output, seconds };
+}
+
+/**
+ * Runs with Nx the checks, and the tests of workspaces that have changed since main and of their dependents. Results for
+ * unchanged inputs come from the cache. @returns the exit code.
+ */
+export function runAffected(root: string): number {
+  const nx = (...args: string[]) =>
+    spawnSync('nx', [...args, '--outputStyle=static'], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  const checks = declaredChecks(root).map(({ name }) => name);
+  return Math.max(
+    nx('run-many', '--projects=parley', `--targets=${checks.join(',')}`),
+    nx('affected', '--targets=test'),
+  );
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '@parley/kernel/config';
 import { type RunningServers, startServers } from '@parley/servers/start-servers';
-import type { SharedMeshesOptions } from '@parley/stories/shared-meshes';
+import type { SharedMeshes, SharedMeshesOptions } from '@parley/stories/shared-meshes';
 import type { Need } from './workspaces.ts';
 
 /** The running engines and meshes of tests. */
@@ -13,11 +13,8 @@ export interface Engines {
   stop(): Promise<string[]>;
 }
 
-export interface EnginesOptions {
+export interface EnginesOptions extends Pick<SharedMeshesOptions, 'signal' | 'say'> {
   needs: Need[];
-  /** Cancels the start. */
-  signal: AbortSignal;
-  say(line: string): void;
 }
 
 /** Installs and starts what this run needs. @throws Error if something does not start; then all is stopped. */
@@ -26,9 +23,12 @@ export async function startEngines({ needs, signal, say }: EnginesOptions): Prom
   const servers = only.length > 0 ? await startServers({ only, signal, say }) : undefined;
   try {
     const missing = (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`);
-    const meshes = needs.includes('meshes')
-      ? await startMeshes({ signal, say, servers: servers && (await serversOfMesh(servers)) })
-      : undefined;
+    let meshes: SharedMeshes | undefined;
+    if (needs.includes('meshes')) {
+      // Imports all units, which most runs of a few files do not need.
+      const { startSharedMeshes } = await import('@parley/stories/shared-meshes');
+      meshes = await startSharedMeshes({ signal, say, servers: servers && (await serversOfMesh(servers)) });
+    }
     return {
       env: { ...(servers && testSettings(servers)), ...meshes?.env },
       missing,
@@ -56,10 +56,4 @@ function testSettings({ env, superuserUrl }: RunningServers): Record<string, str
 async function serversOfMesh({ env, missing, createDatabase }: RunningServers): Promise<Environment | undefined> {
   if (missing.some(({ engine }) => engine !== 's3')) return undefined;
   return { ...env, DATABASE_URL: await createDatabase('mesh') };
-}
-
-/** Imports all units only if a mesh is needed, because most runs of a few files need none. */
-async function startMeshes(options: SharedMeshesOptions) {
-  const { startSharedMeshes } = await import('@parley/stories/shared-meshes');
-  return startSharedMeshes(options);
 }

@@ -61,11 +61,8 @@ export async function runSuite(selection: Selection, options: SuiteOptions): Pro
   return totals.failed === 0 && totals.passed > 0;
 }
 
-async function engineStart(
-  { needs }: Selection,
-  { ci, signal, say, start = startEngines }: SuiteOptions,
-  totals: Totals,
-): Promise<Engines | undefined> {
+async function engineStart({ needs }: Selection, options: SuiteOptions, totals: Totals) {
+  const { ci, signal, say, start = startEngines } = options;
   const begun = performance.now();
   try {
     const engines = await start({ needs, signal, say: (line) => say(`  ${line}`) });
@@ -150,9 +147,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     const sum = of.reduce(add, { passed: 0, failed: 0, skipped: 0 });
     const took = of.reduce((all, each) => all + each.seconds, 0);
     const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : '';
-    say(
-      `${sum.failed > 0 ? '✘' : '✔'} ${name}: ${sum.passed} passed, ${sum.failed} failed${skipped}, ${took.toFixed(1)} s of processes`,
-    );
+    const counts = `${sum.passed} passed, ${sum.failed} failed${skipped}`;
+    say(`${sum.failed > 0 ? '✘' : '✔'} ${name}: ${counts}, ${took.toFixed(1)} s of processes`);
   }
   for (const line of full ? first.logs : []) say(line);
   say(`  tests: ${seconds(performance.now() - begun)}`);
