@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { units } from '@parley/local/units';
+import { attempt } from './attempt.ts';
 import { composeSupergraph } from './compose/supergraph.ts';
 import { readOptions } from './read-options.ts';
 
@@ -19,7 +20,7 @@ const subgraphs = units
   .map(({ name, folder }) => ({ name, sdl: readFileSync(`${folder}/src/schema.graphql`, 'utf8') }))
   .toSorted((one, other) => one.name.localeCompare(other.name));
 
-try {
+await attempt(() => {
   const supergraph = composeSupergraph(subgraphs);
   const present = existsSync(file) ? readFileSync(file, 'utf8') : '';
   if (!check) {
@@ -28,7 +29,4 @@ try {
   } else if (present !== supergraph) {
     throw new Error(`${file} is stale: run scripts/compose`);
   }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+});

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.ts';
 import { deadLettersCommand } from './dead-letters/dead-letters-command.ts';
 import { readOptions } from './read-options.ts';
 
@@ -17,15 +18,12 @@ has taken meanwhile, so mend the consumer first, and think of what has happened 
 sent twice; where a replay is cut short between the two it may be, and the consumer's inbox takes it once.
 `;
 
-const {
-  all = false,
-  positionals,
-  ...chosen
-} = readOptions(usage, { group: { type: 'string' }, id: { type: 'string' }, all: { type: 'boolean' } }, 2);
+const options = { group: { type: 'string' }, id: { type: 'string' }, all: { type: 'boolean' } } as const;
+const { all = false, positionals, ...chosen } = readOptions(usage, options, 2);
 const [action, topic] = positionals;
 if ((action !== 'list' && action !== 'replay') || topic === undefined) {
   process.stderr.write(usage);
   process.exitCode = 2;
 } else {
-  process.exitCode = await deadLettersCommand({ action, topic, all, ...chosen }, process.env, process);
+  await attempt(() => deadLettersCommand({ action, topic, all, ...chosen }, process.env, console.log));
 }

@@ -1,7 +1,8 @@
 import { schemas } from '@parley/local/units';
 import { migrateAll } from '@parley/mesh/migrate-all';
-import { listMigrations } from './migrate/list-migrations.ts';
+import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
+import { listMigrations } from './rolling/observe-migrations.ts';
 
 const usage = `Brings the database of every service to the newest schema, and says what it did.
 
@@ -20,4 +21,4 @@ scripts/up needs none of this: it brings its database up to date by itself.
 if (readOptions(usage, { list: { type: 'boolean' } }).list) {
   const listed = await listMigrations(schemas);
   process.stdout.write(listed.map((name) => `${name}\n`).join('') || 'all are in the list\n');
-} else process.exitCode = await migrateAll(schemas, process.env, process);
+} else await attempt(() => migrateAll(schemas, process.env, console.log));

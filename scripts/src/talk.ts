@@ -1,5 +1,6 @@
 import { readSettings } from '@parley/kernel/config';
 import { talkSettings } from '@parley/local/command-settings';
+import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { publicApi } from './talk/api.ts';
 import { talk } from './talk/talk.ts';
@@ -28,11 +29,8 @@ const options = readOptions(usage, {
 
 // The reader of stdout has ended, e.g. `head`.
 stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
-try {
+await attempt(() => {
   const { interrupt, ended } = talk(publicApi(options.url), options, process, () => process.exit(130));
   process.on('SIGINT', interrupt);
-  await ended;
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+  return ended;
+});

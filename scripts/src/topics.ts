@@ -1,5 +1,6 @@
 import { topics } from '@parley/local/units';
 import { topicsCommand } from '@parley/mesh/topics-command';
+import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 
 const usage = `Creates the Kafka topics of all events, each with its dead-letter topic, and prints what it did.
@@ -14,4 +15,4 @@ partitions and replicas are not changed, and differences are reported. Idempoten
 `;
 
 const { replication } = readOptions(usage, { replication: { type: 'string' } });
-process.exitCode = await topicsCommand(topics, replication, process.env, process);
+await attempt(() => topicsCommand(topics, process.env, console.log, replication));

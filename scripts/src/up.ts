@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { readSettings } from '@parley/kernel/config';
 import { dataFolderSetting } from '@parley/kernel/shared-settings';
+import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 
@@ -21,12 +22,8 @@ restarted.
 const { mesh, logs: showLogs = false } = readOptions(usage, { mesh: { type: 'boolean' }, logs: { type: 'boolean' } });
 const dataFolder = resolve(root, readSettings(process.env, { folder: dataFolderSetting }).folder);
 
-try {
+await attempt(async () => {
   // Imported only here, because the supervisor of a mesh of processes does not need the code of the units.
   if (mesh) await (await import('./up/up-mesh.ts')).upMesh(process.env, dataFolder, showLogs);
   else await (await import('./up/up-one-process.ts')).upOneProcess(process.env, dataFolder);
-} catch (error) {
-  const problems = error instanceof SuppressedError ? [error.suppressed, error.error] : [error];
-  for (const each of problems) process.stderr.write(`${each instanceof Error ? each.message : String(each)}\n`);
-  process.exitCode = 1;
-}
+});

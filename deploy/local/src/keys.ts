@@ -49,8 +49,8 @@ function parse(text: string): Keys | undefined {
   }
 }
 
-/** Rings are `id:key` pairs separated by commas, the first in use; a single key without an id is accepted elsewhere, too. */
-function newKeys(): Keys {
+/** New keys. Rings are `id:key` pairs separated by commas, the first in use; a single key without an id is accepted elsewhere, too. */
+export function newKeys(): Keys {
   const key = () => randomBytes(32).toString('base64');
   return { MESH_KEY: key(), OPERATOR_KEY: key(), SECRETS_KEYS: `k1:${key()}`, AVATAR_TOKEN_KEYS: `k1:${key()}` };
 }

@@ -1,34 +1,23 @@
-import { type Environment, readAll, SettingsError } from '@parley/kernel/config';
+import { type Environment, readAll } from '@parley/kernel/config';
 import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { migrateSchema } from '@parley/postgres/database/migrate';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 
-/** Where the outcome is written. */
-export interface Terminal {
-  stdout: { write(text: string): unknown };
-  stderr: { write(text: string): unknown };
-}
-
 /**
- * Migrates one schema after the other and prints for each what was applied. It stops at the first that fails: what came
+ * Migrates one schema after the other and says for each what was applied. It stops at the first that fails: what came
  * before stays done, and the next call goes on from there.
- * @returns the exit code of the process.
+ * @throws SettingsError for all settings that are missing or wrong; Error that names the schema that failed, with the reason.
  */
-export async function migrateAll(schemas: SchemaDeclaration[], env: Environment, terminal: Terminal): Promise<0 | 1> {
+export async function migrateAll(schemas: SchemaDeclaration[], env: Environment, say: (line: string) => void) {
   const width = Math.max(...schemas.map(({ name }) => name.length));
-  let current = '';
-  try {
-    const withUrls = (schema: SchemaDeclaration) => () => ({ schema, ...requireDatabaseUrls(env, schema.name) });
-    const databases = readAll(Object.fromEntries(schemas.map((schema) => [schema.name, withUrls(schema)])));
-    for (const { schema, url, migrationsUrl = url } of Object.values(databases)) {
-      current = `${schema.name}: `;
-      const applied = await migrateSchema({ url: migrationsUrl, appUrl: url, schema, schemaName: schema.name });
-      terminal.stdout.write(`${schema.name.padEnd(width)}  ${applied.join(', ') || 'is up to date'}\n`);
-    }
-    return 0;
-  } catch (error) {
-    terminal.stderr.write(`${error instanceof SettingsError ? '' : current}${reasonOf(error)}\n`);
-    return 1;
+  const withUrls = (schema: SchemaDeclaration) => () => ({ schema, ...requireDatabaseUrls(env, schema.name) });
+  const databases = readAll(Object.fromEntries(schemas.map((schema) => [schema.name, withUrls(schema)])));
+  for (const { schema, url, migrationsUrl = url } of Object.values(databases)) {
+    const migrating = migrateSchema({ url: migrationsUrl, appUrl: url, schema, schemaName: schema.name });
+    const applied = await migrating.catch((cause: unknown) => {
+      throw new Error(`${schema.name}: ${reasonOf(cause)}`, { cause });
+    });
+    say(`${schema.name.padEnd(width)}  ${applied.join(', ') || 'is up to date'}`);
   }
 }
 

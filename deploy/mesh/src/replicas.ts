@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/addresses';
 import { units, waves } from '@parley/local/units';
 import { freePorts } from '@parley/servers/ports';
 import { root } from '@parley/servers/root';
@@ -10,10 +11,8 @@ export interface Replica {
   unit: string;
   /** Its `main.ts`. */
   main: string;
-  ports: { ops: number; rpc?: number; graph?: number; public?: number };
+  ports: Partial<Record<Endpoint, number>> & { ops: number };
 }
-
-type Endpoint = keyof Replica['ports'];
 
 /** All processes of the mesh with a free port for each endpoint, in waves: a unit calls only units of earlier waves. */
 export async function planReplicas(): Promise<Replica[][]> {
@@ -36,6 +35,18 @@ export function addressesOf(replicas: Replica[], unit: string, endpoint: Endpoin
   return replicas.flatMap(({ unit: its, ports: { [endpoint]: port } }) =>
     its === unit && port !== undefined ? [`127.0.0.1:${port}`] : [],
   );
+}
+
+/** The addresses of all replicas: the first of a unit has the name of the unit, the others their own. */
+export function meshAddresses(replicas: Replica[]): Addresses {
+  const addresses = createAddresses({});
+  for (const { name, unit, ports } of replicas) {
+    for (const [endpoint, port] of Object.entries(ports) as [Endpoint, number][]) {
+      const address = `${endpoint === 'rpc' ? '' : 'http://'}127.0.0.1:${port}`;
+      addresses.announce(name.endsWith('-1') ? unit : name, endpoint, address);
+    }
+  }
+  return addresses;
 }
 
 /** The ports on which one replica listens. */

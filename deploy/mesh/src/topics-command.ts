@@ -3,26 +3,17 @@ import type { TopicDeclaration } from '@parley/events/topics';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { neededBrokersSetting } from '@parley/kernel/shared-settings';
-import type { Terminal } from './migrate-all.ts';
 
-/** Creates the topics and prints the outcome of each. @returns the exit code of the process. */
+/** Creates the topics and says the outcome of each. @param copies of each partition; by default as `makeTopics` chooses. */
 export async function topicsCommand(
   topics: TopicDeclaration[],
-  replication: string | undefined,
   env: Environment,
-  terminal: Terminal,
-): Promise<0 | 1> {
-  try {
-    const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
-    const copies = replication === undefined ? undefined : positiveInt.parse(replication);
-    const outcomes = await makeTopics(topics, { brokers, replication: copies });
-    const width = Math.max(...outcomes.map(({ name }) => name.length));
-    for (const { name, change, note } of outcomes) {
-      terminal.stdout.write(`${name.padEnd(width)}  ${change}${note ? `, but ${note}` : ''}\n`);
-    }
-    return 0;
-  } catch (error) {
-    terminal.stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    return 1;
-  }
+  say: (line: string) => void,
+  copies?: string,
+) {
+  const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
+  const replication = copies === undefined ? undefined : positiveInt.parse(copies);
+  const outcomes = await makeTopics(topics, { brokers, replication });
+  const width = Math.max(...outcomes.map(({ name }) => name.length));
+  for (const { name, change, note } of outcomes) say(`${name.padEnd(width)}  ${change}${note ? `, but ${note}` : ''}`);
 }

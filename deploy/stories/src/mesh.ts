@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { Endpoint } from '@parley/kernel/addresses';
 import type { Environment } from '@parley/kernel/config';
+import { newKeys } from '@parley/local/keys';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { Client } from './client.ts';
@@ -84,15 +84,5 @@ export function reachable(gateways: string[], modelPort?: number) {
 
 /** Settings for tests: free ports, new keys, and loopback as a trusted proxy, so that each client can have an IP address of its own. */
 export function testEnvironment(env: Environment = {}): Environment {
-  const key = () => randomBytes(32).toString('base64');
-  return {
-    MESH_KEY: key(),
-    OPERATOR_KEY: key(),
-    SECRETS_KEYS: `k1:${key()}`,
-    AVATAR_TOKEN_KEYS: `k1:${key()}`,
-    GATEWAY_PORT: '0',
-    STORAGE_PORT: '0',
-    TRUSTED_PROXIES: '127.0.0.1/32',
-    ...env,
-  };
+  return { ...newKeys(), GATEWAY_PORT: '0', STORAGE_PORT: '0', TRUSTED_PROXIES: '127.0.0.1/32', ...env };
 }

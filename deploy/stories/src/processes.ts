@@ -1,10 +1,11 @@
-import { makeTopics } from '@parley/events/kafka-topics';
 import type { Environment } from '@parley/kernel/config';
 import { schemas, topics } from '@parley/local/units';
 import { Logs } from '@parley/mesh/logs';
+import { migrateAll } from '@parley/mesh/migrate-all';
 import { type ProcessMeshOptions, startProcessMesh } from '@parley/mesh/process-mesh';
+import { meshAddresses } from '@parley/mesh/replicas';
+import { topicsCommand } from '@parley/mesh/topics-command';
 import { openChecker } from './invariants.ts';
-import type { UnitAddresses } from './mesh.ts';
 
 export interface ProcessesOptions extends Partial<Pick<ProcessMeshOptions, 'wire' | 'tap' | 'plan' | 'backoffMs'>> {
   /** Its environment, with engines and keys. */
@@ -22,13 +23,11 @@ export async function startProcesses({ settings, logFolder, signal, ...more }: P
   await using closers = new AsyncDisposableStack();
   const checker = openChecker(settings);
   closers.defer(() => checker.close());
-  const migrate = async () => {
-    for (const { name } of schemas) await checker.database(name).migrate();
-  };
-  const { KAFKA_BROKERS: brokers } = settings;
-  await Promise.all([migrate(), brokers && makeTopics(topics, { brokers: brokers.split(',') })]);
   const logs = new Logs({ folder: logFolder });
   closers.defer(() => logs.close());
+  const note = (line: string) => logs.info(line);
+  const makingTopics = settings.KAFKA_BROKERS && topicsCommand(topics, settings, note);
+  await Promise.all([migrateAll(schemas, settings, note), makingTopics]);
   const said: string[] = [];
   const say = (text: string) => {
     said.push(text);
@@ -38,17 +37,10 @@ export async function startProcesses({ settings, logFolder, signal, ...more }: P
   const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings };
   const mesh = await startProcessMesh({ ...more, env, publicPort: 0, logs, say, signal });
   closers.defer(mesh.stop);
-  const addressesOf = (ports: object) =>
-    Object.entries(ports).map(([endpoint, port]) => [
-      endpoint,
-      `${endpoint === 'rpc' ? '' : 'http://'}127.0.0.1:${port}`,
-    ]);
-  const named = mesh.replicas.map(({ name, ports }) => [name, Object.fromEntries(addressesOf(ports))]);
-  const units: UnitAddresses = Object.fromEntries(named);
   const started = closers.move();
   return {
     ...mesh,
-    units,
+    units: meshAddresses(mesh.replicas).announced(),
     checker,
     logs,
     /** Messages of its supervisor: which process has ended, which is back. */

@@ -9,21 +9,12 @@ const { TEST_KAFKA_BROKERS: KAFKA_BROKERS = '' } = process.env;
 const env = { KAFKA_BROKERS };
 const kafkaTest = KAFKA_BROKERS || process.env.CI ? test : test.skip; // CI has every engine
 
-function terminal() {
-  const written = { stdout: '', stderr: '' };
-  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (written[name] += text) });
-  return { written, streams: { stdout: stream('stdout'), stderr: stream('stderr') } };
-}
-
 kafkaTest('topics are made once, with the declared partitions and retention', async (t) => {
   const declared = { name: `test-${randomUUID()}`, partitions: 2, retentionMs: 3_600_000 };
   const run = async (topic: typeof declared) => {
-    const { written, streams } = terminal();
-    t.is(await topicsCommand([topic], undefined, env, streams), 0, written.stderr);
-    return written.stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.replace(/^\S+ +/u, ''));
+    const said: string[] = [];
+    await topicsCommand([topic], env, (line) => void said.push(line.replace(/^\S+ +/u, '')));
+    return said;
   };
   t.deepEqual(await run(declared), ['created', 'created']);
   t.deepEqual(await run(declared), ['is there', 'is there']);
@@ -37,7 +28,7 @@ kafkaTest('topics are made once, with the declared partitions and retention', as
 kafkaTest('dead letters are listed without their payload, and those asked for are sent again once', async (t) => {
   const brokers = KAFKA_BROKERS.split(',');
   const topic = `test-${randomUUID()}`;
-  await topicsCommand([{ name: topic, partitions: 2, retentionMs: 3_600_000 }], undefined, env, terminal().streams);
+  await topicsCommand([{ name: topic, partitions: 2, retentionMs: 3_600_000 }], env, t.log);
   const bus = kafkaEventBus({ brokers, backoffMs: () => 1 });
   t.teardown(() => bus.close());
   let mended = false;
@@ -64,9 +55,10 @@ kafkaTest('dead letters are listed without their payload, and those asked for ar
   const [one, two] = [event('1'), event('2')];
   await bus.publish([one, two]);
   const run = async (request: Partial<DeadLetterRequest>) => {
-    const { written, streams } = terminal();
-    t.is(await deadLettersCommand({ action: 'list', topic, all: false, ...request }, env, streams), 0, written.stderr);
-    return written.stdout.trim().split('\n');
+    const said: string[] = [];
+    const asked = { action: 'list', topic, all: false, ...request } as const;
+    await deadLettersCommand(asked, env, (line) => void said.push(line));
+    return said;
   };
   const listed = await eventually('both letters are there', async () => {
     const lines = await run({});
@@ -86,8 +78,9 @@ kafkaTest('dead letters are listed without their payload, and those asked for ar
 });
 
 test('without brokers both commands say which setting is missing', async (t) => {
-  const { written, streams } = terminal();
-  t.is(await topicsCommand([], undefined, {}, streams), 1);
-  t.is(await deadLettersCommand({ action: 'list', topic: 'a', all: false }, { KAFKA_BROKERS: 'here' }, streams), 1);
-  t.regex(written.stderr, /KAFKA_BROKERS: is missing[^]*KAFKA_BROKERS: is no list of host:port/u);
+  const list = { action: 'list', topic: 'a', all: false } as const;
+  await t.throwsAsync(topicsCommand([], {}, t.log), { message: /KAFKA_BROKERS: is missing/u });
+  await t.throwsAsync(deadLettersCommand(list, { KAFKA_BROKERS: 'here' }, t.log), {
+    message: /KAFKA_BROKERS: is no list of host:port/u,
+  });
 });

@@ -1,7 +1,6 @@
 import { kafkaDeadLetters, type StoredDeadLetter } from '@parley/events/kafka-dead-letters';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { neededBrokersSetting } from '@parley/kernel/shared-settings';
-import type { Terminal } from '@parley/mesh/migrate-all';
 
 export interface DeadLetterRequest {
   action: 'list' | 'replay';
@@ -12,35 +11,26 @@ export interface DeadLetterRequest {
   all: boolean;
 }
 
-/** @returns the exit code of the process. */
-export async function deadLettersCommand(
-  { action, topic, group, id, all }: DeadLetterRequest,
-  env: Environment,
-  { stdout, stderr }: Terminal,
-): Promise<0 | 1> {
+/** Does what is asked, and says which letters that was about. */
+export async function deadLettersCommand(request: DeadLetterRequest, env: Environment, say: (line: string) => void) {
+  const { action, topic, group, id, all } = request;
+  const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
+  const letters = kafkaDeadLetters({ brokers });
   try {
-    const { brokers } = readSettings(env, { brokers: neededBrokersSetting });
-    const letters = kafkaDeadLetters({ brokers });
-    try {
-      const chosen = (await letters.list(topic)).filter(
-        (letter) =>
-          (group === undefined || letter.facts.group === group) &&
-          (id === undefined || letter.event?.id === id) &&
-          (!letter.wasReplayed || (all && action === 'list')) &&
-          (letter.message.value !== null || action === 'list'), // one that was too large was stored without its value
-      );
-      for (const letter of chosen) {
-        if (action === 'replay') await letters.replay(topic, letter);
-        stdout.write(`${describe(letter)}\n`);
-      }
-      stdout.write(`${chosen.length} dead letter${chosen.length === 1 ? '' : 's'}${outcome[action]}\n`);
-      return 0;
-    } finally {
-      await letters.close();
+    const chosen = (await letters.list(topic)).filter(
+      (letter) =>
+        (group === undefined || letter.facts.group === group) &&
+        (id === undefined || letter.event?.id === id) &&
+        (!letter.wasReplayed || (all && action === 'list')) &&
+        (letter.message.value !== null || action === 'list'), // one that was too large was stored without its value
+    );
+    for (const letter of chosen) {
+      if (action === 'replay') await letters.replay(topic, letter);
+      say(describe(letter));
     }
-  } catch (error) {
-    stderr.write(`${error instanceof Error ? error.message : error}\n`);
-    return 1;
+    say(`${chosen.length} dead letter${chosen.length === 1 ? '' : 's'}${outcome[action]}`);
+  } finally {
+    await letters.close();
   }
 }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { startEmbeddedDatabase } from '@parley/embedded/embedded';
 import { migrateSchema } from '@parley/postgres/database/migrate';
 import type { Migration, SchemaDeclaration } from '@parley/postgres/database/types';
 import type { Knex } from 'knex';
 import { readCatalogue } from './catalogue.ts';
 import { losses } from './losses.ts';
-import { listedName } from './merged-migrations.ts';
+import { earlierMerged, listedName, readMerged, withNew, writeMerged } from './merged-migrations.ts';
 
 /** One migration and its observed effects. */
 export interface Step {
@@ -56,4 +57,23 @@ function bare(sql: string): string {
 function lostRows(statement: string): string[] {
   const found = statement.matchAll(/\b(?:delete\s+from|truncate(?:\s+table)?)\s+(?:only\s+)?"?(\w+)/giu);
   return [...found].map(([, table]) => `rows of ${table} are deleted`);
+}
+
+/**
+ * Puts what is new into the list of migrations, with the hash of the statements that it runs on an embedded database in
+ * memory. What main has already is left as it is there.
+ * @returns the names that were added or, unmerged as they are, brought up to date.
+ */
+export async function listMigrations(schemas: SchemaDeclaration[]): Promise<string[]> {
+  const database = await startEmbeddedDatabase({ folder: null });
+  const steps: Step[] = [];
+  try {
+    for (const schema of schemas) steps.push(...(await observeMigrations(database.url, schema, schema.name)));
+  } finally {
+    await database.stop();
+  }
+  const before = readMerged();
+  const after = withNew(steps, earlierMerged() ?? before);
+  writeMerged(after);
+  return Object.keys(after).filter((name) => after[name] !== before[name]);
 }

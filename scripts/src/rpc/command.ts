@@ -11,11 +11,13 @@ import { setting } from '@parley/kernel/settings';
 import { dataFolderSetting, meshKeySetting } from '@parley/kernel/shared-settings';
 import { addressesFile } from '@parley/local/addresses-file';
 import { keysFile } from '@parley/local/keys';
-import type { Terminal } from '@parley/mesh/migrate-all';
 import { rpcClient } from '@parley/rpc/client';
 import { ClientError, Status } from 'nice-grpc-common';
 import { root } from '../root.ts';
 import { describe, exampleOf, nameOf, readMethods } from './methods.ts';
+
+/** Where answers and problems are written. */
+type Terminal = Record<'stdout' | 'stderr', { write(text: string): unknown }>;
 
 /** The arguments: up to three positionals (unit, method, request) and the caller. */
 export interface Typed {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { lockFolder } from '@parley/embedded/embedded-lock';
-import { type Addresses, createAddresses, type Endpoint } from '@parley/kernel/addresses';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import { publishAddresses } from '@parley/local/addresses-file';
@@ -12,7 +11,8 @@ import { schemas, topics } from '@parley/local/units';
 import { Logs, shortLine } from '@parley/mesh/logs';
 import { startMeshServers } from '@parley/mesh/mesh-servers';
 import { migrateAll } from '@parley/mesh/migrate-all';
-import { type ProcessMesh, startProcessMesh } from '@parley/mesh/process-mesh';
+import { startProcessMesh } from '@parley/mesh/process-mesh';
+import { meshAddresses } from '@parley/mesh/replicas';
 import { topicsCommand } from '@parley/mesh/topics-command';
 import { foldersOf } from '@parley/servers/folders';
 import { isFree } from '@parley/servers/ports';
@@ -60,16 +60,15 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
   stack.defer(() => servers.stop());
   const { LOG_FILE: _, ...settings }: Environment = { ...given, ...servers.env };
   signal.throwIfAborted();
-  const fail = (problem: string) => {
-    throw new Error(problem.trim());
-  };
-  const report = { stdout: { write: (text: string) => logs.info(text.trim()) }, stderr: { write: fail } };
-  await Promise.all([migrateAll(schemas, settings, report), topicsCommand(topics, undefined, settings, report)]);
+  const note = (line: string) => logs.info(line);
+  await Promise.all([migrateAll(schemas, settings, note), topicsCommand(topics, settings, note)]);
 
   const mesh = await startProcessMesh({ env: settings, publicPort, logs, say, signal });
   kill = mesh.kill;
   stack.defer(mesh.stop);
-  const published = publishAddresses(dataFolder, addressesOf(mesh));
+  const addresses = meshAddresses(mesh.replicas); // for `scripts/rpc`
+  addresses.announce('mesh', 'public', `http://127.0.0.1:${mesh.publicPort}`);
+  const published = publishAddresses(dataFolder, addresses);
   await published.start();
   stack.defer(() => published.stop());
 
@@ -89,17 +88,4 @@ export async function upMesh(env: NodeJS.ProcessEnv, dataFolder: string, showLog
     banner(`http://localhost:${mesh.publicPort}`, models, rows, ` as ${mesh.processes.length} processes`),
   );
   if (!signal.aborted) await once(signal, 'abort');
-}
-
-/** The addresses for `scripts/rpc`: the first replica of a unit has the name of the unit, the others their own. */
-function addressesOf({ replicas, publicPort }: ProcessMesh): Addresses {
-  const addresses = createAddresses({});
-  for (const { name, unit, ports } of replicas) {
-    for (const [endpoint, number] of Object.entries(ports) as [Endpoint, number][]) {
-      const address = `${endpoint === 'rpc' ? '' : 'http://'}127.0.0.1:${number}`;
-      addresses.announce(name.endsWith('-1') ? unit : name, endpoint, address);
-    }
-  }
-  addresses.announce('mesh', 'public', `http://127.0.0.1:${publicPort}`);
-  return addresses;
 }

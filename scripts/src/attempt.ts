@@ -1,0 +1,10 @@
+/** Does the work of a command. Where that fails, the message of its error is printed, and the exit code is 1. */
+export async function attempt(work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const problems = error instanceof SuppressedError ? [error.suppressed, error.error] : [error];
+    for (const each of problems) process.stderr.write(`${each instanceof Error ? each.message : String(each)}\n`);
+    process.exitCode = 1;
+  }
+}
