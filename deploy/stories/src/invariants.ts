@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '@parley/kernel/config';
 import { schemas } from '@parley/local/units';
 import type { Database } from '@parley/postgres/database/types';
 import { serviceDatabase } from '@parley/service/connect-service';
+import { eventually } from '@parley/testing/eventually';
 import type { ModelServer } from '@parley/testing/model-server';
 import * as eventInvariants from './invariants/event-invariants.ts';
 import type { Facts, Invariant } from './invariants/facts.ts';
@@ -33,9 +33,8 @@ interface Witnesses {
   poison?: readonly string[];
 }
 
-/** How long to wait until the mesh is idle, and the pause between checks. */
+/** How long to wait until the mesh is idle. */
 const idleTimeoutMs = 60_000;
-const pauseMs = 200;
 
 /** Checks the database of a mesh and, with `KAFKA_BROKERS`, its topics. The mesh may run meanwhile. */
 export function openChecker(env: Environment) {
@@ -52,9 +51,8 @@ export function openChecker(env: Environment) {
     left,
     /** Resolves once the mesh is idle, or after a minute. */
     async rest(): Promise<void> {
-      for (const end = performance.now() + idleTimeoutMs; performance.now() < end; await delay(pauseMs)) {
-        if ((await left()).length === 0) return;
-      }
+      const isIdle = async () => (await left()).length === 0;
+      await eventually('the mesh is idle', isIdle, { timeoutMs: idleTimeoutMs }).catch(() => undefined);
     },
     /** The violated invariants of an idle mesh, one sentence each. */
     async broken({ ledger, model, repeats = 0, poison = [] }: Witnesses = {}): Promise<string[]> {

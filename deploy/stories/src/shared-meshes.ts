@@ -36,11 +36,11 @@ const shownWarnings = 40;
 export async function startSharedMeshes({ signal, say, servers, offline = false }: SharedMeshesOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-meshes-'));
   const failed = new AbortController();
-  const place = { folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
+  const common = { parent: folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
   const beginnings = [
     // Stories about logs and spans run on the mesh of processes where there is one.
-    startMesh('one process', { ...place, verbose: !servers }, inOneProcess),
-    ...(servers ? [startMesh('eight processes', { ...place, verbose: true }, inEight(servers))] : []),
+    startMesh('one process', { ...common, verbose: !servers }, inOneProcess),
+    ...(servers ? [startMesh('eight processes', { ...common, verbose: true }, inEight(servers))] : []),
   ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
@@ -67,17 +67,10 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
   };
 }
 
-async function startMesh(
-  name: string,
-  {
-    folder: parent,
-    signal,
-    offline,
-    verbose,
-    say,
-  }: Pick<Place, 'folder' | 'signal'> & Pick<SharedMeshesOptions, 'say' | 'offline'> & { verbose: boolean },
-  start: typeof inOneProcess | ReturnType<typeof inEight>,
-) {
+type MeshOptions = Omit<SharedMeshesOptions, 'servers'> & { parent: string; verbose: boolean };
+type Start = typeof inOneProcess | ReturnType<typeof inEight>;
+
+async function startMesh(name: string, { parent, signal, offline, verbose, say }: MeshOptions, start: Start) {
   const from = performance.now();
   await using closers = new AsyncDisposableStack();
   const folder = join(parent, name.replace(' ', '-'));

@@ -97,14 +97,9 @@ export class Subscription<Data> {
 }
 
 /** The outcome of a subscription on a socket of its own: `ok` with its first event, or how it ended before. */
-export async function subscribeOutcome(
-  url: string,
-  credentials: Record<string, string>,
-  query: string,
-  variables: Record<string, unknown>,
-): Promise<string> {
+export async function subscribeOutcome(options: Omit<SubscriptionOptions<unknown>, 'next'>): Promise<string> {
   const first = Promise.withResolvers<string>();
-  const subscription = new Subscription({ url, credentials, query, variables, next: () => first.resolve('ok') });
+  const subscription = new Subscription({ ...options, next: () => first.resolve('ok') });
   const outcome = await Promise.race([subscription.end, first.promise]);
   await subscription.close();
   return outcome;

@@ -297,11 +297,12 @@ async function answerTo(operation: Operation, { url, headers, sessionId = nobody
     if (operation.kind === 'subscription' && type.name === 'String') return 'no such place';
     return undefined;
   });
-  if (operation.kind === 'subscription') return subscribeOutcome(url, headers, operation.document, variables);
+  const { kind, document: query } = operation;
+  if (kind === 'subscription') return subscribeOutcome({ url, credentials: headers, query, variables });
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ query: operation.document, variables }),
+    body: JSON.stringify({ query, variables }),
   });
   const { errors } = (await response.json()) as {
     errors?: { message: string; extensions: { code: string; reason?: string } }[];

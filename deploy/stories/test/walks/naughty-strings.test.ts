@@ -295,7 +295,8 @@ story('no text but an event id opens a subscription after it', async (t, mesh) =
         const variables = operation.variables((at, type) =>
           at === path ? text : type.name === 'ID' ? String(id) : undefined,
         );
-        const answer = await subscribeOutcome(ada.url, headers, operation.document, variables);
+        const { url } = ada;
+        const answer = await subscribeOutcome({ url, credentials: headers, query: operation.document, variables });
         t.is(answer, text === '0' ? 'ok' : 'BAD_REQUEST', `${operation.name} ${path}: ${name}`);
       }
     }
