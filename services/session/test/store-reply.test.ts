@@ -49,13 +49,17 @@ test('a reply without anything else to do is stored with its event by one statem
     turns: [{ state: 'DONE', interrupted: false }],
     sessions: [{ nextTurnIndex: 2, lastEventMs: 5 }],
   });
-  t.is(await database.transact(1, store), undefined, 'the turn has ended');
+  t.is(await database.transact(1, store), undefined, 'the same reply again');
   t.deepEqual(await rowsOf(database), stored);
 });
 
 for (const [why, change, eventId = '6-0'] of [
   ['it is interrupted', 'UPDATE turns SET interrupted = true'],
   ['its session is ending', `UPDATE sessions SET ending_as = 'ENDED'`],
+  [
+    'it has failed and its session has ended',
+    `WITH ended AS (UPDATE sessions SET status = 'ENDED') UPDATE turns SET state = 'FAILED'`,
+  ],
   ['a newer event is stored', 'SELECT 1', '5-5'],
   ['a newer event of an earlier moment is stored', 'SELECT 1', '4-9'],
 ] as const) {
