@@ -1,13 +1,11 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database, TenantDb } from '@parley/postgres/database/types';
+import { onDatabaseServer } from '@parley/testing/every-database';
 import { testSchema } from '@parley/testing/test-schema';
 import test from 'ava';
 import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
 import { oneAtATime } from './session-mesh.ts';
-
-/** An embedded database runs one transaction at a time. */
-const isServer = Boolean(process.env['TEST_DATABASE_URL']);
 
 const reply = { text: 'Re', tokensIn: 1, tokensOut: 2, costUsdE8: 3n, contextTokens: 4, interrupted: false };
 
@@ -76,23 +74,25 @@ for (const [why, change, eventId = '6-0'] of [
   });
 }
 
-(isServer ? test : test.skip)('a reply that waited for an interrupt is not stored at once', async (t) => {
-  const database = await oneAtATime(() => testSchema(t, sessionSchema));
-  const { sessionId, ...turn } = await insertRunning(database);
-  let processId = 0;
-  const { storing } = await database.transact(1, async (db) => {
-    await db.knex.raw('SELECT FROM sessions FOR UPDATE');
-    await interrupt(db);
-    const late = database.transact(1, async (other) => {
-      processId = (await other.knex.raw('SELECT pg_backend_pid() AS id')).rows[0].id;
-      return turnStore(other).storeReplyUnlocked(sessionId, turn, reply, '6-0');
+onDatabaseServer(({ test, testSchema }) => {
+  test('a reply that waited for an interrupt is not stored at once', async (t) => {
+    const database = await oneAtATime(() => testSchema(t, sessionSchema));
+    const { sessionId, ...turn } = await insertRunning(database);
+    let processId = 0;
+    const { storing } = await database.transact(1, async (db) => {
+      await db.knex.raw('SELECT FROM sessions FOR UPDATE');
+      await interrupt(db);
+      const late = database.transact(1, async (other) => {
+        processId = (await other.knex.raw('SELECT pg_backend_pid() AS id')).rows[0].id;
+        return turnStore(other).storeReplyUnlocked(sessionId, turn, reply, '6-0');
+      });
+      for (let isWaiting = false; !isWaiting; await nextTick()) {
+        const { rows } = await db.knex.raw('SELECT cardinality(pg_blocking_pids(?)) > 0 AS waiting', [processId]);
+        isWaiting = rows[0].waiting;
+      }
+      return { storing: late };
     });
-    for (let isWaiting = false; !isWaiting; await nextTick()) {
-      const { rows } = await db.knex.raw('SELECT cardinality(pg_blocking_pids(?)) > 0 AS waiting', [processId]);
-      isWaiting = rows[0].waiting;
-    }
-    return { storing: late };
+    t.is(await storing, undefined);
+    t.deepEqual((await rowsOf(database)).messages, []);
   });
-  t.is(await storing, undefined);
-  t.deepEqual((await rowsOf(database)).messages, []);
 });
