@@ -80,6 +80,21 @@ test('frames of a socket that has gone neither wait on nor use up the second', a
   t.is(served.length, 50);
 });
 
+test('a frame is not served in the next second where its socket went while the event loop was busy', async (t) => {
+  let now = 0;
+  const windowMs = 100;
+  const turns = { take: async (_turn: object, work: () => void) => work() };
+  const { send, served } = setup({ turns, windowMs, now: () => (now += windowMs) });
+  const socket = new AbortController();
+  void send('a', 1);
+  const waiting = send('a', 1, 1, { name: 'gone', signal: socket.signal });
+  const until = performance.now() + windowMs;
+  while (performance.now() < until) continue;
+  socket.abort();
+  t.deepEqual(await Promise.all(waiting), [true]);
+  t.deepEqual(served, ['a']);
+});
+
 test('a frame is refused where too many bytes of its client wait', async (t) => {
   const { send, served } = setup();
   const taken = send('a', 64, 1_000);
