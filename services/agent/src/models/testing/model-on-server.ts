@@ -12,12 +12,13 @@ export interface ModelOnServer {
   logged: Record<string, unknown>[];
 }
 
-/** The OpenAI-compatible model with a scripted server; both are closed after the test. */
+/** The OpenAI-compatible model with a scripted server; both are closed after the test, which fails if a call does not end. */
 export async function modelOn(
   t: ExecutionContext,
   script: ModelScript,
   settings: Partial<OpenAICompatibleSettings & ConnectionLimits> = {},
 ): Promise<ModelOnServer> {
+  t.timeout(20_000, 'The call of the model has not ended in time');
   const server = await startModelServer({ script });
   const url = settings.url ?? server.url;
   const connections = providerConnections(url, { connections: 128, ...settings });
