@@ -4,6 +4,7 @@ import { eventIdParts } from '@parley/live/event-log/event-id';
 import { columnsWithin, listWithin } from '@parley/postgres/database/list-within';
 import { columnsOf } from '@parley/postgres/database/table';
 import type { TenantDb } from '@parley/postgres/database/types';
+import { notDeletedSql } from '@parley/postgres/tenant-tombstones';
 import { type EndStatus, type Session, type SessionStatus, sessions } from './session.ts';
 
 const columns = columnsOf(sessions);
@@ -85,7 +86,7 @@ export function sessionStore(db: TenantDb) {
         `INSERT INTO sessions (tenant_id, agent_id, status, client_external_id, metadata, started_at, last_event_at)
          SELECT :tenantId, :agentId, 'ACTIVE', :clientExternalId, cast(:metadata AS jsonb), moment, moment
            FROM parley_now() AS moment
-          WHERE NOT EXISTS (SELECT FROM deleted_tenants WHERE tenant_id = :tenantId)
+          WHERE ${notDeletedSql}
          RETURNING ${columns}`,
         { tenantId, agentId, clientExternalId, metadata: metadata == null ? null : JSON.stringify(metadata) },
       );

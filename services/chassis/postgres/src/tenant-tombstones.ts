@@ -3,6 +3,9 @@ import type { Migration, TenantDb } from './database/types.ts';
 /** The tenant table that a service with its own `onTenantEnd` declares. */
 export const tombstonesTable = 'deleted_tenants';
 
+/** An SQL condition: the tenant of the parameter `:tenantId` is not marked as deleted. */
+export const notDeletedSql = `NOT EXISTS (SELECT FROM ${tombstonesTable} WHERE tenant_id = :tenantId)`;
+
 /** The first half of the advisory lock's key; the tenant's id is the other. */
 const tenantLock = `hashtext(current_schema() || '.${tombstonesTable}')`;
 
@@ -22,8 +25,8 @@ export function tombstonesMigration(name: string): Migration {
 
 /**
  * The service's own record of deleted tenants. A transaction that starts something for a tenant takes the lock shared and then
- * checks, in another statement, whether the tenant is deleted; the one that marks it as deleted takes the lock exclusively and then
- * ends what runs. Each waits for the other's commit, so one of the two sees the other's changes.
+ * checks, in another statement, whether the tenant is deleted (`notDeletedSql`); the one that marks it as deleted takes the lock
+ * exclusively and then ends what runs. Each waits for the other's commit, so one of the two sees the other's changes.
  */
 export function tenantTombstones({ knex, tenantId }: TenantDb) {
   return {
