@@ -1,98 +1,20 @@
-import { randomBytes } from 'node:crypto';
-import { createAddresses } from '@parley/kernel/addresses';
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { type Caller, createCallers } from '@parley/kernel/caller';
-import { createLogger } from '@parley/kernel/log';
-import { createMetrics } from '@parley/kernel/metrics';
-import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
-import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
+import type { Caller } from '@parley/kernel/caller';
 import type { FollowSessionRequest } from '@parley/protos/parley/session/v1/session';
-import { rpcClient } from '@parley/rpc/client';
 import { follow } from '@parley/rpc/follow';
-import { rpcServer } from '@parley/rpc/server';
-import { startService } from '@parley/testing/service-harness';
 import test, { type ExecutionContext } from 'ava';
-import { session } from '../src/service.ts';
-import { createGate, gatedReply, scriptedAgent } from './scripted-agent.ts';
-import { inTenant, oneAtATime } from './session-mesh.ts';
+import { createGate, gatedReply } from './scripted-agent.ts';
+import { inTenant } from './session-mesh.ts';
+import { sessionUnit } from './session-unit.ts';
 
 const user = inTenant(1);
 
-/** The whole unit on ports of its own, with stubs of agent and evaluation. */
-const sessionUnit = (t: ExecutionContext) => oneAtATime(() => startUnit(t));
-
+/** The unit, and requests of `user` to its subgraph. */
 async function startUnit(t: ExecutionContext) {
-  const callers = createCallers(randomBytes(32));
-  const addresses = createAddresses({});
-  const agent = await scriptedAgent(t, callers, addresses);
-  /** The stub's evaluation: the size of its transcript, and the limits that were asked for. */
-  const evaluations = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
-  const evaluation = rpcServer({
-    unit: 'evaluation',
-    port: 0,
-    callers,
-    log: createLogger('evaluation', { LOG_LEVEL: 'silent' }),
-    metrics: createMetrics('evaluation'),
-    onListening: (address) => addresses.announce('evaluation', 'rpc', address),
-    services: (server) =>
-      server.add(EvaluationServiceDefinition, {
-        getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
-          evaluations.asked.push(maxTranscriptBytes);
-          return {
-            evaluation: {
-              id: 7,
-              sessionId,
-              score: 80,
-              summary: 'Well done',
-              strengths: ['clear'],
-              weaknesses: [],
-              recommendation: 'GOOD',
-              transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
-              generatedAt: new Date(0),
-              createdAt: new Date(0),
-              updatedAt: new Date(0),
-              transcriptBytes: evaluations.transcriptBytes,
-            },
-          };
-        },
-      }),
-  });
-  await evaluation.start();
-  t.teardown(() => evaluation.stop());
-
-  const running = await startService(t, session, {
-    env: { SESSION_STOP_GRACE_MS: '100' },
-    dependencies: { addresses, callers },
-  });
+  const { graph, rpc: client, ...unit } = await sessionUnit(t);
   const query = async (document: string, variables: object = {}, caller: Caller = user) =>
-    (await running.graph(caller, document, variables)) as unknown as Answer;
-
-  const subscriptions = rpcClient({
-    definition: SubscriptionServiceDefinition,
-    unit: 'session',
-    address: () => addresses.of('session', 'rpc'),
-    callers,
-  });
-  await subscriptions.start();
-  t.teardown(() => subscriptions.stop());
-  /** The first event of a subscription to `sessionEvents`. */
-  const firstEvent = async (caller: Caller, sessionId: number) => {
-    // names sessionEvents: the request that a gateway makes of this field
-    const request = { field: 'sessionEvents', argumentsJson: JSON.stringify({ sessionId, after: '0' }) };
-    const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
-      subscriptions.calls.follow(requests, { caller, signal, expectedErrors: ['unauthenticated'] });
-    for await (const event of follow(open, request, new AbortController().signal)) return event;
-  };
-
-  return {
-    agent,
-    unit: running.unit,
-    query,
-    firstEvent,
-    client: running.rpc,
-    evaluations,
-    ops: addresses.of('session', 'ops'),
-  };
+    (await graph(caller, document, variables)) as unknown as Answer;
+  return { ...unit, client, query };
 }
 
 /** Results of the documents below. */
@@ -111,7 +33,7 @@ const startSession = `mutation ($input: StartSessionInput!) { startSession(input
 const sendMessage = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { id status } }`;
 
 test('a conversation works over GraphQL and gRPC from start to evaluation', async (t) => {
-  const { query, client, ops } = await sessionUnit(t);
+  const { query, client, ops } = await startUnit(t);
   const input = { agentId: 2, clientExternalId: 'me', metadata: { a: [1] } };
   const { data } = await query(startSession, { input });
   t.like(data.startSession, { status: 'ACTIVE', clientExternalId: 'me', metadata: { a: [1] } });
@@ -195,7 +117,7 @@ test('a conversation works over GraphQL and gRPC from start to evaluation', asyn
 });
 
 test('a transcript is read only if selected and within the answer budget', async (t) => {
-  const { query, evaluations } = await sessionUnit(t);
+  const { query, evaluations } = await startUnit(t);
   const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
   const id = data.startSession.id;
   await query(`mutation ($id: ID!) { endSession(sessionId: $id) { id } }`, { id });
@@ -217,7 +139,7 @@ test('a transcript is read only if selected and within the answer budget', async
 });
 
 test('errors have the common shape, and absent sessions are null', async (t) => {
-  const { query } = await sessionUnit(t);
+  const { query } = await startUnit(t);
   t.deepEqual(await query(`{ a: session(id: "abc") { id } b: session(id: "99") { id } }`), {
     data: { a: null, b: null },
   });
@@ -240,7 +162,7 @@ test('errors have the common shape, and absent sessions are null', async (t) => 
 });
 
 test('a subscription with a credential that its @access does not accept is refused by the service', async (t) => {
-  const { query, firstEvent } = await sessionUnit(t);
+  const { query, firstEvent } = await startUnit(t);
   const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });
   const { id: sessionId } = data.startSession;
   const inTenantOne = { tenantId: 1, requestId: 'r' };
@@ -256,7 +178,7 @@ test('a subscription with a credential that its @access does not accept is refus
 });
 
 test('a client that leaves cancels no turn, and a stopping server ends streams without error', async (t) => {
-  const { query, client, agent, unit } = await sessionUnit(t);
+  const { query, client, agent, unit } = await startUnit(t);
   const gate = createGate();
   agent.script = gatedReply(gate, 'one ', 'two');
   const { data } = await query(startSession, { input: { agentId: 1, clientExternalId: 'x' } });

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { createAddresses } from '@parley/kernel/addresses';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
+import { rpcClient } from '@parley/rpc/client';
+import { follow } from '@parley/rpc/follow';
+import { rpcServer } from '@parley/rpc/server';
+import { startService } from '@parley/testing/service-harness';
+import type { ExecutionContext } from 'ava';
+import { session } from '../src/service.ts';
+import { scriptedAgent } from './scripted-agent.ts';
+import { oneAtATime } from './session-mesh.ts';
+
+/** The whole unit on loopback servers and a schema of the test's own, with stubs of agent and evaluation. */
+export const sessionUnit = (t: ExecutionContext) => oneAtATime(() => startUnit(t));
+
+async function startUnit(t: ExecutionContext) {
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({});
+  const agent = await scriptedAgent(t, callers, addresses);
+  /** The stub's evaluation: the size of its transcript, and the limits that were asked for. */
+  const evaluations = { transcriptBytes: 17n, asked: [] as (bigint | undefined)[] };
+  const evaluation = rpcServer({
+    unit: 'evaluation',
+    port: 0,
+    callers,
+    log: createLogger('evaluation', { LOG_LEVEL: 'silent' }),
+    metrics: createMetrics('evaluation'),
+    onListening: (address) => addresses.announce('evaluation', 'rpc', address),
+    services: (server) =>
+      server.add(EvaluationServiceDefinition, {
+        getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
+          evaluations.asked.push(maxTranscriptBytes);
+          return {
+            evaluation: {
+              id: 7,
+              sessionId,
+              score: 80,
+              summary: 'Well done',
+              strengths: ['clear'],
+              weaknesses: [],
+              recommendation: 'GOOD',
+              transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
+              generatedAt: new Date(0),
+              createdAt: new Date(0),
+              updatedAt: new Date(0),
+              transcriptBytes: evaluations.transcriptBytes,
+            },
+          };
+        },
+      }),
+  });
+  await evaluation.start();
+  t.teardown(() => evaluation.stop());
+
+  const running = await startService(t, session, {
+    env: { SESSION_STOP_GRACE_MS: '100' },
+    dependencies: { addresses, callers },
+  });
+  const subscriptions = rpcClient({
+    definition: SubscriptionServiceDefinition,
+    unit: 'session',
+    address: () => addresses.of('session', 'rpc'),
+    callers,
+  });
+  await subscriptions.start();
+  t.teardown(() => subscriptions.stop());
+  /** The first event of a subscription to `sessionEvents`. */
+  const firstEvent = async (caller: Caller, sessionId: number) => {
+    // names sessionEvents: the request that a gateway makes of this field
+    const request = { field: 'sessionEvents', argumentsJson: JSON.stringify({ sessionId, after: '0' }) };
+    const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
+      subscriptions.calls.follow(requests, { caller, signal, expectedErrors: ['unauthenticated'] });
+    for await (const event of follow(open, request, new AbortController().signal)) return event;
+  };
+
+  return {
+    agent,
+    unit: running.unit,
+    graph: running.graph,
+    rpc: running.rpc,
+    firstEvent,
+    evaluations,
+    ops: addresses.of('session', 'ops'),
+  };
+}
