@@ -22,7 +22,7 @@ export const gatewaySettings = {
   avatarTokenKeys: setting(
     'AVATAR_TOKEN_KEYS',
     keyRing,
-    'The ring of keys that session tokens are verified with, as `k1:base64,…`; the same for session.',
+    'The ring of keys that session tokens are verified with, as `k1:base64,…`.',
     { secret: true },
   ),
   corsOrigins: setting(
