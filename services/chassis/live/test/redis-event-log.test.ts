@@ -117,6 +117,30 @@ redisTests('the event log on Redis', () => {
     t.true((await log.read(stream, { after: oldestId ?? '' })).complete);
   });
 
+  test('a short entry that follows the last one arrives with its notification; others are read', async (t) => {
+    const connection = await replica(t);
+    const log = redisEventLog(connection);
+    const stream = newStream();
+    const [first = ''] = await log.append(stream, [bytes('first')], { after: '0' });
+    const batches = batchesOf(await tail(t, log, stream, first));
+    const publish = (message: string) => connection.command(['PUBLISH', `${stream}:appended`, message]);
+    const { ms } = eventIdParts(first);
+
+    // As published by other replicas. Only the first of them follows what the reader has.
+    await publish(`${first} ${ms}-900 not in the stream`);
+    await publish(`${first} ${ms}-901 after another`);
+    await publish(`${ms}-900`);
+    const long = 'x'.repeat(10_000);
+    await log.append(stream, [bytes('two'), bytes('at once')], { after: `${ms}-900` });
+    await eventually('the two are there', () => batches.flat().length === 3);
+    await log.append(stream, [bytes(long)]);
+    await log.append(stream, [Uint8Array.of(0, 255, 32, 10, 128)]);
+    await eventually('all are there', () => batches.flat().length === 5);
+    const texts = batches.flat().map(text);
+    t.deepEqual(texts.slice(0, 4), ['not in the stream', 'two', 'at once', long]);
+    t.deepEqual([...(batches.flat().at(-1)?.data ?? [])], [0, 255, 32, 10, 128]);
+  });
+
   test('a lost stream goes on above its ids, and readers get an empty batch', async (t) => {
     const connection = await replica(t);
     const log = redisEventLog(connection);

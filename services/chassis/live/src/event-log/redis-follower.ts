@@ -3,7 +3,7 @@ import { type DomainError, isDomainError, unavailable } from '@parley/kernel/err
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { beginning, compareParts, type EventIdParts, eventIdParts, formatEventId } from './event-id.ts';
 import { type Entry, SlowReader } from './event-log.ts';
-import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize } from './redis-stream.ts';
+import { channelOf, entriesAfter, type LinkedEntry, newestId, pageSize, publishedEntry } from './redis-stream.ts';
 
 export interface FollowerOptions {
   outageTimeoutMs: number;
@@ -104,6 +104,14 @@ export async function followStream(
     }
   }
 
+  /** Delivers a published entry that is the next one; reads on otherwise. */
+  function onAppended(message: Buffer): void {
+    const entry = publishedEntry(message);
+    if (!entry || isReading || !position || entry.previous !== formatEventId(position)) return void readOn();
+    position = eventIdParts(entry.id);
+    deliver([{ id: entry.id, data: entry.data }]);
+  }
+
   function end(): void {
     if (ended.signal.aborted) return;
     ended.abort();
@@ -124,7 +132,7 @@ export async function followStream(
   const close = () => fail(unavailable('The event log is closed'));
 
   const unsubscribe = await redis.subscribe(channelOf(stream), {
-    message: () => void readOn(),
+    message: onAppended,
     lost() {
       outageTimer ??= setTimeout(() => fail(unavailable('The event log is unavailable')), outageTimeoutMs);
     },

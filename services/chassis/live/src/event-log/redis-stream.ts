@@ -19,8 +19,23 @@ export interface AppendOptions {
 /** How many entries one command reads. */
 export const pageSize = 500;
 
-/** The channel on which appends to a stream are published. */
+/**
+ * The channel on which appends to a stream are published: `<previous id> <id> <data>` of a single short entry, otherwise the last id,
+ * whose entries have to be read.
+ */
 export const channelOf = (stream: string) => `${stream}:appended`;
+
+/** Longer entries are read: Redis disconnects subscribers that are far behind with what is published. */
+const maxPublishedBytes = 4_096;
+
+/** The entry in a message of the channel, if there is one. */
+export function publishedEntry(message: Buffer): LinkedEntry | undefined {
+  const first = message.indexOf(' ');
+  const second = first < 0 ? first : message.indexOf(' ', first + 1);
+  if (second < 0) return undefined;
+  const [previous = '', id = ''] = message.toString('latin1', 0, second).split(' ');
+  return { previous, id, data: message.subarray(second + 1) };
+}
 
 /** Appends all data atomically and notifies followers. @returns the ids. */
 export function appendTo(
@@ -96,6 +111,7 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 if now > ms then ms, n = now, 0 elseif not previous then ms, n = ms + 1, 0 end
 previous = previous or id()
+local before = previous
 
 local ids = {}
 for i = 7, #ARGV do
@@ -108,6 +124,10 @@ end
 redis.call('XTRIM', stream, 'MINID', '~', string.format('%.0f', math.max(0, now - ttl)))
 if redis.call('XLEN', stream) > most then redis.call('XTRIM', stream, 'MAXLEN', '~', most) end
 redis.call('PEXPIRE', stream, ttl)
-redis.call('PUBLISH', channel, previous)
+if #ids == 1 and #ARGV[7] <= ${maxPublishedBytes} then
+  redis.call('PUBLISH', channel, before .. ' ' .. previous .. ' ' .. ARGV[7])
+else
+  redis.call('PUBLISH', channel, previous)
+end
 return ids
 `);

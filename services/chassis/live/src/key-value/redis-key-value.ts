@@ -79,7 +79,7 @@ export function redisKeyValue(connection: RedisConnection): KeyValue {
 
     async subscribe(channel, handler) {
       use(channel);
-      const leave = await connection.subscribe(channel, { message: handler });
+      const leave = await connection.subscribe(channel, { message: (bytes) => handler(bytes.toString()) });
       leavers.add(leave);
       if (closed) leave();
       return async () => {

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-link.ts';
 
 /** A listener of a channel. Its errors are logged. */
 export interface ChannelListener {
-  message(text: string): void;
+  message(bytes: Buffer): void;
   /** The connection is lost: messages are missed from now on. */
   lost?(): void;
   /** The subscription is restored. */
@@ -17,6 +17,8 @@ export interface SubscriptionsOptions {
   timeoutMs: number;
   log?: Logger | undefined;
 }
+
+const asBytes = true;
 
 interface Channel {
   listeners: Set<ChannelListener>;
@@ -39,8 +41,8 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
   }
 
   // One function for all channels, so that the client calls it once per message even after a second subscription.
-  function dispatch(text: string, channel: string): void {
-    notify(channel, (listener) => listener.message(text));
+  function dispatch(message: Buffer, channel: Buffer): void {
+    notify(channel.toString(), (listener) => listener.message(message));
   }
 
   function leave(channel: string, listener: ChannelListener): void {
@@ -48,7 +50,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
     if (!found?.listeners.delete(listener) || found.listeners.size > 0) return;
     channels.delete(channel);
     current()
-      ?.unsubscribe(channel, dispatch)
+      ?.unsubscribe(channel, dispatch, asBytes)
       .catch(() => undefined); // the subscription has ended with the connection
   }
 
@@ -67,7 +69,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
       if (!client) throw unavailable('Redis is unavailable');
       let found = channels.get(channel);
       if (!found) {
-        found = { listeners: new Set(), subscribed: client.subscribe(channel, dispatch) };
+        found = { listeners: new Set(), subscribed: client.subscribe(channel, dispatch, asBytes) };
         found.subscribed.catch(() => undefined); // handled where it is awaited
         channels.set(channel, found);
       }
@@ -86,7 +88,7 @@ export function redisSubscriptions({ client: current, timeoutMs, log }: Subscrip
     async renew(client: RedisClient): Promise<void> {
       const names = [...channels.keys()];
       if (names.length === 0) return;
-      const subscribed = client.subscribe(names, dispatch);
+      const subscribed = client.subscribe(names, dispatch, asBytes);
       subscribed.catch(() => undefined);
       for (const channel of channels.values()) channel.subscribed = subscribed;
       await inTime(subscribed);
