@@ -12,10 +12,21 @@ const counts = {
   'pauses of garbage collection': 0,
 };
 
-// Both engines are used through this driver, so this counts what their databases answer.
+// Both engines are used through this driver, so this counts what their databases are sent and answer.
+const driver = Connection.prototype as Connection & Record<'query' | 'sync', (...args: unknown[]) => unknown>;
+/** Connections that have sent in this turn of the event loop: all that follows goes with it. */
+const sending = new WeakSet<Connection>();
+for (const method of ['query', 'sync'] as const) {
+  const send = driver[method];
+  driver[method] = function (this: Connection, ...args: unknown[]) {
+    if (!sending.has(this)) counts['round trips to the database'] += 1;
+    sending.add(this);
+    process.nextTick(() => sending.delete(this));
+    return send.apply(this, args);
+  };
+}
 const { emit } = Connection.prototype;
 Connection.prototype.emit = function (this: Connection, event: string, ...args: unknown[]) {
-  if (event === 'readyForQuery') counts['round trips to the database'] += 1;
   if (event === 'commandComplete') {
     counts['SQL statements'] += 1;
     if ((args[0] as { text: string }).text === 'COMMIT') counts.COMMITs += 1;
