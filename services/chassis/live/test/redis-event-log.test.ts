@@ -6,6 +6,7 @@ import { compareEventIds, type EventId, eventIdParts } from '../src/event-log/ev
 import type { Entry, EventLog, Tail } from '../src/event-log/event-log.ts';
 import { redisEventLog } from '../src/event-log/redis-event-log.ts';
 import type { RedisConnection } from '../src/redis/redis-connection.ts';
+import type { ChannelListener } from '../src/redis/redis-subscriptions.ts';
 import { redisTests, replica, testConnection } from './support/redis.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -139,6 +140,35 @@ redisTests('the event log on Redis', () => {
     const texts = batches.flat().map(text);
     t.deepEqual(texts.slice(0, 4), ['not in the stream', 'two', 'at once', long]);
     t.deepEqual([...(batches.flat().at(-1)?.data ?? [])], [0, 255, 32, 10, 128]);
+  });
+
+  test('nothing is delivered between the loss of the connection and the empty batch after it', async (t) => {
+    const connection = await replica(t);
+    const listeners: ChannelListener[] = [];
+    const observed: RedisConnection = {
+      ...connection,
+      subscribe: (channel, listener) => {
+        listeners.push(listener);
+        return connection.subscribe(channel, listener);
+      },
+    };
+    const log = redisEventLog(observed);
+    const stream = newStream();
+    const [first = ''] = await log.append(stream, [bytes('first')], { after: '0' });
+    const batches = batchesOf(await tail(t, log, stream, first));
+    const [listener] = listeners;
+
+    listener?.lost?.();
+    // The channel is subscribed to again, others are not yet.
+    listener?.message(Buffer.from(`${first} ${eventIdParts(first).ms}-900 early`));
+    listener?.resumed?.();
+    await eventually('the empty batch is there', () => batches.length > 0);
+    await log.append(stream, [bytes('next')]);
+    await eventually('the next is there', () => batches.flat().length > 0);
+    t.deepEqual(
+      batches.map((entries) => entries.map(text)),
+      [[], ['next']],
+    );
   });
 
   test('a lost stream goes on above its ids, and readers get an empty batch', async (t) => {

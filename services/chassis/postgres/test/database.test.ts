@@ -636,6 +636,27 @@ onEveryDatabase(({ test, testDatabaseUrl, testSchema }) => {
     await t.throwsAsync(twice, { message: /already complete/ });
   });
 
+  test('read takes a query that nothing waits for yet', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    await database.transact(1, (db) => addNote(db, 'a note'));
+    t.deepEqual(await database.read(1, ({ knex }) => knex('notes').pluck('text')), ['a note']);
+  });
+
+  test('of statements made at once the one that failed is reported, not those refused for it', async (t) => {
+    const database = await testSchema(t, notesSchema);
+    for (let depth = 0; depth < 4; depth += 1) {
+      const failing = async (db: TenantDb, left: number): Promise<unknown> =>
+        left > 0 ? await failing(db, left - 1) : await db.knex.raw('SELECT 1 / cast(? AS integer)', [0]);
+      const error = await t.throwsAsync(
+        database.transact(1, async (db) => {
+          await countNotes(db);
+          return Promise.all([failing(db, depth), db.knex.raw('SELECT cast(? AS integer)', [1])]);
+        }),
+      );
+      t.like(error, { code: '22012' }, `${depth}`);
+    }
+  });
+
   test('read cannot write, and rejects with the error of its work', async (t) => {
     const database = await testSchema(t, notesSchema, { poolSize: 1 });
 

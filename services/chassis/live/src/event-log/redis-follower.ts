@@ -42,6 +42,7 @@ export async function followStream(
   let position: EventIdParts | undefined;
   let isReading = false;
   let isStale = false;
+  let isLost = false;
   let outageTimer: NodeJS.Timeout | undefined;
 
   /** A page of the stream; waits for Redis in an outage. Readers at one position, as after a reconnection, share it. */
@@ -106,6 +107,7 @@ export async function followStream(
 
   /** Delivers a published entry that is the next one; reads on otherwise. */
   function onAppended(message: Buffer): void {
+    if (isLost) return; // `resumed` delivers the interruption first, and reads on
     const entry = publishedEntry(message);
     if (!entry || isReading || !position || entry.previous !== formatEventId(position)) return void readOn();
     position = eventIdParts(entry.id);
@@ -134,9 +136,11 @@ export async function followStream(
   const unsubscribe = await redis.subscribe(channelOf(stream), {
     message: onAppended,
     lost() {
+      isLost = true;
       outageTimer ??= setTimeout(() => fail(unavailable('The event log is unavailable')), outageTimeoutMs);
     },
     resumed() {
+      isLost = false;
       clearTimeout(outageTimer);
       outageTimer = undefined;
       // Appends during the outage may have failed although their events are in a database.

@@ -1,7 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind, trace } from '@opentelemetry/api';
-import { isLostConnection, isQueryTimeout, isRolledBack, transactionError } from '@parley/kernel/database-errors';
+import {
+  isDatabaseError,
+  isLostConnection,
+  isQueryTimeout,
+  isRolledBack,
+  transactionError,
+} from '@parley/kernel/database-errors';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { fairQueue, type Release } from '@parley/kernel/fair-queue';
 import type { Logger } from '@parley/kernel/log';
@@ -56,6 +62,9 @@ const yieldMs = 20;
 const oneAtATime = { inFlight: 1 };
 
 const tracer = trace.getTracer('parley.database');
+
+/** Whether a statement was refused because one before it, in the same transaction, had failed. */
+const isAborted = (error: unknown) => isDatabaseError(error) && error.code === '25P02';
 
 /** Nothing is connected before the first use. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -123,12 +132,17 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isStale = false;
     let isEnding = false;
     let isTimedOut = false;
+    /** Of the first statement that failed. */
+    let failure: Error | undefined;
     const begin = (transaction: Knex.Transaction): Transaction => {
       effects = [];
       woken = new Set();
+      failure = undefined;
       // Not by the error that `work` rejects with: it may have caught this one and thrown another.
       transaction.on('query-error', (error: Error, { options }: SentQuery) => {
-        if (prepared.failed(options?.name, error)) isStale = true;
+        if (isAborted(error)) return; // sent together with the one that failed
+        if (!failure && prepared.failed(options?.name, error)) isStale = true;
+        failure ??= error;
         if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
       });
       return {
@@ -150,7 +164,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const sent = Promise.withResolvers<void>();
       let reading: Promise<T> | undefined;
       const readAndEnd = async (transaction: Knex.Transaction) => {
-        reading = work(begin(transaction), async () => false);
+        reading = Promise.resolve(work(begin(transaction), async () => false)); // once, where it is a query of knex
         await Promise.race([sent.promise, reading]);
       };
       try {
@@ -181,7 +195,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (let unprepared = false, isRepeated = false; ; ) {
         try {
           return await attempt(unprepared);
-        } catch (error) {
+        } catch (caught) {
+          const error = isAborted(caught) ? (failure ?? caught) : caught;
           if (isStale && !isEnding && !unprepared) unprepared = true;
           else if (isUndone(error) && !isRepeated) isRepeated = true;
           else throw error;

@@ -36,7 +36,7 @@ export function jobsStore(knex: Knex.Transaction, kind: string) {
 
     /**
      * Claims the first waiting job of the key of a job that has just ended; the tenant's number of running jobs stays the same.
-     * `waiting`: other jobs may be runnable now. Skips a locked row: its holder deletes or claims it.
+     * `waiting`: other jobs may be runnable now. Skips a locked row: its holder deletes or claims it, or the search does after a rollback.
      */
     async claimNext({ key, tenantId }: Pick<ClaimedJob, 'key' | 'tenantId'>, claim: Claim, limit: number | undefined) {
       const [row] = await rows<(ClaimedJob | { id: null }) & { waiting: boolean }>(

@@ -83,10 +83,12 @@ export function runnerOf(options: RunnerOptions, work: JobWork): JobRunner {
     // When other tenants wait for a slot, the next job of this key does not get this one: otherwise a tenant that always has
     // another job would never free its slots.
     const mayClaim = accepting && !search.needsSlot && (lease ? leases.has(lease) : capacity() > 0);
-    const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : { next: undefined, waiting: accepting };
-    const [isEnded, { next, waiting }] = await Promise.all([ended, claiming]);
-    if (!isEnded) return false;
+    const none = Promise.resolve({ next: undefined, waiting: accepting });
+    const claiming = mayClaim ? store.claimNext(job, claim, perTenantLimit) : none;
+    claiming.catch(() => undefined); // refused where another process runs the job: it was not ended then
+    if (!(await ended)) return false;
     if (lease) lease.ending = true;
+    const { next, waiting } = await claiming;
     const prepared = next && (await work.prepare(db, next));
     db.afterCommit(() => {
       if (lease) leases.remove(lease);
