@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DomainError } from '@parley/kernel/errors';
 import { eventLogContract } from '@parley/testing/event-log-contract';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
@@ -145,30 +146,64 @@ redisTests('the event log on Redis', () => {
   test('nothing is delivered between the loss of the connection and the empty batch after it', async (t) => {
     const connection = await replica(t);
     const listeners: ChannelListener[] = [];
+    const reads: PromiseWithResolvers<void>[] = [];
     const observed: RedisConnection = {
       ...connection,
       subscribe: (channel, listener) => {
         listeners.push(listener);
         return connection.subscribe(channel, listener);
       },
+      async command<T>(...[args, options]: Parameters<RedisConnection['command']>): Promise<T> {
+        const answer = await connection.command<T>(args, options);
+        if (args[0] === 'XRANGE' && args.at(-1) === '500') {
+          const held = Promise.withResolvers<void>();
+          reads.push(held);
+          await held.promise;
+        }
+        return answer;
+      },
     };
     const log = redisEventLog(observed);
     const stream = newStream();
     const [first = ''] = await log.append(stream, [bytes('first')], { after: '0' });
-    const batches = batchesOf(await tail(t, log, stream, first));
+    const followed = tail(t, log, stream, 'now');
+    const batches = batchesOf(await followed);
     const [listener] = listeners;
 
+    await log.append(stream, [bytes('two'), bytes('at once')]);
+    await eventually('they are read', () => reads.length === 1);
     listener?.lost?.();
     // The channel is subscribed to again, others are not yet.
     listener?.message(Buffer.from(`${first} ${eventIdParts(first).ms}-900 early`));
+    reads[0]?.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    t.deepEqual(batches, []);
     listener?.resumed?.();
-    await eventually('the empty batch is there', () => batches.length > 0);
-    await log.append(stream, [bytes('next')]);
-    await eventually('the next is there', () => batches.flat().length > 0);
+    await eventually('they are read again', () => reads.length === 2);
+    reads[1]?.resolve();
+    await eventually('both are there', () => batches.flat().length === 2);
     t.deepEqual(
       batches.map((entries) => entries.map(text)),
-      [[], ['next']],
+      [[], ['two', 'at once']],
     );
+  });
+
+  test('a subscription that is lost before its answer fails its reader only', async (t) => {
+    const connection = await replica(t);
+    const ended: string[] = [];
+    const losing: RedisConnection = {
+      ...connection,
+      async subscribe(_channel, listener) {
+        listener.lost?.();
+        await new Promise((resolve) => setTimeout(resolve, 50)); // longer than the outage may take
+        ended.push('refused');
+        throw new DomainError('unavailable', 'Redis is unavailable');
+      },
+    };
+    const log = redisEventLog(losing, { outageTimeoutMs: 10 });
+    const followed = log.tail(newStream(), { after: 'now' }, new AbortController().signal);
+    t.like(await t.throwsAsync(followed), { kind: 'unavailable' });
+    t.deepEqual(ended, ['refused']);
   });
 
   test('a lost stream goes on above its ids, and readers get an empty batch', async (t) => {

@@ -89,6 +89,7 @@ export async function followStream(
       while (isStale && !ended.signal.aborted) {
         isStale = false;
         const found = await page(position);
+        if (isLost) return; // nothing before the interruption; `resumed` reads again
         const [first, last] = [found[0], found.at(-1)];
         if (!first || !last) continue;
         const isKnown = position.ms > 0;
@@ -133,7 +134,8 @@ export async function followStream(
 
   const close = () => fail(unavailable('The event log is closed'));
 
-  const unsubscribe = await redis.subscribe(channelOf(stream), {
+  let unsubscribe: () => void = () => undefined;
+  const listener = {
     message: onAppended,
     lost() {
       isLost = true;
@@ -147,14 +149,17 @@ export async function followStream(
       deliver([interruption]);
       void readOn();
     },
-  });
+  };
   closed.addEventListener('abort', close);
   try {
-    closed.throwIfAborted();
+    unsubscribe = await redis.subscribe(channelOf(stream), listener);
+    ended.signal.throwIfAborted();
     position = (await newestId(redis, stream)) ?? beginning;
   } catch (error) {
     end();
-    throw closed.aborted ? unavailable('The event log is closed') : error;
+    unsubscribe();
+    if (closed.aborted) throw unavailable('The event log is closed');
+    throw ended.signal.reason === error ? unavailable('The event log is unavailable') : error;
   }
   if (isStale) void readOn();
 

@@ -132,7 +132,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isStale = false;
     let isEnding = false;
     let isTimedOut = false;
-    /** Of the first statement that failed. */
+    /** Of the last statement that was executed and failed: where the transaction is aborted, the reason. */
     let failure: Error | undefined;
     const begin = (transaction: Knex.Transaction): Transaction => {
       effects = [];
@@ -141,8 +141,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       // Not by the error that `work` rejects with: it may have caught this one and thrown another.
       transaction.on('query-error', (error: Error, { options }: SentQuery) => {
         if (isAborted(error)) return; // sent together with the one that failed
-        if (!failure && prepared.failed(options?.name, error)) isStale = true;
-        failure ??= error;
+        if (prepared.failed(options?.name, error)) isStale = true;
+        failure = error;
         if (isQueryTimeout(error)) isTimedOut = true; // a repetition would wait as long
       });
       return {
