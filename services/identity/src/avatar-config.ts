@@ -2,12 +2,8 @@ import { between, graphEnum, text } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { AvatarGender, VoiceTier } from './generated/schema.ts';
 
-export type { AvatarGender, VoiceTier } from './generated/schema.ts';
-
-/** The settable fields of a tenant's avatar and voice defaults. */
 export const avatarSettings = z.object({
   gender: graphEnum<AvatarGender>(),
-  /** File name of a 3D model. */
   glbModel: text(255).refine((name) => !/[/\\]/.test(name), 'must be a file name, without a folder'),
   voiceTier: graphEnum<VoiceTier>(),
   languageCode: text(35).refine(isLanguage, 'is not a language code such as en-US'),
@@ -17,14 +13,13 @@ export const avatarSettings = z.object({
 
 export type AvatarSettings = z.output<typeof avatarSettings>;
 
-/** A tenant's avatar and voice defaults. */
 export interface AvatarConfig extends AvatarSettings {
   id: number;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** Values for a new tenant; the model is the first of the avatar catalogue. */
+/** Of a new tenant. The model is the first of the avatar catalogue. */
 export const avatarDefaults: AvatarSettings = {
   gender: 'FEMALE',
   glbModel: 'aria.glb',

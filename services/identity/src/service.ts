@@ -1,8 +1,9 @@
 import { createSecretBox } from '@parley/kernel/secret-box';
+import { announcer } from '@parley/live/key-value/announcements';
+import { credentialsChanged } from '@parley/protos/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
-import { announceCredentials } from './credentials-changed.ts';
 import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
@@ -12,17 +13,17 @@ import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
 
-/** Users, tenants and credentials, served as a subgraph and as gRPC for the mesh. */
 export const identity = service(identityDeclaration, {
   dependencies({ config, database, keyValue, log }): Ports {
     const box = createSecretBox(config.secretsKeys);
+    const announce = announcer(keyValue, credentialsChanged, log);
     return {
       database,
       box,
       passwords: createPasswords(config.hashes),
       loginLock: loginLock(keyValue),
       keys: identityKeys(database, box),
-      announce: announceCredentials(keyValue, log),
+      announce: (whose) => announce({ whose }),
       clock: () => new Date(),
       settings: config.settings,
     };

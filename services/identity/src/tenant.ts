@@ -3,7 +3,6 @@ import type { LlmProviderType, PrimaryBillingAccountEnum, TenantPlanEnum } from 
 
 export type TenantPlan = TenantPlanEnum;
 export type LlmProvider = LlmProviderType;
-export type BillingAccount = PrimaryBillingAccountEnum;
 
 /** Lowest first. */
 const tenantPlans: readonly TenantPlan[] = ['DEV', 'PRO', 'ENTERPRISE'];
@@ -14,13 +13,11 @@ export const tenants = table('tenants', {
   name: column<string>(),
   plan: column<TenantPlan>(),
   region: column<string | null>(),
-  /** Suspended by the tenant itself or by the operator. */
   isSuspended: column<boolean>({ sql: (tenant) => `${tenant}.suspended_by_tenant OR ${tenant}.suspended_by_operator` }),
-  /** Cannot be lifted by the owner. */
   suspendedByOperator: column<boolean>(),
   llmProviderOverride: column<LlmProvider | null>(),
   llmModelOverride: column<string | null>(),
-  primaryBillingAccount: column<BillingAccount>(),
+  primaryBillingAccount: column<PrimaryBillingAccountEnum>(),
   createdAt: column<Date>(),
   updatedAt: column<Date>(),
   deletedAt: column<Date | null>(),
