@@ -8,7 +8,6 @@ export interface ApiKeyOwner {
 
 export function apiKeyStore({ knex }: SharedDb) {
   return {
-    /** The tenant of a live key, while the tenant itself lives. */
     async findOwner(keySha256: Buffer): Promise<ApiKeyOwner | undefined> {
       const { rows } = await knex.raw(
         `SELECT k.id AS api_key_id, k.tenant_id, t.suspended_by_tenant OR t.suspended_by_operator AS tenant_suspended

@@ -14,7 +14,6 @@ export function avatarConfigStore({ knex, tenantId }: TenantDb) {
   return {
     insertDefaults,
 
-    /** The tenant's configuration; inserts the defaults if it is missing. */
     async get(): Promise<AvatarConfig> {
       let config = await mine().first();
       if (!config) {
@@ -25,7 +24,6 @@ export function avatarConfigStore({ knex, tenantId }: TenantDb) {
       return config;
     },
 
-    /** Fields that are left out keep their values. */
     async update(changes: Partial<AvatarSettings>): Promise<AvatarConfig> {
       await insertDefaults();
       const [config] = await mine()

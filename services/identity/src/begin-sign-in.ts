@@ -5,11 +5,10 @@ import { newRefreshToken, refreshTokenSha256 } from './refresh-token.ts';
 import { type NewSignIn, signInStore } from './sign-in-store.ts';
 
 export interface BeginSignIn extends Omit<NewSignIn, 'id' | 'fcmTokenSealed' | 'refreshToken'> {
-  /** Push-notification token of the device, if known. */
   fcmToken: string | null;
 }
 
-/** Stores a sign-in with its first refresh token. Only the hash of the token is stored; the result holds the token itself. */
+/** Only the hash of the first refresh token is stored; the result holds the token itself. */
 export async function beginSignIn({ box, settings }: Ports, db: SharedDb, { fcmToken, ...signIn }: BeginSignIn) {
   const id = randomUUID();
   const refreshToken = newRefreshToken();

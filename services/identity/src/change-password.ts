@@ -13,10 +13,7 @@ import { userStore } from './user-store.ts';
 
 const passwordChange = z.object({ newPassword });
 
-/**
- * Sets a new password and revokes all other sign-ins of the user.
- * @throws DomainError `invalid` for an unacceptable password, and what `withLockedSignIn` and `requireRecent` throw.
- */
+/** Sets a new password and revokes all other sign-ins of the user. */
 export async function changePassword(
   ports: Ports,
   caller: Caller,

@@ -3,10 +3,7 @@ import { normalizeText } from './normalize-text.ts';
 
 let common: Set<string> | undefined;
 
-/**
- * Whether the password, normalized and in lower case, is one of the 10,000 most common ones of 8 characters and more.
- * `common-passwords/README.md` says where the list comes from.
- */
+/** Looks among the 10,000 most common ones of 8 characters and more; see `common-passwords/README.md`. */
 export function isCommonPassword(password: string): boolean {
   common ??= new Set(
     readFileSync(new URL('./common-passwords/list.txt', import.meta.url), 'utf8')

@@ -31,7 +31,6 @@ export const identitySettings = {
       'The same of one client address (IPv6: a /64), signed in or not. Addresses are served in turn.',
     ),
   },
-  /** Read by the use cases. */
   settings: {
     publicUrl: publicUrlSetting,
     accessTokenTtlS: setting(
@@ -81,7 +80,6 @@ export const identitySettings = {
 export type IdentityConfig = ValuesOf<typeof identitySettings>;
 export type IdentitySettings = IdentityConfig['settings'];
 
-/** @throws SettingsError naming every problem. */
 export function readIdentityConfig(env: Environment): IdentityConfig {
   return readSettings(env, identitySettings);
 }

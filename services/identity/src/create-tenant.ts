@@ -12,11 +12,7 @@ import type { Tenant } from './tenant.ts';
 import { checkPlanChange, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/**
- * Creates a tenant that the caller owns and makes it the current tenant of this sign-in.
- * @throws DomainError `invalid`, with `TENANT_LIMIT` at a limit of the user; `forbidden` with `PLAN_CHANGE_BY_OPERATOR`; what
- * `withLockedSignIn` throws.
- */
+/** Creates a tenant that the caller owns and makes it the current tenant of this sign-in. */
 export async function createTenant(
   ports: Ports,
   caller: Caller,

@@ -3,15 +3,12 @@ import { declareService } from '@parley/service/declaration';
 import { identitySettings, readIdentityConfig } from './config.ts';
 import { identitySchema } from './identity-schema.ts';
 
-/** Name, settings, schema and topics of identity, without its code: for tools and for the processes that start it. */
+/** Apart from the code, for tools and for the processes that start it. */
 export const identityDeclaration = declareService({
   name: 'identity',
   serves: ['rpc', 'graph'],
   settings: identitySettings,
   readConfig: readIdentityConfig,
   schema: identitySchema,
-  publishes: [
-    // Keyed by tenant id.
-    { name: 'tenant-deleted', types: ['tenant.deleted.v1'], partitions: 3, retentionMs: usualRetentionMs },
-  ],
+  publishes: [{ name: 'tenant-deleted', types: ['tenant.deleted.v1'], partitions: 3, retentionMs: usualRetentionMs }],
 });

@@ -9,11 +9,7 @@ import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/**
- * Soft-deletes the current tenant: revokes its API key and leaves its members without a current tenant. Other services end what
- * runs for it when they receive the event.
- * @throws DomainError `forbidden` with `OWNER_ONLY`, and what `withLockedTenant` and `requireRecent` throw.
- */
+/** Soft-deletes the current tenant. Other services end what runs for it when they receive the event. */
 export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortSignal): Promise<boolean> {
   const user = signedInToTenant(caller);
   await withLockedTenant(ports, user, signal, async (db, locked) => {

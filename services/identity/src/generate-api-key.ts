@@ -10,10 +10,7 @@ import { signedInToTenant } from './signed-in.ts';
 const warning =
   'This key is shown only once: store it now. Any previous key of this tenant has stopped working with this answer.';
 
-/**
- * Creates the tenant's only API key. The locked tenant row makes concurrent calls leave exactly one live key.
- * @throws DomainError `forbidden` with `OWNER_ONLY`, and what `withLockedTenant`, `requireActive` and `requireRecent` throw.
- */
+/** Replaces the tenant's only API key. The locked tenant row makes concurrent calls leave exactly one live key. */
 export async function generateApiKey(
   ports: Ports,
   caller: Caller,

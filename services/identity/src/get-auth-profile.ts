@@ -5,7 +5,6 @@ import { signedIn } from './signed-in.ts';
 import type { User } from './user.ts';
 import { userStore } from './user-store.ts';
 
-/** The signed-in user; null once deleted. */
 export async function getAuthProfile({ database, box }: Ports, caller: Caller): Promise<User | null> {
   const { userId } = signedIn(caller);
   const stored = await database.transactShared((db) => userStore(db).find(userId));

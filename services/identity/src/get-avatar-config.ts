@@ -4,7 +4,6 @@ import { avatarConfigStore } from './avatar-config-store.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
-/** The avatar and voice defaults of the current tenant. */
 export async function getAvatarConfig({ database }: Ports, caller: Caller): Promise<AvatarConfig> {
   const { tenantId } = signedInToTenant(caller);
   return database.transact(tenantId, (db) => avatarConfigStore(db).get());

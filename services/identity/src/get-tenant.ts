@@ -4,10 +4,7 @@ import type { Ports } from './ports.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/**
- * A tenant, deleted ones included, for other services.
- * @throws DomainError `notFound` when it does not exist, or the caller is neither the mesh itself nor of this tenant.
- */
+/** Finds deleted tenants too. To any service but the mesh itself, other tenants than the caller's are not found. */
 export async function getTenant({ database }: Ports, caller: Caller, tenantId: number): Promise<Tenant> {
   const meshItself = caller.kind === 'service' && caller.tenantId === null;
   const tenant =

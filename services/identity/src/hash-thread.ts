@@ -1,17 +1,12 @@
 import { Worker } from 'node:worker_threads';
 
-/** Hashes a password, or compares it with `hash`. */
 export type HashTask = { password: string } | { password: string; hash: string };
 
-/** The hash, or whether the password matches. */
 export type HashResult = { value: string | boolean } | { error: string };
 
 export type HashThread = ReturnType<typeof startHashThread>;
 
-/**
- * A worker thread that hashes passwords; on Linux with low priority. Node's own thread pool is not used, because four sign-ins
- * would fill it and block file access, DNS lookups and signatures.
- */
+/** Not Node's own thread pool, which four sign-ins would fill: they would block file access, DNS lookups and signatures. */
 export function startHashThread() {
   // Does not inherit the options of the process, such as a test runner's loaders or the inspector.
   const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { name: 'passwords', execArgv: [] });
@@ -39,7 +34,6 @@ export function startHashThread() {
     get ended() {
       return ended;
     },
-    /** Takes one task at a time. @throws Error when the thread is busy or has ended. */
     run(task: HashTask): Promise<string | boolean> {
       if (ended || pending) return Promise.reject(new Error('This thread takes no password now'));
       pending = Promise.withResolvers();

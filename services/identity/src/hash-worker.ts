@@ -3,9 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { hashSync, verifySync } from '@node-rs/argon2';
 import type { HashResult, HashTask } from './hash-thread.ts';
 
-// The worker of `hash-thread.ts`.
-
-/** Low priority keeps hashing from delaying other requests, at little cost to the sign-ins that wait for it. */
+/** Keeps hashing from delaying other requests, at little cost to the sign-ins that wait for it. */
 function lowerPriority(): void {
   // Only Linux has priorities per thread; elsewhere this would slow down the whole process.
   if (process.platform !== 'linux') return;

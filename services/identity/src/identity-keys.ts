@@ -14,13 +14,9 @@ export type KeyPurpose = 'refresh-successor' | 'id-no-index';
 export type IdentityKeys = ReturnType<typeof identityKeys>;
 
 const algorithm = 'ES256';
-/** How long a replica caches the signing key. A retired key verifies longer than that. */
 const signingKeyCacheMs = 30_000;
-/**
- * How long a new key is published before it signs. Must exceed the lifetimes of all caches of the key set together, or new tokens
- * would be refused: the gateway's (5 min), a proxy's or client's of `/.well-known/jwks.json` (5 min), and that of a
- * verification library (10 min are usual).
- */
+// How long a new key is published before it signs: more than all caches of the key set together, else new tokens are refused: the
+// gateway's (5 min), a proxy's or client's of `/.well-known/jwks.json` (5 min) and a verification library's (usually 10 min).
 const rotationLeadS = 30 * 60;
 
 /** Keys that identity creates and stores sealed in its database, shared by all replicas. */
@@ -45,7 +41,6 @@ export function identityKeys(database: Database, box: SecretBox) {
     return { kid: stored.kid, key: (await importJWK(jwk, algorithm)) as CryptoKey };
   }
 
-  /** The key that signs new access tokens. */
   function signingKey(): Promise<SigningKey> {
     if (cached && performance.now() < cached.untilMs) return cached.signing;
     const signing = read();
@@ -81,7 +76,6 @@ export function identityKeys(database: Database, box: SecretBox) {
         .update(data)
         .digest();
     },
-    /** Creates a signing key, which signs after `rotationLeadS`. Returns its `kid`. */
     async rotate(accessTokenTtlS: number): Promise<string> {
       const fresh = await newSigningKey(box);
       await database.transactShared(async (db) => {

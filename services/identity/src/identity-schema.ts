@@ -4,7 +4,6 @@ import { keys } from './migrations/002-keys.ts';
 import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
 
-/** Identity's tables, which no other service reads. */
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
   tables: {

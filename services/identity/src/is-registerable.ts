@@ -15,7 +15,7 @@ export interface Registerability {
 
 const applicant = z.object({ email: anyText().transform(normalEmail), idNo: text(64).nullish() });
 
-/** Whether these values could be registered, with every obstacle. `idNo` is compared without regard to its type. */
+/** `idNo` is compared without regard to its type. */
 export async function isRegisterable(
   { database, keys, settings }: Ports,
   input: QueryIsRegisterableArgs,

@@ -7,14 +7,9 @@ import { type UserCaller, userSuspended } from './signed-in.ts';
 import { userStore } from './user-store.ts';
 
 /**
- * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in. The gateway authenticated the caller
- * earlier, so the sign-in may have been revoked or the user suspended since. Both lock the same row: they have either committed
- * before this transaction or wait until it ends.
- *
- * Changes of one user run one after another, so that they hold at most one connection of the pool in each process.
- * @param tenantId of a tenant that `work` locks too; changes of that tenant then run one after another as well. User rows are always
- * locked before tenant rows, to prevent deadlocks.
- * @param signal aborted when the client has disconnected.
+ * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
+ * lock the same row, so they have either committed before or wait. User rows are always locked before tenant rows, to prevent
+ * deadlocks.
  * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted, `forbidden` with `USER_SUSPENDED`.
  */
 export async function withLockedSignIn<T>(
@@ -32,10 +27,10 @@ export async function withLockedSignIn<T>(
     if (!signIn) throw unauthenticated();
     return work(db, signIn);
   };
+  // Changes of one user or tenant run one after another, so that they hold at most one connection of the pool in each process.
   return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, gone: signal });
 }
 
-/** @throws DomainError `forbidden` with `REAUTHENTICATE` when the sign-in is older than `REAUTH_MAX_AGE`, if that is set. */
 export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
   if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {
     throw forbidden('You signed in too long ago for this; sign in again', 'REAUTHENTICATE');

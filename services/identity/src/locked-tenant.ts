@@ -10,17 +10,11 @@ import { tenantStore } from './tenant-store.ts';
 
 export interface LockedTenant {
   tenant: Tenant;
-  /** The caller's role. */
   role: MembershipRole;
   signIn: LiveSignIn;
 }
 
-/**
- * Runs `work` in a transaction that has locked the rows of the caller and of the current tenant.
- * @param signal aborted when the client has disconnected.
- * @throws DomainError what `withLockedSignIn` throws; `forbidden` with `NO_TENANT` when the tenant was deleted or the caller is no
- * member; `conflict` when the sign-in has switched to another tenant since the caller was authenticated.
- */
+/** Runs `work` in a transaction that has locked the caller's rows, by `withLockedSignIn`, and then the current tenant's. */
 export async function withLockedTenant<T>(
   ports: Ports,
   caller: UserCaller & TenantCaller,
@@ -36,12 +30,10 @@ export async function withLockedTenant<T>(
   });
 }
 
-/** @throws DomainError `forbidden` with `TENANT_SUSPENDED` while the tenant is suspended. */
 export function requireActive({ tenant }: LockedTenant): void {
   if (tenant.isSuspended) throw forbidden('This tenant is suspended', 'TENANT_SUSPENDED');
 }
 
-/** @throws DomainError `forbidden` with `OWNER_ONLY` unless the caller owns the tenant. */
 export function requireOwner({ role }: LockedTenant): void {
   if (role !== 'OWNER') throw ownerOnly();
 }

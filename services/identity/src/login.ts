@@ -25,11 +25,7 @@ const credentials = z
     when: () => true, // reported together with other problems
   });
 
-/**
- * Signs in with a password. An unknown account, a wrong password and a locked account get the same error after the same time.
- * @throws DomainError `unauthenticated`; `forbidden` with `USER_SUSPENDED`, only with the correct password; `invalid`,
- * `tooManyRequests` or `unavailable` when the attempt could not be checked.
- */
+/** An unknown account, a wrong password and a locked account get the same error after the same time. */
 export async function login(
   ports: Ports,
   caller: Caller,
@@ -73,7 +69,7 @@ export async function login(
   return issueTokens(ports, signIn);
 }
 
-/** The account, if the password is correct and the lock state permits it. Takes the same time in all cases. */
+/** Takes the same time in all cases. */
 async function verifyAccount(
   ports: Ports,
   lockState: LockState,
@@ -93,10 +89,7 @@ async function verifyAccount(
   return account && passwordHash && matches ? { ...account, passwordHash } : undefined;
 }
 
-/**
- * What guesses are counted against: the account, so that other spellings of its email or phone share one count; without an
- * account, the normalized email or phone.
- */
+/** The account, so that all spellings of its email or phone share one count; without an account, the normalized name. */
 function subjectOf(found: Account | undefined, input: SignInInput): string {
   if (found) return `account ${found.userId}`;
   if (input.email != null) return `email ${normalEmail(input.email)}`;

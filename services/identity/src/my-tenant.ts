@@ -4,7 +4,6 @@ import { signedIn } from './signed-in.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** The current tenant; null without one, or once it is deleted. */
 export async function myTenant({ database }: Ports, caller: Caller): Promise<Tenant | null> {
   const { tenantId } = signedIn(caller);
   if (tenantId === null) return null;

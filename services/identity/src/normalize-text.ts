@@ -1,18 +1,14 @@
-/**
- * One form for the different spellings of a text: trimmed, in NFKC (which unifies full-width letters, ligatures and combining
- * accents), with decimal digits of any script in ASCII. Keeps upper and lower case.
- */
+/** Trims and converts to NFKC, which unifies full-width letters, ligatures and combining accents. Keeps upper and lower case. */
 export function normalizeText(text: string): string {
   return asciiDigits(text.normalize('NFKC')).trim();
 }
 
-/** Replaces decimal digits of any script, e.g. ٣ or ３, by 0 to 9. */
+/** Replaces decimal digits of any script, e.g. ٣ or ３. */
 export function asciiDigits(text: string): string {
   return text.replace(/[^\P{Nd}0-9]/gu, (digit) => String(valueOf(digit.codePointAt(0) ?? 0)));
 }
 
 const isDigit = /\p{Nd}/u;
-/** Caches the value of each digit by code point. */
 const values = new Map<number, number>();
 
 /** Decimal digits of a script are contiguous in Unicode, from zero to nine; blocks of several scripts may be adjacent. */

@@ -7,7 +7,7 @@ const minLength = 8;
 /** Longer passwords are refused without hashing them. */
 export const maxPasswordLength = 128;
 
-/** The rules for a new password that do not depend on the user; `isSameAsEmail` is the one that does. */
+/** Without the rule that depends on the user, `isSameAsEmail`. */
 export const newPassword = anyText(maxPasswordLength).check(rule(passwordProblem));
 
 function passwordProblem(password: string): string | undefined {
@@ -15,7 +15,6 @@ function passwordProblem(password: string): string | undefined {
   return isCommonPassword(password) ? 'is one of the most common passwords' : undefined;
 }
 
-/** Compares normalized and without case. */
 export function isSameAsEmail(password: string, email: string): boolean {
   return normalizeForComparison(password) === normalizeForComparison(email);
 }

@@ -5,22 +5,16 @@ const maxLength = 40;
 /** Before normalization, where a character may take several UTF-16 units. */
 const maxLengthAsGiven = 4 * maxLength;
 
-/** A phone number as it is stored. */
 export interface Phone {
   /** The dial prefix as given, e.g. `+44` or `44`, in ASCII. */
   code: string;
-  /** The national digits as given, in ASCII. */
   number: string;
-  /** Unique among live users, e.g. `+447911123456`. */
   e164: string;
   /** Significant national digits without leading zeros, for the lookup by national number. */
   national: string;
 }
 
-/**
- * Parses a dial prefix and a number, in digits of any script. Checks that the length is possible there, not that the number is
- * assigned. Undefined if it is not a phone number.
- */
+/** Accepts digits of any script. Checks that the length is possible there, not that the number is assigned. */
 export function readPhone(phoneCode: string, phoneNumber: string): Phone | undefined {
   if (phoneCode.length > maxLengthAsGiven || phoneNumber.length > maxLengthAsGiven) return undefined;
   const [code, number] = [normalizeText(phoneCode), normalizeText(phoneNumber)];
@@ -39,7 +33,6 @@ export function readPhone(phoneCode: string, phoneNumber: string): Phone | undef
 /** A number without a separate dial prefix: E.164, or national digits. */
 export type PhoneQuery = { e164: string } | { digits: string; national: string };
 
-/** Undefined if it is not a phone number. */
 export function readPhoneQuery(phoneNumber: string): PhoneQuery | undefined {
   if (phoneNumber.length > maxLengthAsGiven) return undefined;
   const number = normalizeText(phoneNumber);

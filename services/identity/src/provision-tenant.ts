@@ -7,7 +7,6 @@ import { userStore } from './user-store.ts';
 /** Any plan above the default counts as a raise. */
 export const tenantDefaults = { plan: 'DEV', region: null, llmProviderOverride: null, llmModelOverride: null } as const;
 
-/** Creates a tenant with its owner and avatar defaults, and stores it as the owner's last used tenant. */
 export async function provisionTenant(db: SharedDb, input: NewTenant, ownerId: number): Promise<Tenant> {
   const tenant = await tenantStore(db).insert(input, ownerId);
   await userStore(db).setLastTenant(ownerId, tenant.id);

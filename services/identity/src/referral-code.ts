@@ -4,12 +4,10 @@ import { randomInt } from 'node:crypto';
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 const length = 8;
 
-/** A random code that a new user can type at registration. */
 export function newReferralCode(): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 }
 
-/** Normalizes a typed code for the lookup. */
 export function normalReferralCode(code: string): string {
   return code.trim().toUpperCase();
 }

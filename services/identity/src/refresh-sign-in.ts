@@ -12,10 +12,7 @@ import { userSuspended } from './signed-in.ts';
 
 const refresh = z.object({ refreshToken: anyText() });
 
-/**
- * For this many seconds a spent token yields the same successor again, unless that has been used: for clients that sent it twice
- * at once or lost the response.
- */
+/** So long a spent token yields its successor again, if that is unused: for clients that sent it twice or lost the response. */
 const graceS = 10;
 
 type Outcome =
@@ -24,11 +21,7 @@ type Outcome =
   | { kind: 'reused'; signInId: string }
   | { kind: 'refreshed'; signInId: string; userId: number; refreshExpiresIn: number };
 
-/**
- * Exchanges a refresh token for its successor. A token that is used twice may have leaked, so after a short grace period its sign-in
- * is revoked.
- * @throws DomainError `unauthenticated` for a token that is unknown, expired, revoked or reused; `forbidden` with `USER_SUSPENDED`.
- */
+/** A token that is used twice may have leaked, so after a short grace period its sign-in is revoked. */
 export async function refreshSignIn(
   ports: Ports,
   input: RefreshAccessTokenInput,

@@ -1,12 +1,10 @@
 import type { SharedDb } from '@parley/postgres/database/types';
 import type { UserStatus } from './user.ts';
 
-/** A refresh token with the state of its sign-in and its successor. */
 export interface StoredRefreshToken {
   signInId: string;
   userId: number;
   userStatus: UserStatus;
-  /** The sign-in was revoked or its user deleted. */
   revoked: boolean;
   expired: boolean;
   /** Seconds since it was exchanged for its successor; null if it has not been. */
@@ -25,7 +23,7 @@ export interface Successor {
 
 export function refreshTokenStore({ knex }: SharedDb) {
   return {
-    /** Replaces a token by its successor. Deletes the sign-in's expired ones, because unknown tokens are refused as well. */
+    /** Deletes the sign-in's expired tokens too, because unknown ones are refused as well. */
     async rotate({ sha256, signInId, parentSha256, ttlS }: Successor): Promise<void> {
       await knex('refresh_tokens').where({ signInId }).whereRaw('expires_at <= parley_now()').delete();
       await knex('refresh_tokens')
@@ -39,7 +37,6 @@ export function refreshTokenStore({ knex }: SharedDb) {
       });
     },
 
-    /** The user id; undefined for an unknown token. */
     async findUser(sha256: Buffer): Promise<number | undefined> {
       const row = await knex('refresh_tokens as r')
         .join('sign_ins as s', 's.id', 'r.signInId')
@@ -48,10 +45,7 @@ export function refreshTokenStore({ knex }: SharedDb) {
       return row?.userId;
     },
 
-    /**
-     * Locks the token and its user's row until the transaction ends: of concurrent exchanges one rotates it and the others see the
-     * rotation, and none runs beside a revocation of the sign-in.
-     */
+    /** Locks token and user: of concurrent exchanges one rotates the token, and none runs beside a revocation of the sign-in. */
     async lock(sha256: Buffer): Promise<StoredRefreshToken | undefined> {
       const { rows: locked } = await knex.raw(
         `SELECT FROM refresh_tokens r

@@ -12,11 +12,7 @@ import { newReferralCode, normalReferralCode } from './referral-code.ts';
 import { normalIdNo, type Registration, registration } from './registration.ts';
 import { type NewUser, userStore } from './user-store.ts';
 
-/**
- * Creates a user with a tenant and signs in, in one transaction. Unique indexes decide between concurrent registrations with the
- * same email, phone or identity document.
- * @throws DomainError `invalid` naming every bad field; `conflict` naming the field that is taken.
- */
+/** Unique indexes decide between concurrent registrations with the same email, phone or identity document. */
 export async function register(
   ports: Ports,
   caller: Caller,

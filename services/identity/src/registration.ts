@@ -8,20 +8,18 @@ import { type Phone, readPhone } from './phone-number.ts';
 /** Leaves space for "'s Workspace" in the tenant's name. */
 const maxFullname = 200;
 
-/** Null and left out are the same. */
 const optional = (max: number) =>
   text(max)
     .nullish()
     .transform((given) => given ?? null);
 
-/** A valid registration, with normalized email and parsed phone number. Uniqueness is checked by the database. */
+/** Uniqueness is checked by the database. */
 export const registration = z
   .object({
     email: anyText().transform(normalEmail).refine(isEmail, 'is not an email address'),
     password: newPassword,
     fullname: text(maxFullname),
     fcmToken: optional(4_096),
-    /** Stored as given. */
     idNo: optional(64),
     idType: optional(64).transform((given) => given && given.trim()),
     referralCode: optional(64),
@@ -50,7 +48,7 @@ function areValid(...fields: string[]) {
 
 export type Registration = z.output<typeof registration>;
 
-/** Normalizes the number of an identity document for comparison. It is stored as given. */
+/** For comparison; the number is stored as given. */
 export function normalIdNo(idNo: string): string {
   return normalizeText(idNo).toUpperCase();
 }

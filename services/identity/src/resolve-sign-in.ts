@@ -5,7 +5,6 @@ import { type ListedSignIn, type SignInState, signInStore } from './sign-in-stor
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const maxIds = 1_000;
 
-/** The state of a sign-in. @throws DomainError `notFound` when it is unknown or revoked, or its user deleted. */
 export async function resolveSignIn(ports: Ports, signInId: string): Promise<SignInState> {
   const [found] = await resolveSignIns(ports, [signInId]);
   if (!found) throw notFound('Sign-in', signInId.slice(0, 36));
@@ -13,7 +12,7 @@ export async function resolveSignIn(ports: Ports, signInId: string): Promise<Sig
   return state;
 }
 
-/** The states of the live ones of these sign-ins. @throws DomainError `invalid` for more than `maxIds`. */
+/** Leaves out those that are unknown or revoked, or whose user is deleted. */
 export async function resolveSignIns({ database }: Ports, signInIds: string[]): Promise<ListedSignIn[]> {
   if (signInIds.length > maxIds) throw badRequest(`Ask for at most ${maxIds} sign-ins at once`);
   const ids = signInIds.filter((id) => uuid.test(id));

@@ -8,7 +8,6 @@ import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
 import { rotateSigningKey } from './rotate-signing-key.ts';
 import type { SignInState } from './sign-in-store.ts';
 
-/** The gRPC service: resolves credentials and describes tenants for the mesh. */
 export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshContext> {
   return {
     getJwks: async () => ({ jwksJson: JSON.stringify(await getJwks(ports)) }),

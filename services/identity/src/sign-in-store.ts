@@ -8,17 +8,13 @@ export interface NewSignIn {
   tenantId: number | 'last' | null;
   /** Why most operations are refused so far; null: the sign-in is complete. */
   limitedReason: string | null;
-  /** The client's address. */
   ip: string | null;
   fcmTokenSealed: Buffer | null;
-  /** Its first refresh token. */
   refreshToken: { sha256: Buffer; ttlS: number };
 }
 
-/** A sign-in as gateways check it. */
 export interface SignInState {
   userId: number;
-  /** The username, else the full name. */
   displayName: string;
   /** The current tenant; null once it is deleted or the user is no member. */
   tenantId: number | null;
@@ -31,7 +27,6 @@ export interface ListedSignIn extends SignInState {
   signInId: string;
 }
 
-/** A sign-in that is not revoked, as read by a transaction that has locked its user. */
 export interface LiveSignIn {
   /** The current tenant, possibly deleted. */
   tenantId: number | null;
@@ -63,7 +58,7 @@ export function signInStore({ knex }: SharedDb) {
       );
     },
 
-    /** The live ones of these sign-ins. Reads by primary keys only: gateways ask for every active sign-in once a second. */
+    /** Reads by primary keys only: gateways ask for every active sign-in once a second. */
     async list(ids: string[]): Promise<ListedSignIn[]> {
       const { rows } = await knex.raw(
         `SELECT s.id AS sign_in_id, s.user_id, coalesce(u.username, u.fullname) AS display_name, t.id AS tenant_id,
@@ -93,7 +88,6 @@ export function signInStore({ knex }: SharedDb) {
       return rows[0].found;
     },
 
-    /** Undefined if the sign-in is revoked or belongs to another user. */
     async findLive(id: string, userId: number): Promise<LiveSignIn | undefined> {
       return live()
         .where({ id, userId })
@@ -107,7 +101,6 @@ export function signInStore({ knex }: SharedDb) {
       await live().where({ id }).update({ tenantId });
     },
 
-    /** Clears the current tenant of all sign-ins in this tenant. */
     async leaveTenant(tenantId: number): Promise<void> {
       await knex('sign_ins').where({ tenantId }).update({ tenantId: null });
     },

@@ -8,7 +8,6 @@ export interface StoredSigningKey {
 
 export interface NewSigningKey extends StoredSigningKey {
   publicJwk: JWK;
-  /** Seconds from now until it signs. */
   signsInS: number;
 }
 
@@ -19,7 +18,6 @@ export function signingKeyStore({ knex }: SharedDb) {
       await knex.raw(`SELECT pg_advisory_xact_lock(hashtext(current_schema() || ' signing keys'))`);
     },
 
-    /** The newest key whose signing period has started. */
     async findCurrent(): Promise<StoredSigningKey | undefined> {
       return knex('signing_keys')
         .whereRaw('signs_from <= parley_now()')
@@ -27,7 +25,6 @@ export function signingKeyStore({ knex }: SharedDb) {
         .first('kid', 'privateJwkSealed');
     },
 
-    /** Public parts of all keys that a valid token may carry, now or soon. */
     async listPublic(): Promise<JWK[]> {
       return knex('signing_keys')
         .whereRaw('verifies_until IS NULL OR verifies_until > parley_now()')
@@ -44,7 +41,6 @@ export function signingKeyStore({ knex }: SharedDb) {
       });
     },
 
-    /** Limits how long, in seconds, all keys but `kid` verify. */
     async retireOthers(kid: string, verifiesForS: number): Promise<void> {
       await knex('signing_keys')
         .whereNot({ kid })
@@ -52,7 +48,7 @@ export function signingKeyStore({ knex }: SharedDb) {
         .update({ verifiesUntil: knex.raw(`parley_now() + ? * interval '1 second'`, [verifiesForS]) });
     },
 
-    /** Returns the sealed key for a purpose. Inserts `sealed` if there is none; concurrent callers get the same key. */
+    /** Inserts `sealed` if the purpose has no key; concurrent callers get the same one. */
     async derivationKey(purpose: string, sealed: Buffer): Promise<Buffer> {
       await knex('derivation_keys').insert({ purpose, keySealed: sealed }).onConflict('purpose').ignore();
       const row = await knex('derivation_keys').where({ purpose }).first('keySealed');

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
 
-/** Validates an update. Fields that are left out keep their values; null clears region and overrides and is refused elsewhere. */
 export function tenantChanges({ regions }: Pick<IdentitySettings, 'regions'>) {
   const isServed = (region: string) => regions.length === 0 || regions.includes(region);
   const region = text(32).check(
@@ -27,7 +26,6 @@ export function newTenant(settings: Pick<IdentitySettings, 'regions'>) {
   return tenantChanges(settings).omit({ isSuspended: true }).required({ name: true });
 }
 
-/** @throws DomainError `forbidden` with `PLAN_CHANGE_BY_OPERATOR` if only the operator may raise plans and this is a raise. */
 export function checkPlanChange({ planChanges }: IdentitySettings, from: TenantPlan, to: TenantPlan): void {
   if (planChanges === 'operator' && isRaise(from, to)) {
     throw forbidden('Only the operator of this platform raises plans', 'PLAN_CHANGE_BY_OPERATOR');

@@ -4,9 +4,7 @@ import { type MembershipRole, type Tenant, tenants } from './tenant.ts';
 
 export type NewTenant = Pick<Tenant, 'name' | 'plan' | 'region' | 'llmProviderOverride' | 'llmModelOverride'>;
 
-/** Fields that are left out keep their values. */
 export interface TenantChanges extends Partial<NewTenant> {
-  /** The tenant's own suspension, apart from the operator's. */
   suspendedByTenant?: boolean;
 }
 
@@ -17,7 +15,6 @@ export function tenantStore({ knex }: SharedDb) {
   const allColumns = knex.raw(columns);
 
   return {
-    /** Inserts a tenant and its owner's membership. */
     async insert(tenant: NewTenant, ownerId: number): Promise<Tenant> {
       const [created] = await knex('tenants')
         .insert({ ...tenant, createdBy: ownerId })
@@ -47,7 +44,6 @@ export function tenantStore({ knex }: SharedDb) {
       return tenant;
     },
 
-    /** Returns the time of deletion. */
     async softDelete(id: number): Promise<Date> {
       const [tenant] = await knex('tenants')
         .where({ id })
@@ -57,7 +53,6 @@ export function tenantStore({ knex }: SharedDb) {
       return tenant.deletedAt;
     },
 
-    /** Counts the live tenants that the user owns, and those created in the last 30 days, deleted ones included. */
     async countByUser(userId: number): Promise<{ owned: number; madeIn30Days: number }> {
       const { rows } = await knex.raw(
         `SELECT (SELECT count(*)::int FROM memberships m JOIN tenants t ON t.id = m.tenant_id AND t.deleted_at IS NULL

@@ -9,11 +9,7 @@ import type { Tenant } from './tenant.ts';
 import { checkPlanChange, tenantChanges } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/**
- * Updates the current tenant; one refused field refuses the whole update.
- * @throws DomainError `invalid`; `forbidden` with `OWNER_ONLY`, `PLAN_CHANGE_BY_OPERATOR` or `SUSPENDED_BY_OPERATOR`; what
- * `withLockedTenant` throws.
- */
+/** One refused field refuses the whole update. */
 export async function updateTenant(
   ports: Ports,
   caller: Caller,

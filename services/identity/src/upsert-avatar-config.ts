@@ -7,10 +7,8 @@ import { requireActive, withLockedTenant } from './locked-tenant.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
-/** Fields that are left out keep their values. Null clears `liveTalkingUrl` and is refused for all others. */
 const avatarChanges = avatarSettings.partial();
 
-/** Updates the tenant's avatar and voice defaults. @throws DomainError `invalid`, and what `withLockedTenant` and `requireActive` throw. */
 export async function upsertAvatarConfig(
   ports: Ports,
   caller: Caller,

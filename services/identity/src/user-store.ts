@@ -3,7 +3,6 @@ import type { SharedDb } from '@parley/postgres/database/types';
 import type { Phone, PhoneQuery } from './phone-number.ts';
 import { type StoredUser, type UserStatus, users } from './user.ts';
 
-/** What a login needs of a user. */
 export interface Account {
   userId: number;
   passwordHash: string | null;
@@ -56,7 +55,6 @@ export function userStore({ knex }: SharedDb) {
       return live().where({ id }).first(knex.raw(columns));
     },
 
-    /** Locks the user's row until the transaction ends. Undefined for a deleted user. */
     async lock(id: number): Promise<UserStatus | undefined> {
       return (await live().where({ id }).forNoKeyUpdate().first('status'))?.status;
     },

@@ -13,7 +13,6 @@ export const users = table('users', {
   phoneCode: column<string | null>(),
   phoneNumber: column<string | null>(),
   idType: column<string | null>(),
-  /** The number of the identity document, encrypted. */
   idNoSealed: column<Buffer | null>(),
   referralCode: column<string>(),
   status: column<UserStatus>(),
@@ -24,7 +23,6 @@ export const users = table('users', {
 
 export type StoredUser = RowOf<typeof users>;
 
-/** A user as shown to themselves. */
 export interface User extends Omit<StoredUser, 'idNoSealed'> {
   idNo: string | null;
 }

@@ -13,7 +13,6 @@ import { updateTenant } from '../update-tenant.ts';
 import { upsertAvatarConfig } from '../upsert-avatar-config.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
-/** Maps each root field to one use case. */
 export const resolvers: Resolvers = {
   Query: {
     isRegisterable: (_, input, { ports }) => isRegisterable(ports, input),

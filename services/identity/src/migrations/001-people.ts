@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Users, tenants and who belongs to which; sign-ins and their refresh tokens; API keys. */
 export const people: Migration = {
   name: '001-people',
   async up(knex) {

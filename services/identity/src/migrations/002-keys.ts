@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** The keys that identity makes for itself, sealed under `SECRETS_KEYS`. */
 export const keys: Migration = {
   name: '002-keys',
   async up(knex) {

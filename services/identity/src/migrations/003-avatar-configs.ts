@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** A tenant's avatar and voice defaults. */
 export const avatarConfigs: Migration = {
   name: '003-avatar-configs',
   async up(knex) {
