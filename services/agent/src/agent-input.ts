@@ -30,13 +30,11 @@ const labels = z
 
 const url = text(2_048).check(rule(urlProblem));
 
-/** Maps target fields to JSONPaths of the payload. */
 const mapping = z
   .unknown()
   .check(checkMapping)
   .transform((given) => ({ ...(given as Record<string, string>) }));
 
-/** Configuration of a hosted video avatar. */
 const avatarConfig = z.unknown().pipe(
   z.strictObject(
     { vendorAvatarId: text(200), vendorAvatarModel: text(200) },
@@ -79,10 +77,8 @@ export const agentFields = z.object({
   avatarBackendConfig: avatarConfig.nullable(),
 });
 
-/** Fields that are left out keep their values; null clears nullable ones. */
 export const agentChanges = agentFields.partial();
 
-/** `workflowId` and `status` can be set by an update only. */
 export const newAgent = agentFields
   .omit({ workflowId: true, status: true })
   .partial()
@@ -100,7 +96,6 @@ export const agentDefaults: Omit<AgentFields, 'name' | 'personaPrompt' | 'positi
   avatarBackend: 'CLIENT_3D',
 };
 
-/** @throws DomainError `invalid` when the avatar backend needs a configuration and there is none. */
 export function checkAvatarBackend({ avatarBackend, avatarBackendConfig }: AgentFields): void {
   if (avatarBackend !== 'HOSTED_API' || avatarBackendConfig !== null) return;
   throw invalid({ path: 'input.avatarBackendConfig', message: 'is required with the avatar backend HOSTED_API' });

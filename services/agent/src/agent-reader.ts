@@ -6,16 +6,12 @@ import { agentStore } from './agent-store.ts';
 /** Reads one agent of a tenant, deleted ones included. @throws DomainError `notFound` */
 export type AgentReader = (tenantId: number, id: number) => Promise<Agent>;
 
-/** Agents to read with one statement; ids are added until the query starts. */
 interface Batch {
   ids: Set<number>;
   agents: Promise<Map<number, Agent>>;
 }
 
-/**
- * Batches reads per tenant: requests that arrive while a query runs share the next one, so that fifty turns that start at once cost
- * two short transactions instead of fifty. Nothing is cached: each query starts after the request, and sees all earlier commits.
- */
+/** Requests during a query share the next one, so that fifty turns at once cost two reads. Each sees all earlier commits. */
 export function agentReader(database: Database): AgentReader {
   const collecting = new Map<number, Batch>();
   const inFlight = new Map<number, Promise<unknown>>();

@@ -1,7 +1,6 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { agents } from './migrations/001-agents.ts';
 
-/** Agent's tables, which no other service reads. */
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
   tables: { agents: 'tenant', agent_audit_logs: 'tenant', workflows: 'tenant' },

@@ -16,28 +16,25 @@ export function agentStore(db: TenantDb) {
     listWithin<ListedAgent>(db, query.select(knex.raw(columnsWithin(db, agents))));
 
   return {
-    /** Includes hidden agents, not deleted ones. */
+    /** Includes hidden agents. */
     async findLive(id: number): Promise<Agent | undefined> {
       return live().where({ id }).first();
     },
-    /** Locks the row until the transaction ends. @throws DomainError `notFound`, also for a deleted agent. */
     async lockLive(id: number): Promise<Agent> {
       const agent = await live().where({ id }).forUpdate().first();
       if (!agent) throw notFound('Agent', id);
       return agent;
     },
-    /** The existing ones of these agents, deleted ones included, in any order. */
+    /** Includes deleted agents; in any order. */
     async listByIds(ids: readonly number[]): Promise<Agent[]> {
       return rowsBy(knex)<Agent>(
         `SELECT ${columnsOf(agents)} FROM agents WHERE tenant_id = :tenantId AND id = any(cast(:ids AS integer[]))`,
         { tenantId, ids },
       );
     },
-    /** As `listByIds`, with the selected fields only. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
     async listSelectedByIds(ids: readonly number[]): Promise<ListedAgent[]> {
       return selectListed(mine().whereRaw('id = any(?)', [[...ids]]));
     },
-    /** Visible agents by id, with the selected fields only. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`. */
     async list({ first, after }: Page): Promise<ListedAgent[]> {
       const query = listed().orderBy('id');
       if (after !== undefined) void query.where('id', '>', after);
@@ -61,7 +58,6 @@ export function agentStore(db: TenantDb) {
         .update({ ...written(agents, fields), updatedAt: now }, '*');
       return agent;
     },
-    /** False if the agent does not exist or is already deleted. */
     async markDeleted(id: number): Promise<boolean> {
       const changed = await live().where({ id }).update({ deletedAt: now, updatedAt: now });
       return changed > 0;

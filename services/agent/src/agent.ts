@@ -17,7 +17,6 @@ export type AgentFields = z.output<typeof agentFields>;
 const long = { long: true };
 const longJson = { long: true, json: true };
 
-/** The SDL documents the fields. */
 export const agents = table('agents', {
   id: column<number>(),
   tenantId: column<number>(),
@@ -65,7 +64,6 @@ export const auditLogs = table('agent_audit_logs', {
   id: column<number>(),
   agentId: column<number>(),
   action: column<AuditActionEnum>(),
-  /** User and name at the time of the change. */
   userId: column<number | null>(),
   username: column<string | null>({ long: 'NULL' }),
   changes: column<Changes>({ json: true, long: "'{}'::jsonb" }),
@@ -74,5 +72,4 @@ export const auditLogs = table('agent_audit_logs', {
 
 export type AuditLog = RowOf<typeof auditLogs>;
 
-/** Old and new values by field; changed fields only. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

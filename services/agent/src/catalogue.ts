@@ -1,7 +1,6 @@
 import type { AgentConfigOptionsDto, RecommendedTtsVoiceDto } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** Documentation of voices, languages and lip-sync. */
 export type DocumentationUrls = Pick<
   AgentConfigOptionsDto,
   'ttsVoiceCatalogUrl' | 'sttLanguageCatalogUrl' | 'lipsyncModuleDocsUrl'
@@ -33,7 +32,6 @@ const catalogue: Omit<AgentConfigOptionsDto, keyof DocumentationUrls> = {
   ],
 };
 
-/** Suggested values for an agent's free-text fields. */
 export function configOptions({ documentation }: Ports): AgentConfigOptionsDto {
   return { ...catalogue, ...documentation };
 }

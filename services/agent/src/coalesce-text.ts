@@ -1,10 +1,7 @@
 import { setImmediate as endOfTick } from 'node:timers/promises';
 import type { TurnEvent } from './run-turn.ts';
 
-/**
- * Joins text events that arrive in one tick of the event loop, as from one network packet, because each gRPC message costs more than
- * its text. Adds no delay beyond the tick.
- */
+/** Joins text that arrives in one tick of the event loop, as from one packet: each gRPC message costs more than its text. */
 export async function* coalesceText(events: AsyncGenerator<TurnEvent>): AsyncGenerator<TurnEvent> {
   let next = events.next();
   try {

@@ -7,7 +7,6 @@ import { type ModelSettings, modelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {
   models: modelSettings,
-  /** Links in `agentConfigOptions`. */
   documentation: {
     ttsVoiceCatalogUrl: setting(
       'AGENT_TTS_VOICE_CATALOG_URL',
@@ -40,7 +39,6 @@ export interface AgentConfig extends Omit<ValuesOf<typeof agentSettings>, 'model
   models: ModelSettings;
 }
 
-/** @throws SettingsError naming every problem. */
 export function readAgentConfig(env: Environment): AgentConfig {
   const { models, ...others } = readSettings(env, agentSettings);
   return { ...others, models: { ...models, offlineWordPaceMs: 15 } };

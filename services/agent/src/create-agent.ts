@@ -6,7 +6,6 @@ import { agentStore } from './agent-store.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** Creates an agent. Null and left out are the same. @throws DomainError `invalid` naming every bad field. */
 export async function createAgent(ports: Ports, caller: TenantCaller, input: CreateAgentInput): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
   checkAvatarBackend(fields);

@@ -2,7 +2,7 @@ import { declareService } from '@parley/service/declaration';
 import { agentSchema } from './agent-schema.ts';
 import { agentSettings, readAgentConfig } from './config.ts';
 
-/** Name, settings, schema and calls of agent, without its code: for tools and for the processes that start it. */
+/** Apart from the code, for tools and for the processes that start it. */
 export const agentDeclaration = declareService({
   name: 'agent',
   serves: ['rpc', 'graph'],

@@ -2,7 +2,6 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import type { DescribeModelResponse } from '@parley/protos/parley/agent/v1/agent';
 import type { Ports } from './ports.ts';
 
-/** The model that would answer for an agent, and its limits. @throws DomainError `notFound` */
 export async function describeModel(
   ports: Ports,
   caller: TenantCaller,

@@ -10,11 +10,7 @@ import type { Ports } from './ports.ts';
 export type Generation = Omit<GenerateRequest, 'sessionId' | 'operation' | 'callId'>;
 export type Generated = Omit<GenerateResponse, 'costUsdE8'>;
 
-/**
- * One completion for background work, by the model that would answer for the agent.
- * @throws DomainError `notFound`; `invalid`, with `CONTEXT_TOO_LONG` if the request exceeds the model's context; `unavailable` with
- * `MODEL_UNAVAILABLE`, or with `MODEL_BUSY` if no slot was free in time and the model was not called.
- */
+/** One completion for background work. `MODEL_BUSY` means that no slot was free in time and the model was not called. */
 export async function generate(
   ports: Ports,
   caller: TenantCaller,

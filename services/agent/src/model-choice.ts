@@ -3,22 +3,17 @@ import type { Agent } from './agent.ts';
 import type { ChosenModel, Models } from './models/models.ts';
 import type { TenantOverrides } from './tenant-overrides.ts';
 
-/** The model that answers for an agent. */
 export type ModelChooser = (
   agent: Pick<Agent, 'llmProviderOverride' | 'llmModelOverride'>,
   caller: TenantCaller,
 ) => Promise<ChosenModel>;
 
-/** The only provider with a choice of models. */
 const multiModelProvider = 'CLOUD_HOSTED_MODELS';
 
-/**
- * Chooses the agent's override with its model, else the tenant's with its model, else the platform's default. Overrides that name
- * an unconfigured provider are skipped. The tenant's override is looked up only if it can matter: with a single fixed model no call
- * delays the first token.
- */
+/** The agent's override with its model, else the tenant's with its model, else the default. Skips unconfigured providers. */
 export function modelChooser(models: Pick<Models, 'choose' | 'describe'>, overrides: TenantOverrides): ModelChooser {
   const configured = new Set(models.describe().map(({ providerId }) => providerId));
+  // With a single fixed model no lookup of the tenant delays the first token.
   const overridesMatter = configured.size > 1 || configured.has(multiModelProvider);
   const choose = (provider: string, model: string | null) =>
     models.choose({

@@ -3,7 +3,6 @@ import type { AgentReader } from './agent-reader.ts';
 import type { DocumentationUrls } from './catalogue.ts';
 import type { ModelChooser } from './model-choice.ts';
 
-/** Dependencies of the use cases. */
 export interface Ports {
   database: Database;
   readAgent: AgentReader;

@@ -7,20 +7,16 @@ import { auditLogStore } from './audit-log-store.ts';
 import type { QueryAgentsArgs } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 
-/** An agent of the caller's tenant; undefined if deleted. */
 export function findAgent({ database }: Ports, caller: TenantCaller, id: number): Promise<Agent | undefined> {
   return database.transact(caller.tenantId, (db) => agentStore(db).findLive(id));
 }
 
-/** An agent of the caller's tenant, deleted ones included. @throws DomainError `notFound` */
+/** Includes deleted agents. @throws DomainError `notFound` */
 export function getAgent({ readAgent }: Ports, caller: TenantCaller, id: number): Promise<Agent> {
   return readAgent(caller.tenantId, id);
 }
 
-/**
- * The agent of each id, deleted ones included, with one statement.
- * @throws DomainError `invalid` with `ANSWER_TOO_LARGE` when they exceed the answer budget.
- */
+/** With one statement; includes deleted agents. @throws DomainError `invalid` with `ANSWER_TOO_LARGE`, as the lists below. */
 export async function agentsByIds(
   { database }: Ports,
   caller: TenantCaller,
@@ -31,10 +27,6 @@ export async function agentsByIds(
   return ids.map((id) => byId.get(id));
 }
 
-/**
- * The tenant's agents by id, without hidden and deleted ones.
- * @throws DomainError `invalid`, with `ANSWER_TOO_LARGE` when they exceed the answer budget.
- */
 export async function listAgents(
   { database }: Ports,
   caller: TenantCaller,
@@ -44,12 +36,11 @@ export async function listAgents(
   return database.transact(caller.tenantId, (db) => agentStore(db).list(bounds));
 }
 
-/** The number of agents that `listAgents` returns without bounds. */
 export function countAgents({ database }: Ports, caller: TenantCaller): Promise<number> {
   return database.transact(caller.tenantId, (db) => agentStore(db).count());
 }
 
-/** The changes of an agent, also a deleted one, newest first. @throws DomainError `notFound`; `invalid` with `ANSWER_TOO_LARGE`. */
+/** Newest first, also of a deleted agent. @throws DomainError `notFound` */
 export function listAuditLogs({ database }: Ports, caller: TenantCaller, agentId: number): Promise<AuditLog[]> {
   return database.transact(caller.tenantId, async (db) => {
     if (!(await agentStore(db).exists(agentId))) throw notFound('Agent', agentId);

@@ -17,7 +17,6 @@ import type { Ports } from './ports.ts';
 import { getAgent } from './read-agents.ts';
 import { runTurn } from './run-turn.ts';
 
-/** The gRPC service for the mesh. */
 export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> {
   return {
     getAgent: async ({ agentId }, { caller }) => ({

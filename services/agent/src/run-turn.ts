@@ -19,12 +19,7 @@ export type TurnEvent =
   | { type: 'text'; text: string }
   | { type: 'finished'; tokensIn: number; tokensOut: number; providerId: string; modelId: string };
 
-/**
- * Streams the model's reply to the last message of a conversation. One indexed read precedes the request to the model. If the
- * conversation exceeds the model's context, it is sent again with its newer half. Deleted and inactive agents answer too, because
- * running sessions continue.
- * @throws DomainError `notFound`; `invalid` unless the history ends with a user message; what `turnError` maps a `ModelError` to.
- */
+/** Deleted and inactive agents answer too, because running sessions continue. Errors are those of `turnError`. */
 export async function* runTurn(
   ports: Ports,
   caller: TenantCaller,
@@ -51,7 +46,7 @@ export async function* runTurn(
       }
       return;
     } catch (error) {
-      // Without a shorter retry no later message would be answered either, because the history only grows.
+      // Sent again with its newer half, because the history only grows: no later message would be answered either.
       const isTooLong = error instanceof ModelError && error.kind === 'tooLong' && error.beforeFirstChunk;
       if (!isTooLong || messages.length === 1) throw turnError(error);
       messages = newerHalf(messages);

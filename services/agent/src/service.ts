@@ -12,7 +12,6 @@ import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 
-/** Agents and the language models that answer for them. */
 export const agent = service(agentDeclaration, {
   calls: { identity: IdentityServiceDefinition },
   dependencies({ config, database, calls, log, metrics }): Ports & { models: Models } {

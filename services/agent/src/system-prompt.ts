@@ -1,6 +1,5 @@
 import type { Agent } from './agent.ts';
 
-/** The system prompt: persona, name, position and subject. */
 export function systemPrompt({ name, personaPrompt, position, subject }: Agent): string {
   const facts = [
     `Your name is ${name}.`,

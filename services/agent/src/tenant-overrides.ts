@@ -22,10 +22,7 @@ const cacheTtlMs = 5_000;
 const identityTimeoutMs = 1_000;
 const maxTenants = 10_000;
 
-/**
- * Asks identity at most once per `cacheTtlMs` and tenant. If identity fails or takes longer than `identityTimeoutMs`, the last known
- * override is used, or none.
- */
+/** Asks identity at most once per `cacheTtlMs` and tenant. If it fails or is slow, the last known override is used, or none. */
 export function tenantOverrides(
   identity: Pick<RpcClient<typeof IdentityServiceDefinition>, 'getTenant'>,
   log: Logger,

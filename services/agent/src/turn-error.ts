@@ -1,10 +1,7 @@
 import { DomainError } from '@parley/kernel/errors';
 import { ModelError } from './models/model-error.ts';
 
-/**
- * Maps a `ModelError` to the error of `RunTurn`: `unavailable` before the first text, so that the call may be retried, else
- * `internal`. Other errors (a bug, a cancelled call) are returned unchanged. The model has already logged the cause.
- */
+/** `unavailable` before the first text, so that the call may be retried. Only a `ModelError` is mapped; it was logged already. */
 export function turnError(error: unknown): unknown {
   if (!(error instanceof ModelError)) return error;
   const timedOut = error.kind === 'timedOut';

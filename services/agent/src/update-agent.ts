@@ -13,10 +13,7 @@ import type { UpdateAgentInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { workflowStore } from './workflow-store.ts';
 
-/**
- * Updates the given fields and logs the actual changes in the same transaction. An update without changes writes nothing.
- * @throws DomainError `invalid` naming every bad field; `notFound` for the agent or the workflow.
- */
+/** Logs the actual changes in the same transaction; an update without changes writes nothing. */
 export async function updateAgent(
   ports: Ports,
   caller: TenantCaller,

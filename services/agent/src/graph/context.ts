@@ -5,7 +5,6 @@ import type { ListedAgent } from '../agent.ts';
 import type { Ports } from '../ports.ts';
 import { agentsByIds } from '../read-agents.ts';
 
-/** The GraphQL context of one request. */
 export interface Context extends GraphContext {
   ports: Ports;
   /** Loads an agent by id, deleted ones included; all ids of a request share one query. */

@@ -7,7 +7,6 @@ import { countAgents, findAgent, listAgents, listAuditLogs } from '../read-agent
 import { updateAgent } from '../update-agent.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
-/** Maps each root field to one use case. */
 export const resolvers: Resolvers = {
   Query: {
     agent: (_, { id }, { ports, caller }) => {
@@ -34,7 +33,6 @@ export const resolvers: Resolvers = {
     },
   },
   AgentDto: {
-    // Other subgraphs send many keys at once; one query serves them all.
     __resolveReference: ({ id }, { agentOf }, info) => agentOf(info, id),
   },
   AuditLogDto: {

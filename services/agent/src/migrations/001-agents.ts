@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Agents, what was changed on them, and the workflows that they may be attached to. */
 export const agents: Migration = {
   name: '001-agents',
   async up(knex) {

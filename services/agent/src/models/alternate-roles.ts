@@ -1,10 +1,6 @@
 import type { ModelMessage, ModelRequest } from './model.ts';
 
-/**
- * Makes a request acceptable to every chat template: user and assistant alternate, the user first. Most templates of open models
- * refuse any other order, and empty messages. So empty replies are dropped, consecutive messages of one role are joined, and a
- * greeting by the agent moves into the system prompt. Idempotent.
- */
+/** Most chat templates of open models refuse empty messages, and any order but alternating roles with the user first. */
 export function alternateRoles(request: ModelRequest): ModelRequest {
   const messages: ModelMessage[] = [];
   for (const { role, text } of request.messages) {

@@ -2,11 +2,9 @@
 export interface CallLimits {
   /** Until the first token; default: `answerTimeoutMs`. */
   firstTokenTimeoutMs?: number;
-  /** Until the end of the answer. */
   answerTimeoutMs: number;
 }
 
-/** Combines the caller's signal and the deadlines of a call into one signal for the provider's request. */
 export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, answerTimeoutMs }: CallLimits) {
   const controller = new AbortController();
   let passed = false;
@@ -24,11 +22,9 @@ export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, answer
 
   return {
     signal: controller.signal,
-    /** Whether the call was aborted by a deadline. */
     timedOut: () => passed,
-    /** Ends the first-token deadline. */
     started: () => clearTimeout(firstToken),
-    /** Releases timers and listeners. @param complete if false, cancels the request. */
+    /** Unless `complete`, cancels the request. */
     end(complete: boolean): void {
       clearTimeout(firstToken);
       clearTimeout(answer);

@@ -1,10 +1,6 @@
 import type { TokenUsage } from './model.ts';
 
-/**
- * Kinds that may be shown to clients. `refused`: credentials (401, 403). `rateLimited`: 429. `unknownModel`: the provider has no
- * such model. `tooLong`: the request exceeds the model's context. `badRequest`: the provider refused the request for another reason.
- * `failed`: the answer was interrupted, an error, or malformed.
- */
+/** Kinds may be shown to clients; `kindOfStatus` in `provider-error.ts` maps HTTP statuses to them. */
 export type ModelErrorKind = keyof typeof MESSAGES;
 
 const MESSAGES = {
@@ -19,13 +15,10 @@ const MESSAGES = {
 };
 
 export interface ModelErrorOptions {
-  /** The caller has received nothing of the answer. */
   beforeFirstChunk: boolean;
-  /** A retry, here or with another provider, may succeed. Matters before the first chunk only. */
+  /** A retry, here or with another provider, may succeed. */
   transient: boolean;
-  /** Estimated usage so far. Default: 0. */
   usage?: TokenUsage;
-  /** For the log only. */
   cause?: unknown;
 }
 
@@ -34,7 +27,6 @@ export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
   readonly beforeFirstChunk: boolean;
-  /** Whether the call may be retried; never after the first chunk. */
   readonly retryable: boolean;
   /** Estimated usage before the failure. */
   readonly usage: TokenUsage;

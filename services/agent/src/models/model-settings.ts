@@ -4,9 +4,7 @@ import { fetchedUrl, turnsAtOnceSetting } from '@parley/kernel/shared-settings';
 import { z } from 'zod';
 
 export const modelSettings = {
-  /** Concurrent calls to one provider per process; more are queued, fairly by tenant. */
   callsAtOnce: turnsAtOnceSetting,
-  /** One fixed model behind an OpenAI-compatible endpoint: vLLM, Ollama, llama.cpp, a vendor. */
   hostedSmallModel: optionalGroup('HOSTED_SMALL_MODEL_URL', {
     url: setting(
       'HOSTED_SMALL_MODEL_URL',
@@ -41,7 +39,6 @@ export const modelSettings = {
 
 type Read = ValuesOf<typeof modelSettings>;
 
-/** Settings of one configured provider. */
 export type ProviderSettings = Omit<NonNullable<Read['hostedSmallModel']>, 'api' | 'key'> & {
   key?: string | undefined;
 };

@@ -4,16 +4,12 @@ export interface ModelMessage {
 }
 
 export interface ModelRequest {
-  /** The system prompt; empty: none. */
   system: string;
   /** The conversation, oldest first; the model replies to the last message. */
   messages: ModelMessage[];
   /** Maximum tokens of the answer; default and upper bound: the model's own maximum. */
   maxOutputTokens?: number;
-  /**
-   * Requests JSON text in this JSON Schema (strict subset: every property required, no additional ones). `name` consists of
-   * letters, digits, `_` and `-`. The caller must validate the answer.
-   */
+  /** Strict JSON Schema: all properties required, no others. `name`: letters, digits, `_`, `-`. The caller checks the answer. */
   json?: { schema: Record<string, unknown>; name: string };
 }
 
@@ -35,7 +31,6 @@ export interface ModelResult extends TokenUsage {
 export type ModelEvent = { type: 'text'; text: string } | ({ type: 'finish'; finishReason: FinishReason } & TokenUsage);
 
 export interface ModelCall {
-  /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
 }
 
@@ -46,9 +41,8 @@ export interface Model {
   readonly modelId: string;
   /** True for the built-in model, which is no LLM and refuses `json` requests. */
   readonly offline: boolean;
-  /** Maximum tokens of a request and its answer together; Infinity: unlimited. */
+  /** Maximum tokens of a request and its answer together; Infinity: unlimited, as in `maxOutputTokens`. */
   readonly contextTokens: number;
-  /** Maximum tokens of an answer; Infinity: unlimited. */
   readonly maxOutputTokens: number;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;
   generate(request: ModelRequest, call: ModelCall): Promise<ModelResult>;

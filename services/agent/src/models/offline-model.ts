@@ -12,11 +12,8 @@ export interface OfflineModelOptions {
 }
 
 /**
- * The built-in model for when no provider is configured. It is no language model: it has no weights and uses no network. It extracts
- * the sentences of system prompt and conversation that share the rarest words with the last message, wraps them in fixed English
- * phrases, and asks about topics of the persona. Deterministic.
- *
- * It refuses JSON requests (`badRequest`), because extraction cannot judge; callers check `offline` first.
+ * Not a language model: extracts sentences of prompt and conversation that share the rarest words with the last message, adds
+ * fixed English phrases and asks about topics of the persona. Deterministic. Refuses JSON, as extraction cannot judge.
  */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
   const generate = (request: ModelRequest): ModelResult => {
@@ -50,7 +47,6 @@ export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Mode
   };
 }
 
-/** Waits `paceMs`, or one turn of the event loop. @throws the signal's reason as soon as it is aborted. */
 async function pause(paceMs: number, signal: AbortSignal): Promise<void> {
   try {
     await (paceMs > 0 ? delay(paceMs, undefined, { signal }) : nextTick(undefined, { signal }));

@@ -1,6 +1,5 @@
 import { isStopword, keywordsOf, sentencesOf, truncated } from './offline-text.ts';
 
-/** A sentence in the first person that can be part of a reply. */
 export interface Fact {
   text: string;
   terms: string[];
@@ -8,12 +7,9 @@ export interface Fact {
   defines?: string[];
 }
 
-/** What the offline model extracts from a system prompt. */
 export interface Persona {
-  /** E.g. `I am Ada, a patient maths tutor.`; undefined if the prompt does not say. */
   identity?: string;
   facts: Fact[];
-  /** Topics for follow-up questions, best first, as written. */
   topics: string[];
   /** Whether it asks, like an interviewer, rather than explains. */
   asks: boolean;
@@ -30,13 +26,10 @@ const ASKS_QUESTIONS = /\b(?:interview\w*|examiner|recruiter|quiz\w*|ask\s+(?:\w
 /** Words before a topic: `with fractions`, `about PostgreSQL`, `explain photosynthesis`. */
 const BEFORE_TOPIC =
   /\b(?:about|with|on|in|of|for|explain|teach|discuss|cover|practise|practice)\s+(?:the\s+|a\s+|an\s+|their\s+|your\s+)?$/iu;
-/** Words before the persona's own name. */
 const BEFORE_NAME = /^(?:you are|you're|you’re|your name is|act as)\s+$/iu;
-/** Words that are common in prompts and useless as topics. */
 const NOT_A_TOPIC =
   /^(?:ask|answer|help|explain|teach|guide|coach|assess|discuss|talk|tell|show|support|name|role|act|speak|student|user|candidate|customer|person|people|friendly|patient|helpful|kind|polite|question|time|brief|short|assistant|agent|always|never|focus|listen|encourage|work|working|good|best)s?$/iu;
 
-/** Extracts identity, facts and topics from a system prompt. */
 export function readPersona(system: string): Persona {
   const sentences = sentencesOf(system);
   const facts: Fact[] = [];
@@ -82,7 +75,6 @@ function addressesPersona(sentence: string): boolean {
   return !STYLE.test(sentence) && (TASK.test(sentence) || /^(?:you|your|act as)\b/iu.test(sentence));
 }
 
-/** Distinct runs of up to three keywords, those after a preposition first. */
 function topicsOf(sentences: string[]): string[] {
   const scores = new Map<string, { topic: string; score: number }>();
   for (const sentence of sentences) {

@@ -12,20 +12,15 @@ const THANKS = /^\W*(?:thanks|thank you|thx|cheers|merci|danke|gracias)(?![\p{L}
 const FAREWELL = /^\W*(?:bye|goodbye|good night|see you|farewell|that(?:'s| is) all)(?![\p{L}\p{M}])/iu;
 const ABOUT_ITSELF =
   /\b(?:who|what) are you\b|\byour name\b|\bintroduce yourself\b|\babout yourself\b|\bwhat (?:can|do) you do\b|\bcan you help\b/iu;
-/** Questions that a definition answers best. */
 const ASKS_MEANING = /^\W*(?:what|who)(?:'s|’s| is| are| does)\b/iu;
 const ASKED = /[?？؟]\s*$|^\W*(?:who|what|when|where|why|which|how|can|could|do|does|did|is|are|should|would|will)\b/iu;
 
-/** Matching sentences, and the word of the question that matched best. */
 interface Found {
   sentences: string[];
   about?: Word;
 }
 
-/**
- * Composes a reply from sentences of the system prompt and of earlier user messages, ranked by the words they share with the question
- * (rare words count more), and fixed phrases. Deterministic.
- */
+/** Ranks sentences of the system prompt and earlier user messages by the words shared with the question, rare ones first. */
 export function composeReply(system: string, messages: ModelMessage[]): string {
   const persona = readPersona(system.slice(0, MAX_SYSTEM_LENGTH));
   const conversation = lastMessages(messages, MAX_CONVERSATION_LENGTH);
@@ -56,7 +51,6 @@ export function composeReply(system: string, messages: ModelMessage[]): string {
   return [noMatchPhrase(question), nextFact(persona, said, turn), followUp].filter(Boolean).join(' ');
 }
 
-/** The best sentences for a question; undefined if none of its words occurs. */
 function answerTo(question: string, earlier: string[], persona: Persona, said: string): Found | undefined {
   const asked = uniqueTerms(keywordsOf(question));
   const before = new Set(keywordsOf(earlier.at(-1) ?? '').map(({ term }) => term));
@@ -131,7 +125,6 @@ function nextFact({ facts }: Persona, said: string, turn: number): string | unde
   return (facts.find(({ text }) => !said.includes(text)) ?? facts[turn % Math.max(facts.length, 1)])?.text;
 }
 
-/** Asks about a topic of the persona that the conversation has not mentioned. */
 function followUpQuestion({ topics, asks }: Persona, conversation: ModelMessage[], turn: number): string {
   const spoken = conversation.map(({ text }) => text.toLowerCase()).join('\n');
   const topic =
@@ -155,7 +148,6 @@ function uniqueTerms(words: Word[]): Word[] {
   return [...new Map(words.map((word) => [word.term, word])).values()];
 }
 
-/** The last `characters` of the conversation; the oldest message kept is cut to fit. */
 function lastMessages(messages: ModelMessage[], characters: number): ModelMessage[] {
   const kept: ModelMessage[] = [];
   let left = characters;

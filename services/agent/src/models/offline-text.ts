@@ -1,4 +1,3 @@
-/** A word as written, and normalized for comparison. */
 export interface Word {
   shown: string;
   term: string;
@@ -11,7 +10,6 @@ const WORDS = /[\p{L}\p{M}\p{N}]+(?:[.'’/-][\p{L}\p{M}\p{N}]+)*[+#]*/gu;
 const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]/u;
 /** Full stops that do not end a sentence. */
 const ABBREVIATED = /(?:^|[\s(])(?:\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|e\.g|i\.e|cf)\.\s*$/u;
-/** List marks and heading marks at the start of a line. */
 const LINE_MARK = /^\s*(?:[-*•>#]+|\d{1,3}[.)])\s+/u;
 
 const STOPWORDS = new Set(
@@ -26,7 +24,6 @@ const STOPWORDS = new Set(
     .filter(Boolean),
 );
 
-/** The sentences of a text, per line, without list marks. */
 export function sentencesOf(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split(/[\r\n\u2028\u2029]+/u)) {
@@ -59,7 +56,6 @@ export function wordsOf(text: string): Word[] {
   return words;
 }
 
-/** The words of a text without stopwords. */
 export function keywordsOf(text: string): Word[] {
   return wordsOf(text).filter(({ shown }) => !isStopword(shown));
 }
@@ -68,7 +64,6 @@ export function isStopword(word: string): boolean {
   return STOPWORDS.has(word.toLowerCase().replaceAll('’', "'"));
 }
 
-/** Stems English words; others are only lower-cased. */
 function termOf(word: string): string {
   const lower = word
     .normalize('NFKC')
@@ -79,7 +74,6 @@ function termOf(word: string): string {
   return singular.length > 5 ? singular.replace(/(?:ion|ing|ed|e)$/u, '') : singular;
 }
 
-/** Truncates to `characters` code points at a word boundary, with an ellipsis. */
 export function truncated(text: string, characters: number): string {
   const all = [...text];
   if (all.length <= characters) return text;

@@ -17,12 +17,11 @@ export interface OpenAICompatibleSettings extends ProviderSettings {
   answerTimeoutMs?: number;
 }
 
-/** The part of a pino logger that is used. */
 export interface ModelLog {
   warn(fields: Record<string, unknown>, message: string): void;
 }
 
-/** A model behind OpenAI's chat completions API: a vendor's, vLLM, Ollama, llama.cpp. It never retries; that is up to the caller. */
+/** Speaks OpenAI's chat completions API (vLLM, Ollama, llama.cpp, vendors). It never retries; that is up to the caller. */
 export function openAICompatibleModel(
   settings: OpenAICompatibleSettings,
   connections: ProviderConnections,
@@ -131,7 +130,7 @@ function callOptions(request: ModelRequest, most: number, abortSignal: AbortSign
   };
 }
 
-/** Usage and finish reason. @throws ErrorEvent for an empty answer without a reason (length, content filter). */
+/** @throws ErrorEvent for an empty answer without a reason such as length or content filter. */
 function endOf(
   request: ModelRequest,
   text: string,

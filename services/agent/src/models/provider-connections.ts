@@ -1,6 +1,5 @@
 import { Pool } from 'undici';
 
-/** Limits on the connections to one provider. */
 export interface ConnectionLimits {
   /** Maximum concurrent calls. Callers must not exceed it: further calls would wait for a connection within their deadline. */
   connections: number;
@@ -10,7 +9,6 @@ export interface ConnectionLimits {
   maxAnswerBytes?: number;
 }
 
-/** The connections to one provider, and a `fetch` over them for its SDK. */
 export type ProviderConnections = ReturnType<typeof providerConnections>;
 
 /** The connection failed, or closed before the response headers. */
@@ -18,10 +16,7 @@ export class NoResponseError extends Error {
   override readonly name = 'NoResponseError';
 }
 
-/**
- * Opens a bounded connection pool to the provider at `url`. Its `fetch` follows no redirects, accepts no compression (so that
- * `maxAnswerBytes` is exact) and supports only what the SDK needs: a POST of a string with a streamed response.
- */
+/** `fetch` follows no redirects, accepts no compression (so that `maxAnswerBytes` is exact) and only POSTs strings. */
 export function providerConnections(url: string, limits: ConnectionLimits) {
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
@@ -57,12 +52,10 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
         throw new NoResponseError('No answer from the provider', { cause });
       }
     },
-    /** Aborts running calls. */
     close: () => pool.destroy(),
   };
 }
 
-/** The body as a web stream with backpressure. */
 function chunksOf(body: AsyncIterable<Uint8Array> & { destroy(error?: Error): unknown }): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(

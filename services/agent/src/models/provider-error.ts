@@ -3,12 +3,10 @@ import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
 import { NoResponseError } from './provider-connections.ts';
 
-/** Whether a retry may succeed after this HTTP status. */
 const isTransient = (status: number) => status === 408 || status === 429 || status >= 500;
 /** Responses with these statuses may quote the request, which must not be logged. */
 const STATUSES_QUOTING_REQUEST = new Set([400, 413, 422]);
 
-/** An error that a provider sent within a stream. */
 export class ErrorEvent extends Error {
   override readonly name = 'ErrorEvent';
   readonly value: unknown;
@@ -19,7 +17,6 @@ export class ErrorEvent extends Error {
   }
 }
 
-/** Maps an error of the SDK or the connection to a `ModelError`, whose cause is one line for the log. */
 export function modelErrorOf(
   thrown: unknown,
   origin: string,
@@ -40,10 +37,7 @@ function kindOf(thrown: unknown): { kind: ModelErrorKind; transient: boolean } {
   return { kind: kindOfStatus(status, errorBodyOf(thrown).code), transient: isTransient(status) };
 }
 
-/**
- * Whether the request exceeds the model's context. Providers share no error code for this, so messages are matched too. A rate limit
- * on tokens (429) does not count.
- */
+/** Providers share no error code for this, so messages are matched too. A rate limit on tokens (429) does not count. */
 function isTooLong(thrown: unknown, status: number | undefined): boolean {
   if (status === 413) return true;
   if (status !== undefined && status !== 400 && status !== 422 && status !== 500) return false;

@@ -2,10 +2,7 @@ import { type Attributes, context, type Span, SpanKind, SpanStatusCode, trace } 
 import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
 import { ModelError } from './model-error.ts';
 
-/**
- * Adds a span to each call, by OpenTelemetry's GenAI conventions: ids, counts and reasons, never text. A call that the caller
- * cancelled or left is not an error.
- */
+/** Spans by OpenTelemetry's GenAI conventions: ids, counts and reasons, never text. A cancelled or abandoned call is no error. */
 export function tracedModel(model: Model): Model {
   const start = (request: ModelRequest) =>
     trace.getTracer('parley.models').startSpan(`chat ${model.modelId}`, {

@@ -1,9 +1,6 @@
 import { isHighSurrogate } from '@parley/kernel/input-checks';
 
-/**
- * Joins surrogate pairs that a provider split over two deltas, because gRPC would replace a lone surrogate by U+FFFD. `push` returns
- * the text that is complete, perhaps empty; `flush` the rest.
- */
+/** Joins surrogate pairs that a provider split over two deltas, because gRPC would replace a lone surrogate by U+FFFD. */
 export function wholeCharacters() {
   let pending = '';
   return {
