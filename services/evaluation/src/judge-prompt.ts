@@ -5,12 +5,9 @@ import { type Rendered, type Rendering, TemplateError } from './renderer-process
 import { omissionMark, type Sample, truncateMiddle } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
 
-export interface JudgePrompt {
+export interface FittedPrompt {
   system: string;
   prompt: string;
-}
-
-export interface FittedPrompt extends JudgePrompt {
   excerpt: Excerpt;
 }
 
@@ -20,9 +17,8 @@ export interface PromptInput {
   sample: Sample;
   /** Other text of the request, such as the schema of its answer. */
   otherText: string;
-  /** Renders the agent's template. @throws TemplateError; any other error is passed on */
   render(rendering: Rendering): Promise<Rendered>;
-  /** Called once if the template cannot be used. @param problem quotes nothing of it */
+  /** Called at most once; `problem` quotes nothing of the template. */
   onTemplateFailed(problem: string): void;
 }
 
@@ -37,16 +33,12 @@ const frameTokens = 64;
 /** How often instructions are rendered, as that may be slow; after a prompt that is too long, the next shows this share of it. */
 const shares = [0.95, 0.75, 0];
 
-/** The time for all renderings of one judgement together. */
-const renderingMs = 500;
+const allRenderingsMs = 500;
 
 /** Every bound counts at least a token for so many characters, so much longer texts are not counted. */
 const charactersPerToken = 4;
 
-/**
- * Makes prompts within token budgets by shortening the conversation. The agent's template replaces the default instructions,
- * until it fails, takes more than half of a budget by itself or leaves no tokens for the conversation.
- */
+/** The agent's template replaces the default instructions until it fails, takes more than half of a budget or leaves no room. */
 export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Promise<FittedPrompt> {
   const { agent, labels, sample, otherText } = input;
   const renderOwn = ownTemplate(input);
@@ -57,7 +49,6 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
     const fitExcerpt = excerptFitter(sample, countTokens);
     return (await ownInstructions()) ?? (await fit(() => defaultInstructions(agent))) ?? fallbackPrompt();
 
-    /** The size of a request with this excerpt, and the request unless its instructions are far too long. */
     async function measure(instructionsFor: RenderInstructions, excerpt: Excerpt): Promise<MeasuredPrompt> {
       const instructions = await instructionsFor(excerpt.lines, maxTokens * charactersPerToken);
       const prompt = conversationPrompt(excerpt);
@@ -70,7 +61,6 @@ export function promptFitter(input: PromptInput): (maxTokens: TokenBudget) => Pr
       return { size: countTokens(system) + promptTokens, promptTokens, fitted: { system, prompt, excerpt } };
     }
 
-    /** Undefined if the instructions leave too few tokens. */
     async function fit(instructionsFor: RenderInstructions): Promise<FittedPrompt | undefined> {
       const { size: emptyTokens } = await measure(instructionsFor, {
         messages: sample.messages,
@@ -139,7 +129,7 @@ interface MeasuredPrompt {
 function ownTemplate({ agent, labels, render }: PromptInput): RenderInstructions {
   const { name, personaPrompt, position, subject, useCase, evaluationPromptTemplate: template } = agent;
   const scope = { agent: { name, personaPrompt, position, subject, useCase }, labels };
-  let timeoutMs = renderingMs;
+  let timeoutMs = allRenderingsMs;
   return async (transcript, maxCharacters) => {
     if (timeoutMs <= 0) throw new TemplateError('too slow');
     const rendered = await render({ template, scope: { ...scope, transcript }, timeoutMs, maxCharacters });
