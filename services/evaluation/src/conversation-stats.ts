@@ -8,9 +8,8 @@ export interface ConversationStats {
   modelWords: number;
   /** Questions of the agent after which the person spoke, so not those open at the end of the session. */
   asked: number;
-  /** Those of `asked` that the person answered with more than three words. */
+  /** Of these, the ones that the person answered with more than three words. */
   answered: number;
-  /** Terms of the agent's subject as written there, and those of them that the person used. */
   terms: string[];
   termsUsed: string[];
 }
@@ -48,7 +47,6 @@ export function statsCounter(subject: string) {
   }
 
   return {
-    /** Counts the next lines; yields to the event loop in between. */
     async count(lines: TranscriptLine[]): Promise<void> {
       for (const line of lines) {
         characters += line.text.length;
@@ -100,7 +98,6 @@ function wordsOf(text: string): { shown: string; term: string }[] {
   return words;
 }
 
-/** Lower case, and for English words the singular. */
 function normalizedWord(word: string): string {
   const lower = word.normalize('NFKC').toLowerCase();
   if (!/^[a-z]{4,}$/.test(lower)) return lower;

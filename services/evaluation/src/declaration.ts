@@ -3,7 +3,7 @@ import { declareService } from '@parley/service/declaration';
 import { evaluationSettings } from './config.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 
-/** What is needed to run the unit: settings, schema and dependencies. */
+/** Apart from the code, for tools and for the processes that start it. */
 export const evaluationDeclaration = declareService({
   name: 'evaluation',
   serves: ['rpc'],

@@ -25,7 +25,6 @@ const columns = columnsOf(evaluations);
 type EvaluationRow = RowOf<typeof evaluations>;
 
 interface Transcript {
-  /** Empty above the limit asked for. */
   transcriptJson: string;
   /** Size of the transcript as JSON; 0 if it was not asked for. */
   transcriptBytes: number;
@@ -36,7 +35,6 @@ export type Evaluation = Omit<EvaluationRow, 'transcriptParts' | 'transcriptByte
 export interface NewEvaluation extends Judgement {
   sessionId: number;
   transcript: WrittenTranscript;
-  /** The model that judged, or `OFFLINE`. */
   judgedBy: string;
 }
 
@@ -75,7 +73,6 @@ export function evaluationStore(db: TenantDb) {
     async exists(sessionId: number): Promise<boolean> {
       return (await mine().where({ sessionId }).first('id')) !== undefined;
     },
-    /** Does nothing if the session has an evaluation. */
     async insertOnce({ transcript, ...evaluation }: NewEvaluation): Promise<void> {
       await knex('evaluations')
         .insert({

@@ -2,13 +2,10 @@ import type { TokenBound } from '@parley/text/token-bound';
 import { type Exchange, type Sample, truncateMiddle } from './sample.ts';
 import type { TranscriptLine } from './transcript.ts';
 
-/** The part of a conversation that a judge is shown. */
 export interface Excerpt {
   /** Of the whole conversation. */
   messages: number;
-  /** Oldest first. */
   lines: TranscriptLine[];
-  /** How many lines are truncated. */
   truncated: number;
 }
 
@@ -16,7 +13,6 @@ export function isWhole({ messages, lines, truncated }: Excerpt): boolean {
   return lines.length === messages && truncated === 0;
 }
 
-/** The tokens of a line. */
 type SizeOf = (line: TranscriptLine) => number;
 
 /** Messages are truncated to so many tokens before any is left out. */
@@ -24,7 +20,7 @@ const minMessageTokens = 200;
 
 const tokensPerGap = 20;
 
-/** Fits a conversation into tokens: whole, else with its longest messages truncated, else exchanges spread evenly over it. */
+/** The whole conversation if it fits, else with its longest messages truncated, else exchanges spread evenly over it. */
 export function excerptFitter(sample: Sample, countTokens: TokenBound): (maxTokens: number) => Excerpt {
   const sizeOf: SizeOf = (line) => countTokens(promptLine(line)) + 1;
   const all = sample.exchanges.flat();
@@ -71,7 +67,6 @@ function maxSizeFor(ascending: number[], maxTokens: number): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** Truncates the middle of a line as far as needed, perhaps to nothing. */
 function truncateLine(line: TranscriptLine, maxLineTokens: number, sizeOf: SizeOf): TranscriptLine {
   let size = sizeOf(line);
   let shown = line;

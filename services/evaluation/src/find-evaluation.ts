@@ -5,7 +5,6 @@ import type { Ports } from './ports.ts';
 /** Below the limit of one gRPC response. */
 const transcriptBytesLimit = 60_000_000;
 
-/** The evaluation of one of the caller's sessions, if there is one. The transcript is empty above `maxTranscriptBytes`. */
 export function findEvaluation(
   ports: Ports,
   caller: TenantCaller,

@@ -1,7 +1,6 @@
 import type { ConversationStats } from './conversation-stats.ts';
 import type { Judgement } from './judgement.ts';
 
-/** Why no model judged; part of the summary. */
 export type OfflineReason = keyof typeof reasons;
 
 const reasons = {
@@ -12,7 +11,7 @@ const reasons = {
   invalidAnswer: 'The answers of the language model did not have the form that was asked for.',
 };
 
-/** Judges by counting, as its summary says together with the reason. The same conversation always gets the same judgement. */
+/** The same conversation always gets the same judgement. */
 export function judgeOffline(stats: ConversationStats, labels: string[], reason: OfflineReason): Judgement {
   const score = scoreOf(stats);
   return {

@@ -26,7 +26,6 @@ const minSampleCharacters = 200_000;
 /** How often a waiting judgement checks the suspension, besides the announcements (`tenant-change-listener.ts`). */
 const suspendedRetryMs = 10_000;
 
-/** One job per ended session. */
 export function judgeJob(ports: Ports, { concurrency, perTenant, leaseMs }: EvaluationConfig): JobDeclaration {
   return job<JudgeSessionJob>({
     kind: judgeKind,

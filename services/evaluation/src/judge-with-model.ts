@@ -24,13 +24,12 @@ export interface JudgementRequest {
   sessionId: number;
   caller: TenantCaller;
   signal: AbortSignal;
-  /** The attempt of the job, from 1. */
   attempt: number;
 }
 
 export type ModelOutcome = { judgement: Judgement; modelId: string } | { reason: OfflineReason };
 
-/** The summary of a shortened conversation starts with a note. @throws DomainError `unavailable` to retry the job later */
+/** @throws DomainError `unavailable` to retry the job later. */
 export async function judgeWithModel(ports: Ports, request: JudgementRequest): Promise<ModelOutcome> {
   const { labels, caller, signal, sessionId, attempt, agent, model } = request;
   if (model.offline) return { reason: 'noModel' };
@@ -61,7 +60,6 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
     return { reason: 'tooLong' };
   } catch (error) {
     if (!isDomainError(error) || isTransient(error, attempt)) throw error;
-    // A judgement by counting is better than none.
     ports.log.warn({ err: error, sessionId }, 'no model judgement; judging offline');
     return { reason: 'noAnswer' };
   }
@@ -81,7 +79,7 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
   }
 }
 
-/** Prompts to try until one is not too long: by the usual token bound, by the strict one, then fractions of that. */
+/** By the usual token bound, then by the strict one, then by fractions of that, until a prompt is not too long. */
 async function* promptsFor(ports: Ports, request: JudgementRequest, otherText: string): AsyncGenerator<FittedPrompt> {
   const { agent, model, labels, sample, sessionId, caller, signal } = request;
   const maxTokens = model.contextTokens - outputTokens(model);

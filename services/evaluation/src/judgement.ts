@@ -15,7 +15,6 @@ function shapeFor(labels: string[]) {
     summary: z.string().trim().min(1).max(maxSummary),
     strengths: z.array(point).max(20),
     weaknesses: z.array(point).max(20),
-    // One of the labels; empty without labels.
     recommendation: labels.length > 0 ? z.enum(labels as [string, ...string[]]) : z.literal(''),
   });
 }
@@ -24,7 +23,7 @@ export function judgementSchema(labels: string[]): Record<string, unknown> {
   return z.toJSONSchema(shapeFor(labels), { target: 'draft-7' });
 }
 
-/** Parses a model's answer, also within a Markdown code fence; undefined if it does not match the schema or cannot be stored. */
+/** Accepts a Markdown code fence. Undefined for text that does not match the schema or cannot be stored. */
 export function readJudgement(text: string, labels: string[]): Judgement | undefined {
   const json = /^\s*```(?:json)?\s*([\s\S]*?)\s*```\s*$/.exec(text)?.[1] ?? text;
   const read = shapeFor(labels).safeParse(parseJson(json));

@@ -6,7 +6,6 @@ import type { SessionServiceDefinition } from '@parley/protos/parley/session/v1/
 import type { RpcClient } from '@parley/rpc/client';
 import type { TemplateRenderer } from './template-renderer.ts';
 
-/** The dependencies of the use cases. */
 export interface Ports {
   database: Database;
   agent: RpcClient<typeof AgentServiceDefinition>;

@@ -15,11 +15,10 @@ export interface Conversation {
   transcript: WrittenTranscript;
   /** The whole conversation, or exchanges spread over it, of about `sampleCharacters`. */
   sample: Sample;
-  /** Without, there is nothing to judge. */
   hasUserMessage: boolean;
 }
 
-/** Streams a session's transcript and stores it at the same time. @throws DomainError of the session service */
+/** Stores the transcript while it streams. */
 export async function readConversation(
   ports: Ports,
   source: ConversationSource,

@@ -8,7 +8,6 @@ import type { TranscriptLine } from './transcript.ts';
 
 const templates = templateEngine(textForm);
 
-/** A template is rendered several times in a row, so its parsed form is cached. */
 let last: { text: string; parsed: ReturnType<typeof templates.parse> } | undefined;
 
 /** V8 enforces the timeout inside this script also in a sort or a join, which liquidjs' own limits do not cover. */
@@ -34,7 +33,6 @@ function rendered({ template, scope, timeoutMs, maxCharacters }: Rendering): Ren
   return text.length > maxCharacters ? { characters: text.length, tookMs } : { text, tookMs };
 }
 
-/** Quotes nothing of the template. */
 function problemOf(error: unknown): string {
   if (!isNativeError(error)) return 'unknown'; // no `instanceof`: V8's timeout error is from the other context
   if ('code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'too slow';
@@ -43,7 +41,6 @@ function problemOf(error: unknown): string {
   return error.name;
 }
 
-/** Transcript lines are written as `USER: …`, one below the other. */
 function textForm(value: unknown): string {
   if (isLine(value)) return `${value.role}: ${value.text}`;
   if (Array.isArray(value) && value.length > 0 && value.every(isLine)) return value.map(textForm).join('\n');

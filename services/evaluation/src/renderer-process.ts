@@ -3,15 +3,12 @@ import { fileURLToPath } from 'node:url';
 
 export interface Rendering {
   template: string;
-  /** Plain data, sent as JSON. */
   scope: Record<string, unknown>;
-  /** For parsing and rendering together. */
   timeoutMs: number;
   /** Of a longer text only the length is returned. */
   maxCharacters: number;
 }
 
-/** `characters`: the length of a text that is too long. */
 export type Rendered = { tookMs: number } & ({ text: string } | { characters: number });
 
 export type RendererResponse = Rendered | { problem: string };
@@ -31,10 +28,7 @@ export interface RendererLimits {
 
 export type RendererProcess = ReturnType<typeof startRendererProcess>;
 
-/**
- * A process that renders templates, without the service's environment. Not a thread: one allocation beyond its heap limit aborts
- * the whole process. The priority is normal, as the timeouts are wall-clock time.
- */
+/** Without the service's environment. Not a thread: one allocation beyond its heap limit would abort the whole process. */
 export function startRendererProcess({ heapMb, killAfterMs, startTimeoutMs = 60_000 }: RendererLimits) {
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(new URL('./renderer-main.ts', import.meta.url)), [], {
@@ -90,12 +84,11 @@ export function startRendererProcess({ heapMb, killAfterMs, startTimeoutMs = 60_
   setRef(false);
 
   return {
-    /** Undefined if the system could not start it. */
     pid: child.pid,
     get ended() {
       return ended || ending !== undefined;
     },
-    /** One at a time. @throws TemplateError; Error if the process did not start or was ended by `end` */
+    /** One at a time. @throws TemplateError; Error if the process did not start or was ended. */
     async render(task: Rendering): Promise<Rendered> {
       if (this.ended || isBusy) throw new Error('This process takes no template now');
       isBusy = true;

@@ -4,14 +4,12 @@ import type { TranscriptLine } from './transcript.ts';
 export type Exchange = TranscriptLine[];
 
 export interface Sample {
-  /** Of the whole conversation. */
   messages: number;
   exchanges: Exchange[];
   /** The `turnIndex` of messages with a truncated text. */
   truncated: Set<number>;
 }
 
-/** Replaces the middle of a truncated text. */
 export const omissionMark = ' [… left out …] ';
 
 /** Longer runs of messages without a change of sides are split. */
@@ -19,9 +17,7 @@ const maxLinesPerExchange = 10;
 const firstExchanges = 2;
 const lastExchanges = 4;
 
-/**
- * Samples a conversation in about `characters` of memory; above that every other exchange between the first and last ones goes.
- */
+/** Takes about `characters` of memory; above that, every other exchange between the first and last ones goes. */
 export function sampler(characters: number): { add(lines: TranscriptLine[]): void; sample(): Sample } {
   const truncated = new Set<number>();
   let messages = 0;
@@ -70,7 +66,6 @@ export function sampler(characters: number): { add(lines: TranscriptLine[]): voi
   };
 }
 
-/** Drops the middle of a text above about so many characters. */
 export function truncateMiddle(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const half = Math.floor(Math.max(0, characters - omissionMark.length) / 2);

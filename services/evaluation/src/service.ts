@@ -12,7 +12,6 @@ import { evaluationRpc } from './rpc.ts';
 import { templateRenderer } from './template-renderer.ts';
 import { tenantChangeListener } from './tenant-change-listener.ts';
 
-/** Judges sessions that have ended. */
 export const evaluation = service(evaluationDeclaration, {
   calls: { agent: AgentServiceDefinition, session: SessionServiceDefinition, identity: IdentityServiceDefinition },
   dependencies: ({ config, database, calls, log }): Ports => ({

@@ -9,21 +9,17 @@ import {
 
 export interface RenderingFor {
   tenantId: number;
-  /** Aborted when the caller is gone: it then leaves the queue. */
   signal: AbortSignal;
 }
 
 export type TemplateRenderer = ReturnType<typeof templateRenderer>;
 
 export interface TemplateRendererOptions extends Partial<RendererLimits> {
-  /** Maximum number of processes, each started on first use. Default 2. */
+  /** Default 2, each started on first use. */
   maxProcesses?: number;
 }
 
-/**
- * Renders templates in processes of its own, to protect the service; one per tenant at a time, so that no tenant uses all
- * processes. Defaults: 128 MB of heap, killed 2 s after a rendering's timeout.
- */
+/** Renders in other processes, to protect the service, and one template per tenant at a time, so that none uses all processes. */
 export function templateRenderer(options: TemplateRendererOptions = {}) {
   const { maxProcesses = 2, heapMb = 128, killAfterMs = 2_000 } = options;
   const turns = fairQueue({ inFlight: maxProcesses, shares: { tenant: { inFlight: 1 } } });
@@ -48,7 +44,6 @@ export function templateRenderer(options: TemplateRendererOptions = {}) {
     async start(): Promise<void> {
       stopped = false;
     },
-    /** @throws TemplateError for errors of the template; others, such as the signal's reason, for all else */
     async render(rendering: Rendering, { tenantId, signal }: RenderingFor): Promise<Rendered> {
       signal.throwIfAborted();
       using _turn = { [Symbol.dispose]: await turns.enter({ tenant: tenantId }, () => signal) };

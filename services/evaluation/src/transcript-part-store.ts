@@ -3,7 +3,6 @@ import type { TenantDb } from '@parley/postgres/database/types';
 export function transcriptPartStore({ knex, tenantId }: TenantDb) {
   const mine = () => knex('transcript_parts').where({ tenantId });
   return {
-    /** Inserts or replaces a part. */
     async put(sessionId: number, part: number, lines: string): Promise<void> {
       await knex('transcript_parts')
         .insert({ tenantId, sessionId, part, lines })

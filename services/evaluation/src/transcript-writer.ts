@@ -3,11 +3,9 @@ import type { TranscriptLine } from './transcript.ts';
 import { transcriptPartStore } from './transcript-part-store.ts';
 
 export interface WrittenTranscript {
-  /** Empty if it has parts. */
   json: string;
   /** Stored parts; 0 if the transcript fits the evaluation's row. */
   parts: number;
-  /** Size as JSON. */
   bytes: number;
 }
 

@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** For transcripts too long for one row. */
 export const longTranscripts: Migration = {
   name: '002-long-transcripts',
   async up(knex) {
