@@ -26,37 +26,34 @@ export function checkOperationNames(root: string, files: string[], { operations,
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     if (!mention.test(text)) return []; // most files, which are not parsed
-    const found = new Map<string, string>();
-    visit(parseSync(text, { syntax: 'typescript' }), (words, how, onlyFull = false) => {
+    const found = new Set<string>();
+    visit(parseSync(text, { syntax: 'typescript' }), (words, onlyFull) => {
       if (!words.every((word) => bare.has(word) || full.has(word) || other.has(word))) return;
-      for (const word of words)
-        if ((full.has(word) || (bare.has(word) && !onlyFull)) && !found.has(word)) found.set(word, how);
+      for (const word of words) if (full.has(word) || (bare.has(word) && !onlyFull)) found.add(word);
     });
     return [...found]
-      .filter(([name]) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
-      .map(([name, how]) => `${file}: '${name}' ${how}; let the schema say what the operation needs`);
+      .filter((name) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
+      .map((name) => `${file} names '${name}'; let the schema say what the operation needs`);
   });
 }
 
+/** A node of the syntax tree, or a list of them. */
 interface Node {
-  /** Missing for what only holds a node, such as an argument. */
+  /** Missing for a list, and for what only holds a node, such as an argument. */
   type?: string;
   [key: string]: unknown;
 }
 
 /** @param onlyFull whether a name counts only with its type: `Query.room`. */
-type Find = (words: string[], how: string, onlyFull?: boolean) => void;
+type Find = (words: string[], onlyFull?: boolean) => void;
 
 function visit(node: unknown, find: Find, onlyFull = false): void {
-  if (Array.isArray(node)) for (const each of node) visit(each, find, onlyFull);
   if (!isNode(node)) return;
-  const words = (textOf(node) ?? '').split(/[\s,;|]+/u).filter(Boolean);
-  find(words, words.length > 1 ? 'in a list' : 'as a text', onlyFull);
+  find((textOf(node) ?? '').split(/[\s,;|]+/u).filter(Boolean), onlyFull);
   if (node.type === 'RegExpLiteral' && /[$^|]/u.test(String(node.pattern)))
-    find(String(node.pattern).replaceAll(/\\./gu, ' ').match(/\w+/gu) ?? [], 'in a regular expression');
+    find(String(node.pattern).replaceAll(/\\./gu, ' ').match(/\w+/gu) ?? []);
   if (node.type === 'VariableDeclarator') visitKeys(node.init, find);
-  for (const [key, value] of Object.entries(node))
-    if (key !== 'span') visit(value, find, node.type ? isOther(node, key) : onlyFull);
+  for (const [key, value] of Object.entries(node)) visit(value, find, node.type ? isOther(node, key) : onlyFull);
 }
 
 /** Whether texts there name no operation: keys, reads of a property, types, tables. */
@@ -67,28 +64,31 @@ function isOther({ type, callee }: Node, key: string): boolean {
 
 /** The keys of the objects that a variable holds, also within each other. */
 function visitKeys(node: unknown, find: Find): void {
-  if (Array.isArray(node)) for (const each of node) visitKeys(each, find);
   if (!isNode(node)) return;
   if (node.type === 'ObjectExpression') {
     const properties = node.properties as Node[];
-    const keys = properties.map((each) => String(isNode(each.key) ? each.key.value : each.value));
-    if (!properties.every(isFunction)) find(keys, 'as a key');
+    if (!properties.every(isFunction))
+      find(properties.map((each) => String(isNode(each.key) ? each.key.value : each.value)));
     for (const { key, value } of properties)
       if (!isNode(key) || !rootTypes.has(String(key.value))) visitKeys(value, find);
-  } else if (!node.type || node.type === 'ArrayExpression' || wrappers.has(node.type))
-    visitKeys(node.expression ?? node.elements, find);
+  } else if (!node.type || wrappers.has(node.type)) for (const each of Object.values(node)) visitKeys(each, find);
 }
 
 function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null;
 }
 
 const rootTypes = new Set(['Query', 'Mutation', 'Subscription']);
-const wrappers = new Set(['ParenthesisExpression', 'TsAsExpression', 'TsConstAssertion', 'TsSatisfiesExpression']);
-const functions = new Set(['ArrowFunctionExpression', 'FunctionExpression']);
+const wrappers = new Set([
+  'ArrayExpression',
+  'ParenthesisExpression',
+  'TsAsExpression',
+  'TsConstAssertion',
+  'TsSatisfiesExpression',
+]);
 
 function isFunction({ type, value }: Node): boolean {
-  return type === 'MethodProperty' || (isNode(value) && functions.has(String(value.type)));
+  return type === 'MethodProperty' || (isNode(value) && /^(Arrow)?FunctionExpression$/u.test(String(value.type)));
 }
 
 /** The value of a string literal; undefined for other nodes. */
