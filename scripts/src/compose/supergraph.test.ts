@@ -58,7 +58,7 @@ test('a subgraph is routed to by its name alone', (t) => {
 
 test('a root field without @access does not compose, wherever it is declared', (t) => {
   const sdl = `${agent.sdl} extend type Mutation { open: Boolean! }`;
-  t.throws(() => composeSupergraph([{ name: 'agent', sdl }]), { message: /\[agent\] Mutation\.open .*@access/ });
+  t.throws(() => composeSupergraph([{ name: 'agent', sdl }]), { message: 'Mutation.open has no @access' });
 });
 
 test('subgraphs that contradict each other do not compose, and the error says where', (t) => {
