@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { watch } from 'chokidar';
 
 /** Without `protos/gen` and the supergraph, which like `generated/` are made from what is watched. */
@@ -16,25 +17,25 @@ const folders = [
 const ignored = /(\.test\.ts$|\/(testing|generated)\/|\/[.#])/u;
 const source = /\.(ts|graphql|proto|json|liquid)$/u;
 
-/** One save is several events, and a checkout of a branch is a great many. */
+/** One save is several events, and a checkout of a branch is a great many: they are over when none has come for this long. */
 const settleMs = 150;
 
 /** Yields nothing once it watches, then the source files that changed since the last time; ends with the signal. */
 export async function* sourceChanges(root: string, signal: AbortSignal): AsyncGenerator<string[]> {
   const changed = new Set<string>();
-  let settled = Promise.withResolvers<void>();
-  signal.addEventListener('abort', () => settled.resolve());
+  let events = 0;
   const watcher = watch(globSync(folders, { cwd: root }), { cwd: root, ignoreInitial: true });
-  let timer: NodeJS.Timeout | undefined;
   watcher.on('all', (_event, path) => {
     if (!source.test(path) || ignored.test(path)) return;
     changed.add(path);
-    clearTimeout(timer);
-    timer = setTimeout(() => settled.resolve(), settleMs);
+    events += 1;
   });
   try {
-    for (await once(watcher, 'ready'); !signal.aborted; await settled.promise) {
-      settled = Promise.withResolvers();
+    await once(watcher, 'ready');
+    yield [];
+    for (let seen = 0; !signal.aborted; seen = events) {
+      await delay(settleMs, undefined, { signal }).catch(() => undefined);
+      if (changed.size === 0 || events > seen || signal.aborted) continue;
       const paths = [...changed].toSorted();
       changed.clear();
       yield paths;
