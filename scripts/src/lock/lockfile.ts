@@ -63,21 +63,17 @@ export function complete(lockfile: Lockfile): Lockfile {
   return { ...lockfile, packages: Object.fromEntries(sorted) };
 }
 
-const systems = /^(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)$/;
-const processors = /^(arm|arm64|ia32|loong64|ppc64|riscv64|s390x|x64)$/;
+/** How the names of packages of native code end: system, processor and, on Linux, the C library. */
+const platform =
+  /[/-](aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)-([a-z\d]+)(?:-([a-z]+))?$/;
 /** Other names of packages for the values of Node's `process.arch`. */
-const synonyms: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 'arm64', ppc64le: 'ppc64' };
+const processors: Record<string, string> = { armv6: 'arm', armv7: 'arm', aarch64: 'arm64', ppc64le: 'ppc64' };
 const libraries: Record<string, string> = { gnu: 'glibc', gnueabihf: 'glibc', musl: 'musl', musleabihf: 'musl' };
 
-/**
- * The platform that a package of native code is for, as npm compares it with the machine, by the words of its name: `@biomejs/cli-linux-arm64-musl` is for
- * linux, arm64 and musl. Undefined if the name contains no system and processor, i.e. for other packages.
- */
+/** The platform that a package is for by its name, as npm compares it with the machine; undefined for other packages. */
 function platformOf(name: string) {
-  const words = name.split(/[/-]/).map((word) => synonyms[word] ?? word);
-  const os = words.find((word) => systems.test(word));
-  const cpu = words.find((word) => processors.test(word));
+  const [, os, cpu, abi = ''] = platform.exec(name) ?? [];
   if (!os || !cpu) return undefined;
-  const libc = os === 'linux' ? words.flatMap((word) => libraries[word] ?? []).slice(0, 1) : [];
-  return { cpu: [cpu], ...(libc.length > 0 && { libc }), os: [os] };
+  const libc = os === 'linux' && libraries[abi];
+  return { cpu: [processors[cpu] ?? cpu], ...(libc && { libc: [libc] }), os: [os] };
 }
