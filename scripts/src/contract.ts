@@ -1,3 +1,7 @@
+/**
+ * Compares the supergraph with gateway/contract.json, which says what the contract of the public API asks of each operation, and
+ * both with the contract itself, which is kept outside this repository.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -6,18 +10,7 @@ import { commandSettings } from '@parley/local/command-settings';
 import { readContract } from '@parley/stories/contract';
 import { readFieldRules } from '../../gateway/src/graph/field-rules.ts';
 import { differences, unlikeDocument } from './contract/differences.ts';
-import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
-
-readOptions(
-  `node scripts/src/contract.ts
-
-Compares gateway/supergraph.graphql with gateway/contract.json, which says what the contract of the public API asks of each
-operation, and both with the contract itself, which is kept outside this repository: beside the checkout in ../shared/contract,
-or in the folder that PARLEY_CONTRACT_DIR names. Where it is not there that part is left out.
-`,
-  {},
-);
 
 const contract = readContract();
 const supergraph = 'gateway/supergraph.graphql';
