@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { previousState } from '../history.ts';
 import { root } from '../root.ts';
-import { previousState } from './previous-state.ts';
 
 const maxBuffer = 64 * 2 ** 20;
 

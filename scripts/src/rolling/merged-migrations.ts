@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
+import { previousState } from '../history.ts';
 import { root } from '../root.ts';
 import type { Step } from './observe-migrations.ts';
-import { previousState } from './previous-state.ts';
 
 /** The merged migrations, in order, each with the hash of its statements. */
 export type MergedMigrations = Record<string, string>;
@@ -78,19 +78,11 @@ function stepProblems({ name, hash, contracts, losses }: Step, merged: MergedMig
 /** Databases with the listed migrations apply a new one after them, whatever its name. */
 function orderProblems(steps: Step[], merged: MergedMigrations): string[] {
   const names = steps.map(({ name }) => name);
-  const listed = Object.keys(merged);
-  const problems = listed.filter((name) => !names.includes(name)).map((name) => `${name} was merged and is gone`);
-  for (const owner of new Set(names.map(ownerOf))) {
+  return [...Map.groupBy(Object.keys(merged), ownerOf)].flatMap(([owner, listed]) => {
     const own = names.filter((name) => ownerOf(name) === owner);
-    const lastListed = own.findLastIndex((name) => listed.includes(name));
-    for (const name of own.slice(0, Math.max(lastListed, 0)).filter((each) => !listed.includes(each))) {
-      problems.push(`${name} stands before migrations that were merged: add it at the end`);
-    }
-    const isOwn = (name: string) => own.includes(name) && listed.includes(name);
-    const isMoved = own.filter(isOwn).join() !== listed.filter(isOwn).join();
-    if (isMoved) problems.push(`the merged migrations of ${owner} stand in another order`);
-  }
-  return problems;
+    const isKept = listed.every((name, n) => own[n] === name);
+    return isKept ? [] : [`${owner} has its merged migrations first, all and in this order: ${listed.join(', ')}`];
+  });
 }
 
 function ownerOf(name: string): string {

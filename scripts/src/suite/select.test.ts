@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { changedPaths } from '../history.ts';
 import { root } from '../root.ts';
-import { changedPaths } from './changes.ts';
 import { type SelectOptions, select } from './select.ts';
 import { byProcess, testedWorkspaces } from './workspaces.ts';
 

@@ -1,4 +1,4 @@
-import { changedPaths } from './changes.ts';
+import { changedPaths } from '../history.ts';
 import { declaredChecks } from './checks.ts';
 import { isDeclared, isUnchanged, needs, testedWorkspaces, type Workspace } from './workspaces.ts';
 
@@ -17,18 +17,20 @@ export interface SelectOptions {
 export function select(root: string, { only, texts, faults }: SelectOptions) {
   const isChosen = (name: string) => only.length === 0 || only.includes(name);
   const checks = texts.length > 0 || faults ? [] : declaredChecks(root).filter(({ name }) => isChosen(name));
-  const isWanted = (workspace: Workspace) => (file: string) =>
-    faults === (faults && isDeclared('faults', workspace, file)) &&
-    (texts.length === 0 || texts.some((text) => file.includes(text)));
-  const wanted = testedWorkspaces(root)
-    .filter(({ name }) => isChosen(name))
-    .map((workspace) => ({ ...workspace, files: workspace.files.filter(isWanted(workspace)) }));
   // A file that is named explicitly always runs.
   const isAsked = faults || texts.length > 0;
   const changed = isAsked ? undefined : changedPaths(root);
-  const unchanged = wanted.flatMap((each) => each.files.filter((file) => !isAsked && isUnchanged(each, file, changed)));
-  const workspaces = wanted
-    .map((each) => ({ ...each, files: each.files.filter((file) => !unchanged.includes(file)) }))
+  const unchanged: string[] = [];
+  const isWanted = (workspace: Workspace, file: string) => {
+    if (faults && !isDeclared('faults', workspace, file)) return false;
+    if (isAsked) return texts.length === 0 || texts.some((text) => file.includes(text));
+    if (!isUnchanged(workspace, file, changed)) return true;
+    unchanged.push(file);
+    return false;
+  };
+  const workspaces = testedWorkspaces(root)
+    .filter(({ name }) => isChosen(name))
+    .map((workspace) => ({ ...workspace, files: workspace.files.filter((file) => isWanted(workspace, file)) }))
     .filter(({ files }) => files.length > 0);
   const asked = new Set(workspaces.flatMap((each) => each.needs));
   return {
