@@ -1,9 +1,9 @@
-import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Visitor } from '@swc/core/Visitor.js';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
 import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
+import { readManifest, readWorkspaces, type Workspace } from '../manifests.ts';
 
 /** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
 const rules = join(import.meta.dirname, 'dependency-cruiser.json');
@@ -21,7 +21,7 @@ export async function checkImports(root: string, folders: string[]) {
   if (typeof output === 'string') throw new Error(`the import checker answered with text: ${output}`);
 
   const files = output.modules.filter(isOurs).map(({ source }) => source);
-  const workspaces = readWorkspaces(root, folders);
+  const workspaces = readWorkspaces(root);
   return {
     files,
     violations: [
@@ -75,7 +75,7 @@ const developersCode = /^(?:deploy|scripts)\/|\/test\/|\/testing\/|\.test\.ts$/u
 
 // A workspace is installed by itself with what its package.json names, so whatever else it imports is missing there.
 function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): string[] {
-  const ofRoot = Object.keys(readManifest(root, 'package.json').devDependencies ?? {});
+  const ofRoot = Object.keys(readManifest(root, '.').devDependencies ?? {});
   const workspaceOf = (file: string) => workspaces.findLast(({ folder }) => file.startsWith(`${folder}/`));
   return modules.filter(isOurs).flatMap(({ source, dependencies }) => {
     const workspace = workspaceOf(source);
@@ -98,43 +98,14 @@ function undeclared(root: string, workspaces: Workspace[], modules: IModule[]): 
 
 // Packages can be understood one after the other only where none depends on itself by way of others.
 function packageCycles(workspaces: Workspace[]): string[] {
-  const dependencies = new Map(
-    workspaces.map(({ manifest }) => [manifest.name, Object.keys(manifest.dependencies ?? {})]),
-  );
-  const done = new Set<string>();
-  const cycles: string[] = [];
-  const visit = (name: string, path: string[]): void => {
-    if (path.includes(name)) cycles.push(`package-cycle: ${[...path.slice(path.indexOf(name)), name].join(' → ')}`);
-    if (done.has(name) || path.includes(name)) return;
-    for (const next of dependencies.get(name) ?? []) visit(next, [...path, name]);
-    done.add(name);
-  };
-  for (const name of dependencies.keys()) visit(name, []);
-  return cycles;
-}
-
-interface Manifest {
-  name: string;
-  dependencies?: Record<string, string>;
-  devDependencies?: Record<string, string>;
-}
-
-interface Workspace {
-  folder: string;
-  manifest: Manifest;
-}
-
-/** Sorted, so that one within another follows that. */
-function readWorkspaces(root: string, folders: string[]): Workspace[] {
-  const files = globSync(`{${folders.join()}}/**/package.json`, {
-    cwd: root,
-    exclude: (name) => name === 'node_modules',
-  });
-  return files.toSorted().map((file) => ({ folder: dirname(file), manifest: readManifest(root, file) }));
-}
-
-function readManifest(root: string, file: string): Manifest {
-  return JSON.parse(readFileSync(join(root, file), 'utf8'));
+  let left = workspaces.map(({ manifest }) => manifest);
+  for (let count = Number.POSITIVE_INFINITY; left.length < count; ) {
+    count = left.length;
+    const names = left.map(({ name }) => name);
+    const needed = new Set(left.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
+    left = left.filter(({ name, dependencies = {} }) => needed.has(name) && names.some((each) => each in dependencies));
+  }
+  return left.length === 0 ? [] : [`package-cycle: ${left.map(({ name }) => name).join(', ')}`];
 }
 
 /** The package of an import by a name; undefined for what Node has. */

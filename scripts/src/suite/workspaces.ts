@@ -1,6 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, matchesGlob } from 'node:path';
+import { globSync } from 'node:fs';
+import { basename, join, matchesGlob } from 'node:path';
 import { z } from 'zod';
+import { readWorkspaces } from '../manifests.ts';
 
 /** What tests of a workspace can need: real servers, and the meshes that are started once for a run. */
 export const needs = ['postgres', 'redis', 'kafka', 's3', 'meshes'] as const;
@@ -37,16 +38,9 @@ export interface Workspace extends z.infer<typeof declaration> {
 
 /** The workspaces of the checkout that have tests. @throws Error for an unknown declaration. */
 export function testedWorkspaces(root: string): Workspace[] {
-  const read = (folder: string) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-  const patterns: string[] = read('.').workspaces;
-  return globSync(
-    patterns.map((pattern) => `${pattern}/package.json`),
-    { cwd: root },
-  )
-    .map((file) => dirname(file))
-    .toSorted()
-    .map((folder) => {
-      const { success, data, error } = declaration.safeParse(read(folder).parley?.tests ?? {});
+  return readWorkspaces(root)
+    .map(({ folder, manifest }) => {
+      const { success, data, error } = declaration.safeParse(manifest.parley?.tests ?? {});
       if (!success) throw new Error(`${folder}/package.json, parley.tests: ${z.prettifyError(error)}`);
       const files = globSync('**/*.test.ts', { cwd: join(root, folder), exclude: (name) => name === 'node_modules' });
       return { ...data, name: basename(folder), folder, files: files.map((file) => join(folder, file)) };

@@ -1,0 +1,29 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** A package.json. */
+interface Manifest {
+  name: string;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  /** Of the root: patterns. */
+  workspaces?: string[];
+  parley?: { tests?: unknown };
+}
+
+export interface Workspace {
+  /** `services/session`. */
+  folder: string;
+  manifest: Manifest;
+}
+
+export function readManifest(root: string, folder: string): Manifest {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+}
+
+/** The workspaces of a checkout. Sorted, so that one within another follows that. */
+export function readWorkspaces(root: string): Workspace[] {
+  const patterns = (readManifest(root, '.').workspaces ?? []).map((pattern) => `${pattern}/package.json`);
+  const folders = globSync(patterns, { cwd: root }).map((file) => dirname(file));
+  return folders.toSorted().map((folder) => ({ folder, manifest: readManifest(root, folder) }));
+}
