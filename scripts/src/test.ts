@@ -1,7 +1,6 @@
 import { readOptions } from './read-options.ts';
 import { root } from './root.ts';
 import { runAffected } from './suite/checks.ts';
-import { killAll } from './suite/command.ts';
 import { select } from './suite/select.ts';
 import { runSuite } from './suite/suite.ts';
 
@@ -35,7 +34,6 @@ async function runChosen(): Promise<number> {
       if (signal.aborted) process.exit(1); // what runs ends with this process
       console.error(`${name}: stopping`);
       interrupted.abort(new Error('it was interrupted'));
-      killAll();
     });
   }
   const isGreen = await runSuite(selection, { root, ci: Boolean(process.env.CI), signal, say: console.log });

@@ -11,12 +11,13 @@ export interface AvaOptions {
   /** The number of files that run at the same time. */
   concurrency: number;
   timeoutMs: number;
+  signal: AbortSignal;
   /** Called as soon as a process has ended. */
-  onProcess(file: string, outcome: FileOutcome): void;
+  onProcess?(file: string, outcome: FileOutcome): void;
 }
 
 /** Runs test files under one ava, the slowest processes of the last run first, and stores the duration of each. */
-export async function runAva({ root, processes, env, concurrency, timeoutMs, onProcess }: AvaOptions) {
+export async function runAva({ root, processes, env, concurrency, timeoutMs, signal, onProcess }: AvaOptions) {
   const files = processes.flatMap(([first = '']) => first);
   const together = Object.fromEntries(processes.map(([first = '', ...others]) => [first, others]));
   const outcomes = new Map<string, FileOutcome>();
@@ -27,6 +28,7 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, onP
     cwd: root,
     env: { ...env, [togetherVariable]: JSON.stringify(together) },
     timeoutMs,
+    signal,
     onMessage(message) {
       const ended = message as AvaMessage;
       if (ended.testFile === undefined) {
@@ -35,7 +37,7 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, onP
       }
       const file = relative(root, ended.testFile);
       outcomes.set(file, ended.outcome);
-      onProcess(file, ended.outcome);
+      onProcess?.(file, ended.outcome);
     },
   });
   // An unfinished file has failed, and so has a run that exits with an error although no test failed.
@@ -50,8 +52,8 @@ export async function runAva({ root, processes, env, concurrency, timeoutMs, onP
     outcomes,
     /** Errors outside of any file: a crash, a timeout, a missing report. */
     failed: elsewhere,
-    /** The report of ava without passed tests. */
-    report: withoutPassed(ended.output),
+    /** The report of ava without passed tests and what they log. */
+    report: ended.output.replaceAll(/^ {2}✔ .*\n( {4}ℹ .*\n)*/gmu, '').trim(),
     /** The output of `t.log`, from the report of ava. */
     logs: ended.output.match(/^ {4}ℹ .*$/gmu) ?? [],
   };
@@ -63,18 +65,4 @@ function remember(root: string, outcomes: Map<string, FileOutcome>): void {
   );
   mkdirSync(dirname(timesFile(root)), { recursive: true });
   writeFileSync(timesFile(root), JSON.stringify({ ...readTimes(root), ...Object.fromEntries(times) }, null, 1));
-}
-
-/** The report without the passed tests. */
-function withoutPassed(report: string): string {
-  let isPassed = false;
-  return report
-    .split('\n')
-    .filter((line) => {
-      // The output of `t.log` follows the title of its test.
-      if (!/^ {4}ℹ /u.test(line)) isPassed = /^ {2}✔ /u.test(line);
-      return !isPassed;
-    })
-    .join('\n')
-    .trim();
 }

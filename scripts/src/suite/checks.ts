@@ -23,9 +23,9 @@ export function declaredChecks(root: string): Check[] {
 }
 
 /** @returns the result, and the relevant part of the output. */
-export async function runCheck(root: string, { name, command }: Check) {
+export async function runCheck(root: string, { name, command }: Check, signal: AbortSignal) {
   const begun = performance.now();
-  const { ok, output } = await run({ command: 'sh', args: ['-c', command], cwd: root, timeoutMs });
+  const { ok, output } = await run({ command: 'sh', args: ['-c', command], cwd: root, timeoutMs, signal });
   const seconds = (performance.now() - begun) / 1000;
   const outcome: 'passed' | 'failed' | 'skipped' = !ok ? 'failed' : output.startsWith(leftOut) ? 'skipped' : 'passed';
   return { name, outcome, output, seconds };

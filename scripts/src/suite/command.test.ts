@@ -1,8 +1,9 @@
 import test from 'ava';
 import { run } from './command.ts';
 
-const node = (code: string, timeoutMs = 30_000) =>
-  run({ command: process.execPath, args: ['--eval', code], cwd: import.meta.dirname, timeoutMs });
+const { signal } = new AbortController();
+const node = (code: string, timeoutMs = 30_000, cut = signal) =>
+  run({ command: process.execPath, args: ['--eval', code], cwd: import.meta.dirname, timeoutMs, signal: cut });
 
 test('a command that ends well hands over all that it wrote', async (t) => {
   const { ok, output } = await node("console.log('out'); console.error('err')");
@@ -14,15 +15,25 @@ test('a command fails by its exit code, by a signal or by not being there', asyn
   t.false((await node('process.exit(3)')).ok);
   t.false((await node("process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)")).ok);
 
-  const absent = await run({ command: 'no-such-command', args: [], cwd: '.', timeoutMs: 1000 });
+  const absent = await run({ command: 'no-such-command', args: [], cwd: '.', timeoutMs: 1000, signal });
   t.false(absent.ok);
-  t.regex(absent.output, /no-such-command did not start/);
+  t.regex(absent.output, /spawn no-such-command ENOENT/);
 });
 
 test('a command that hangs is killed, and its output says why', async (t) => {
   const { ok, output } = await node("console.log('before'); setInterval(() => {}, 1000)", 1500);
   t.false(ok);
-  t.regex(output, /before\n\n.*did not end within 1.5 s/);
+  t.regex(output, /before\n\n.*TimeoutError/);
+});
+
+test('a command is killed when the run is interrupted, also before it starts', async (t) => {
+  const cut = new AbortController();
+  const hanging = node('setInterval(() => {}, 1000)', 30_000, cut.signal);
+  cut.abort(new Error('it was interrupted'));
+  for (const { ok, output } of [await hanging, await node('', 30_000, cut.signal)]) {
+    t.false(ok);
+    t.regex(output, /it was interrupted/);
+  }
 });
 
 test('what a command leaves behind is killed with it', async (t) => {

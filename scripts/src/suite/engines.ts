@@ -4,25 +4,17 @@ import type { SharedMeshes, SharedMeshesOptions } from '@parley/stories/shared-m
 import type { Need } from './workspaces.ts';
 
 /** The running engines and meshes of tests. */
-export interface Engines {
-  /** The settings with their addresses. */
-  env: Record<string, string>;
-  /** Engines that this machine cannot run, one sentence each. */
-  missing: string[];
-  /** Stops all. @returns the problems of the meshes, one sentence each. */
-  stop(): Promise<string[]>;
-}
+export type Engines = Awaited<ReturnType<typeof startEngines>>;
 
-export interface EnginesOptions extends Pick<SharedMeshesOptions, 'signal' | 'say'> {
+interface EnginesOptions extends Pick<SharedMeshesOptions, 'signal' | 'say'> {
   needs: Need[];
 }
 
 /** Installs and starts what this run needs. @throws Error if something does not start; then all is stopped. */
-export async function startEngines({ needs, signal, say }: EnginesOptions): Promise<Engines> {
+export async function startEngines({ needs, signal, say }: EnginesOptions) {
   const only = needs.filter((need) => need !== 'meshes');
   const servers = only.length > 0 ? await startServers({ only, signal, say }) : undefined;
   try {
-    const missing = (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`);
     let meshes: SharedMeshes | undefined;
     if (needs.includes('meshes')) {
       // Imports all units, which most runs of a few files do not need.
@@ -30,9 +22,11 @@ export async function startEngines({ needs, signal, say }: EnginesOptions): Prom
       meshes = await startSharedMeshes({ signal, say, servers: servers && (await serversOfMesh(servers)) });
     }
     return {
+      /** The settings with their addresses. */
       env: { ...(servers && testSettings(servers)), ...meshes?.env },
-      missing,
-
+      /** Engines that this machine cannot run, one sentence each. */
+      missing: (servers?.missing ?? []).map(({ engine, reason }) => `${engine}: ${reason}`),
+      /** Stops all. @returns the problems of the meshes, one sentence each. */
       async stop() {
         const problems = await meshes?.stop();
         await servers?.stop();

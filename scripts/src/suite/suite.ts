@@ -87,7 +87,7 @@ async function runChecks(checks: Check[], { root, say, signal }: SuiteOptions, t
   const worker = async () => {
     for (const check of queue) {
       if (signal.aborted) return;
-      const { name, outcome, output, seconds: took } = await runCheck(root, check);
+      const { name, outcome, output, seconds: took } = await runCheck(root, check, signal);
       totals[outcome] += 1;
       say(`${{ passed: '✔', failed: '✘', skipped: '-' }[outcome]} ${name}: ${took.toFixed(1)} s`);
       if (outcome !== 'passed') say(indented(output));
@@ -107,10 +107,14 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   chmodSync(temporary, 0o711);
   using folder = new DisposableStack();
   folder.defer(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
-  const settings = { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) };
+  const common = {
+    root,
+    signal,
+    env: { ...env, TMPDIR: temporary, ...(full && { PARLEY_FAULTS: 'full' }) },
+    timeoutMs: full ? 90 * minute : 40 * minute,
+  };
   // One more than there are processors, because many files mostly wait.
   const concurrency = full ? 1 : availableParallelism() + 1;
-  const timeoutMs = full ? 90 * minute : 40 * minute;
   // Reports progress ten times.
   const every = Math.max(1, Math.ceil(processes.length / 10));
   let done = 0;
@@ -119,7 +123,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     if (failed > 0) say(`✘ ${file}`);
     if (done % every === 0 || done === processes.length) say(`  ${done} of ${processes.length} test processes`);
   };
-  const first = await runAva({ root, processes, env: settings, concurrency, timeoutMs, onProcess });
+  const first = await runAva({ ...common, processes, concurrency, onProcess });
   const outcomes = new Map(first.outcomes);
   const failed = [...outcomes].filter(([, outcome]) => outcome.failed > 0).map(([file]) => file);
   if (failed.length > 0 || first.failed > 0) say(indented(first.report));
@@ -130,7 +134,7 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
     failed.includes(files[0] ?? '') && !files.some((file) => workspaces.some((each) => isDeclared('once', each, file)));
   for (const files of ci && first.failed === 0 ? processes.filter(mayRunAgain) : []) {
     const [file = ''] = files;
-    const second = await runAva({ root, processes: [files], env: settings, concurrency: 1, timeoutMs, onProcess() {} });
+    const second = await runAva({ ...common, processes: [files], concurrency: 1 });
     const outcome = second.outcomes.get(file);
     if (outcome && outcome.failed === 0 && second.failed === 0) {
       // ava does not say which files of a process its failed tests are in: each may be in another one.
@@ -145,10 +149,8 @@ async function runTests(selection: Selection, { env }: Engines, options: SuiteOp
   for (const { name, files: own } of workspaces) {
     const of = own.flatMap((file) => outcomes.get(file) ?? []);
     const sum = of.reduce(add, { passed: 0, failed: 0, skipped: 0 });
-    const took = of.reduce((all, each) => all + each.seconds, 0);
     const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : '';
-    const counts = `${sum.passed} passed, ${sum.failed} failed${skipped}`;
-    say(`${sum.failed > 0 ? '✘' : '✔'} ${name}: ${counts}, ${took.toFixed(1)} s of processes`);
+    say(`${sum.failed > 0 ? '✘' : '✔'} ${name}: ${sum.passed} passed, ${sum.failed} failed${skipped}`);
   }
   for (const line of full ? first.logs : []) say(line);
   say(`  tests: ${seconds(performance.now() - begun)}`);
