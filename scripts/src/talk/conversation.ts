@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type SessionEvent, sessionEventsDocument } from '@parley/stories/session-events';
 import { createClient } from 'graphql-ws';
 import { type Api, ApiError, type Failure } from './api.ts';
 import type { Terminal } from './terminal.ts';
@@ -10,27 +11,6 @@ const interrupt = 'mutation ($id: ID!) { interruptSession(sessionId: $id) }';
 const end = 'mutation ($id: ID!) { endSession(sessionId: $id) { status } }';
 const evaluate =
   'query ($id: Int!) { evaluation(sessionId: $id) { score recommendation summary strengths weaknesses } }';
-const follow = `subscription ($sessionId: ID!, $after: String) {
-  sessionEvents(sessionId: $sessionId, after: $after) {
-    __typename
-    eventId
-    ... on AiResponseChunkEvent { clientTurnId attempt text }
-    ... on AiResponseEvent { clientTurnId text interrupted }
-    ... on TurnFailedEvent { clientTurnId code failure: message }
-  }
-}`;
-
-/** An event, with the fields that are shown. */
-interface SessionEvent {
-  __typename: string;
-  eventId: string;
-  clientTurnId?: string | null;
-  attempt?: number;
-  text?: string;
-  interrupted?: boolean;
-  code?: string;
-  failure?: string;
-}
 
 export interface Evaluation {
   score: number;
@@ -59,7 +39,8 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
       retryAttempts: 0, // a retry of the library would repeat the first variables, and so the same events
       connectionParams: () => api.connectionParams(failures > 0),
     });
-    const answers = client.iterate<{ sessionEvents: SessionEvent }>({ query: follow, variables: { sessionId, after } });
+    const request = { query: sessionEventsDocument, variables: { sessionId, after } };
+    const answers = client.iterate<{ sessionEvents: SessionEvent }>(request);
     try {
       for await (const { data, errors } of answers) {
         if (errors?.[0]) throw new ApiError(errors[0]);
@@ -93,17 +74,17 @@ export async function converse(api: Api, agentId: number, screen: Pick<Terminal,
   async function showReply(clientTurnId?: string): Promise<void> {
     let shown: number | undefined;
     for (let next = await events.next(); !next.done; next = await events.next()) {
-      const { __typename: type, attempt = 0, text = '', ...event } = next.value;
-      if (type === 'AiResponseChunkEvent') {
-        if (shown !== undefined && attempt > shown) screen.note('[the reply restarts]');
-        shown = attempt;
-        screen.say(text);
-      } else if (type === 'AiResponseEvent') {
-        screen.say(`${shown === undefined ? text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
-      } else if (type === 'TurnFailedEvent') {
-        screen.note(`[no reply: ${event.failure} (${event.code})]`);
-      } else continue;
-      if (type !== 'AiResponseChunkEvent' && (event.clientTurnId ?? undefined) === clientTurnId) return;
+      const event = next.value;
+      if (event.__typename === 'SessionStatusEvent') continue;
+      if (event.__typename === 'AiResponseChunkEvent') {
+        if (shown !== undefined && event.attempt > shown) screen.note('[the reply restarts]');
+        shown = event.attempt;
+        screen.say(event.text);
+        continue;
+      }
+      if (event.__typename === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
+      else screen.say(`${shown === undefined ? event.text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
+      if ((event.clientTurnId ?? undefined) === clientTurnId) return;
     }
   }
 
