@@ -1,3 +1,4 @@
+import { attempt } from './attempt.ts';
 import { readOptions } from './read-options.ts';
 import { compareProtos } from './rolling/compare-protos.ts';
 
@@ -10,6 +11,4 @@ const usage = `Refuses a change of the protos that a version which runs beside t
 `;
 
 const { against } = readOptions(usage, { against: { type: 'string' } });
-const { outcome, said } = compareProtos({ against, mustCompare: Boolean(process.env['CI']) });
-console.log(outcome === 'leftOut' ? `left out: ${said}` : said);
-if (outcome === 'failed') process.exitCode = 1;
+await attempt(() => console.log(compareProtos({ against, mustCompare: Boolean(process.env['CI']) })));

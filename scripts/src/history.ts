@@ -29,22 +29,25 @@ export function changedPaths(checkout: string): string[] | undefined {
   return listed.every((text) => text !== undefined) ? listed.join('\n').split('\n').filter(Boolean) : undefined;
 }
 
-/** The commit that the working tree is compared with, or why there is none. `lacks`: it exists, but is not available here. */
-export type PreviousState = { commit: string } | { none: string; lacks?: boolean };
+/** The commit that the working tree is compared with, or why there is none. */
+type Previous = { commit: string; none?: never } | { commit?: never; none: string };
 
 /**
  * The version before the last change of the files of `pathspec`, with which they must be compatible during a rolling update:
  * on a branch where it left main; on main itself the last commit if the files differ from it, else the commit before the last
  * that touched them.
+ * @throws Error if `mustCompare`, as in CI, and there is one that is not available here.
  */
-export function previousState(checkout: string, pathspec: string): PreviousState {
+export function previousState(checkout: string, pathspec: string, mustCompare = false): Previous {
   const git = gitIn(checkout);
+  const lacks = (none: string) => {
+    if (mustCompare) throw new Error(none);
+    return { none };
+  };
   // The files of an export inside another checkout do not belong to that checkout.
   if (git('rev-parse', '--show-prefix') !== '') {
-    return {
-      none: 'git reads no git checkout here, so there is no history',
-      lacks: existsSync(join(checkout, '.git')),
-    };
+    const none = 'git reads no git checkout here, so there is no history';
+    return existsSync(join(checkout, '.git')) ? lacks(none) : { none };
   }
   let commit = branchPoint(git);
   if (!commit) {
@@ -53,5 +56,5 @@ export function previousState(checkout: string, pathspec: string): PreviousState
   }
   if (commit && git('grep', '--quiet', '-e', '', commit, '--', pathspec) !== undefined) return { commit };
   if (commit || git('rev-parse', '--is-shallow-repository') === 'false') return { none: 'these are the first' };
-  return { none: 'this clone is shallow; fetch more of its history (git fetch --unshallow)', lacks: true };
+  return lacks('this clone is shallow; fetch more of its history (git fetch --unshallow)');
 }

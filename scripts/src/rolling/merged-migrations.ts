@@ -25,12 +25,8 @@ export function writeMerged(merged: MergedMigrations): void {
  * @throws Error if `mustCompare` and the history is unavailable.
  */
 export function earlierMerged(mustCompare = false): MergedMigrations | undefined {
-  const previous = previousState(root, path);
-  if ('commit' in previous) {
-    return JSON.parse(execFileSync('git', ['show', `${previous.commit}:${path}`], { cwd: root, encoding: 'utf8' }));
-  }
-  if (mustCompare && previous.lacks) throw new Error(previous.none);
-  return undefined;
+  const { commit } = previousState(root, path, mustCompare);
+  return commit && JSON.parse(execFileSync('git', ['show', `${commit}:${path}`], { cwd: root, encoding: 'utf8' }));
 }
 
 /** The declared migrations that are not in the list, by their names alone, so that no database is needed. */

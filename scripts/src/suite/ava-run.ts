@@ -41,15 +41,9 @@ export interface FileOutcome {
 /** The result of one file; without a file, an error outside of any. */
 export type AvaMessage = { testFile: string; outcome: FileOutcome } | { testFile?: undefined };
 
-/** The counters of ava for a file that count no failure. All others do. */
-type Good =
-  | 'declaredTests'
-  | 'selectedTests'
-  | 'passedTests'
-  | 'skippedTests'
-  | 'todoTests'
-  | 'passedKnownFailingTests';
-type Counts = Record<Good | 'failedTests' | 'remainingTests', number>;
+/** The counters of ava for a file. All that is not destructured in `sum` counts failures. */
+type Counted = 'declared' | 'selected' | 'passed' | 'skipped' | 'todo' | 'passedKnownFailing' | 'failed' | 'remaining';
+type Counts = Record<`${Counted}Tests`, number>;
 
 /** The events of ava that are used here. Its own types lack some of them. */
 type AvaEvent =
