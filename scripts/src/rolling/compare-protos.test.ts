@@ -92,6 +92,8 @@ test('a folder without history is distinguished from one that passes', (t) => {
   rmSync(join(folder, '.git'), { recursive: true });
 
   t.regex(compare(), /^left out: .*no git checkout/u);
+  writeFileSync(join(folder, '.git'), 'what git refuses to read');
+  t.throws(() => compareProtos({ checkout: folder, mustCompare: true }), { message: /no git checkout/u });
 });
 
 test('a shallow clone says how to get the history', (t) => {
