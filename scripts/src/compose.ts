@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { units } from '@parley/local/units';
 import { attempt } from './attempt.ts';
 import { composeSupergraph } from './compose/supergraph.ts';
@@ -22,11 +22,10 @@ const subgraphs = units
 
 await attempt(() => {
   const supergraph = composeSupergraph(subgraphs);
-  const present = existsSync(file) ? readFileSync(file, 'utf8') : '';
   if (!check) {
     writeFileSync(file, supergraph);
     console.log(`${file}: composed of ${subgraphs.map(({ name }) => name).join(', ')}`);
-  } else if (present !== supergraph) {
+  } else if (readFileSync(file, 'utf8') !== supergraph) {
     throw new Error(`${file} is stale: run scripts/compose`);
   }
 });

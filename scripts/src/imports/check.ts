@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Visitor } from '@swc/core/Visitor.js';
 import { cruise, type ICruiseResult, type IModule } from 'dependency-cruiser';
 import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
-import { readManifest, readWorkspaces, type Workspace } from '../manifests.ts';
+import { readManifest, readWorkspaces, type Workspace } from '../read-workspaces.ts';
 
 /** Who may import whom; `$1` in a `to` stands for the first group of its `from`, which is the service's name. */
 const rules = join(import.meta.dirname, 'dependency-cruiser.json');

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { basename, join, matchesGlob } from 'node:path';
 import { z } from 'zod';
-import { readWorkspaces } from '../manifests.ts';
+import { readWorkspaces } from '../read-workspaces.ts';
 
 /** What tests of a workspace can need: real servers, and the meshes that are started once for a run. */
 export const needs = ['postgres', 'redis', 'kafka', 's3', 'meshes'] as const;
