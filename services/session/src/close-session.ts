@@ -8,7 +8,7 @@ import { interruptTurn } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
 import type { EndStatus, Session } from './session.ts';
 import { lockQueueOf } from './session-lock-queue.ts';
-import { readStreamedText, sessionEventType, sessionLog, streamOf } from './session-log.ts';
+import { sessionEventType, sessionLog, streamOf } from './session-log.ts';
 import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
@@ -29,12 +29,9 @@ export interface CloseSession {
 }
 
 /**
- * Ends a session and returns it; one that has already ended is returned as it is. @throws DomainError `notFound`
- *
- * If no turn has begun, one transaction does it. Otherwise only the process that runs the turn knows the whole reply so far,
- * which the transcript must have. So the session is marked as ending, which refuses messages, and the turn is cancelled; the
- * transaction that stores its reply also ends the session. If that process dies, the next holder of the lease does the same. This
- * call waits for it; after `interruptTimeoutMs` it ends the turn with the text in the event log.
+ * Ends a session, or returns one that has ended as it is. Only the process of a running turn knows the reply so far. So the turn
+ * is cancelled, and the transaction that stores its reply also ends the session, which is marked as ending and takes no messages.
+ * If that process dies, the next holder of the lease does so. After `interruptTimeoutMs` this call does, with the text in the log.
  */
 export async function closeSession(
   ports: Ports,
@@ -57,7 +54,6 @@ export async function closeSession(
   return (await waitForEnd(ports, session)) ?? (await forceEnd(ports, session, status));
 }
 
-/** Undefined if the session has not ended in time. */
 async function waitForEnd(ports: Ports, { tenantId, id }: Session): Promise<Session | undefined> {
   const find = async () => {
     const session = await ports.database.transact(tenantId, (db) => sessionStore(db).get(id));
@@ -88,10 +84,10 @@ async function forceEnd(ports: Ports, { tenantId, id }: Session, status: EndStat
   const begun = await ports.database.transact(tenantId, async (db) => {
     const { lastEventId } = await sessionStore(db).get(id);
     const [first] = await turnStore(db).listOpen(id);
-    return first && { ...first, sessionId: id, lastEventId };
+    return first && { turnIndex: first.turnIndex, lastEventId };
   });
   // Not in the transaction that locks the session: the event log may be slow or unavailable.
-  const streamed = begun ? await readStreamedText(ports, log, begun) : '';
+  const streamed = begun ? await log.streamedText(begun.turnIndex, begun.lastEventId) : '';
   const end = async (db: TenantDb) => {
     const session = await sessionStore(db).lock(id);
     if (session.status !== 'ACTIVE') return session;

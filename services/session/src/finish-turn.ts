@@ -11,12 +11,12 @@ import { interruptedReply, type PartialReply } from './interrupted-reply.ts';
 import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import { failedEvent, replyEvent } from './session-event.ts';
-import { readStreamedText, type SessionLog, sessionLog } from './session-log.ts';
+import { type SessionLog, sessionLog } from './session-log.ts';
 import { type TurnFailure, turnFailure } from './turn-failure.ts';
 import type { TurnJob, TurnRun } from './turn-job.ts';
 import { type OpenTurn, type PreparedTurn, type Reply, turnStore } from './turn-store.ts';
 
-/** The result of an attempt. A failure includes the partial reply, in case the turn was interrupted meanwhile. */
+/** A failure has the partial reply, in case the turn was interrupted meanwhile. */
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply }
   | { kind: 'interrupted'; partial: PartialReply }
@@ -24,10 +24,7 @@ export type TurnOutcome =
 
 const databasePauseMs = 250;
 
-/**
- * Ends a turn in one transaction: message or failure, event, session totals and job, and the session if it is marked as ending.
- * Retries while the database is unavailable and the lease holds. @param log the attempt's: the end's id must be above its chunks'
- */
+/** Ends a turn and its job in one transaction. @param log the attempt's, because the event's id must be above its chunks' */
 export async function finishTurn(
   ports: Ports,
   run: TurnRun,
@@ -74,7 +71,6 @@ export async function finishTurn(
 /** There is more to do at the end of a turn than to store its reply; nothing was done. */
 class NotAtOnce extends Error {}
 
-/** Ends a turn with its reply by one statement, unless there is more to do than that. Returns whether it did. */
 async function storeAtOnce(
   db: TenantDb,
   turn: PreparedTurn,
@@ -95,33 +91,23 @@ export async function streamedTextOfTurn(
   ports: Ports,
   { data, tenantId }: Pick<TenantJob<TurnJob>, 'data' | 'tenantId'>,
 ): Promise<string> {
-  const turn = await ports.database.transact(tenantId, async (db) => {
-    const found = await turnStore(db).lock(data.turnId);
-    if (!found?.open) return undefined;
-    const { id: sessionId, lastEventId } = found.session;
-    const open = (await turnStore(db).listOpen(sessionId)).find(({ id }) => id === data.turnId);
-    return open && { ...open, sessionId, lastEventId };
-  });
-  if (!turn) return '';
-  return readStreamedText(ports, sessionLog(ports.eventLog, { tenantId, id: turn.sessionId }, ports.log), turn);
+  const found = await ports.database.transact(tenantId, (db) => turnStore(db).lock(data.turnId));
+  if (!found?.open) return '';
+  const { session, turn } = found;
+  return sessionLog(ports.eventLog, session, ports.log).streamedText(turn.turnIndex, session.lastEventId);
 }
 
-/**
- * Ends a turn whose job has no attempts left: interrupted if requested, else failed. Runs in the transaction that removes the
- * job.
- */
+/** Ends a turn without attempts left: interrupted if requested, else failed. Runs in the transaction that removes its job. */
 export async function endExhaustedTurn(
   ports: Ports,
   db: TenantDb,
-  { data, tenantId }: TenantJob<TurnJob>,
+  { data }: TenantJob<TurnJob>,
   { error, streamed }: { error: unknown; streamed: string },
 ): Promise<void> {
   const found = await turnStore(db).lock(data.turnId);
   if (!found?.open) return;
-  const { session } = found;
-  const turn = (await turnStore(db).listOpen(session.id)).find(({ id }) => id === data.turnId);
-  if (!turn) return;
-  const log = sessionLog(ports.eventLog, { tenantId, id: session.id }, ports.log);
+  const { session, turn } = found;
+  const log = sessionLog(ports.eventLog, session, ports.log);
   const failure = turnFailure(error instanceof LeaseLost ? 'TURN_LOST' : 'INTERNAL');
   if (session.endingAs || found.interrupted) {
     await interruptTurn(ports, db, { session, turn, log, streamed });
@@ -131,7 +117,6 @@ export async function endExhaustedTurn(
   }
 }
 
-/** Ends a turn as interrupted, with the text streamed so far. The transaction has locked the session. */
 export async function interruptTurn(
   ports: Ports,
   db: TenantDb,
@@ -147,6 +132,7 @@ export async function interruptTurn(
 }
 
 interface TurnEnd {
+  /** Locked by the transaction. */
   session: Session;
   turn: OpenTurn;
   log: SessionLog;
@@ -156,7 +142,6 @@ interface TurnEnd {
   interrupted: boolean;
 }
 
-/** The transaction has locked the session. */
 async function endTurn(ports: Ports, db: TenantDb, turnEnd: TurnEnd): Promise<void> {
   const { session, turn, log, outcome } = turnEnd;
   const interrupted = turnEnd.interrupted || session.endingAs !== null;

@@ -11,7 +11,7 @@ import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedTextOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
-import { readStreamedText, type SessionLog, sessionLog } from './session-log.ts';
+import { type SessionLog, sessionLog } from './session-log.ts';
 import { failureOf, turnFailure } from './turn-failure.ts';
 import { type Prepared, type TurnJob, type TurnRun, turnKind } from './turn-job.ts';
 import { type PreparedTurn, turnStore } from './turn-store.ts';
@@ -19,7 +19,6 @@ import { type PreparedTurn, turnStore } from './turn-store.ts';
 const connectAttempts = 5;
 const connectPauseMs = 200;
 
-/** One job per turn, in order within a session. */
 export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
   return job<TurnJob, Prepared, string>({
     kind: turnKind,
@@ -36,11 +35,7 @@ export function turnJob(ports: Ports, config: SessionConfig): JobDeclaration {
 }
 
 /** Runs in the transaction that claims the turn, which saves another one before the first chunk. */
-export async function prepareTurn(
-  ports: Ports,
-  db: TenantDb,
-  { data, attempt }: TenantJob<TurnJob>,
-): Promise<Prepared> {
+async function prepareTurn(ports: Ports, db: TenantDb, { data, attempt }: TenantJob<TurnJob>): Promise<Prepared> {
   return (await turnStore(db).prepare(data.turnId, attempt, ports.settings.historyTokens)) ?? null;
 }
 
@@ -68,7 +63,7 @@ async function generateReply(
   let contextTokens: number | undefined;
   const interrupted = (text: string): TurnOutcome => ({ kind: 'interrupted', partial: { text, contextTokens } });
   // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
-  const streamedBefore = () => (run.attempt === 1 ? '' : readStreamedText(ports, log, turn));
+  const streamedBefore = () => (run.attempt === 1 ? '' : log.streamedText(turn.turnIndex, turn.lastEventId));
   if (run.signal.reason instanceof JobCancelled) return interrupted(await streamedBefore());
 
   const beganMs = performance.now();
@@ -108,7 +103,7 @@ async function generateReply(
   try {
     const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContextTokens, onRetry });
     await chunks.flush();
-    return { kind: 'reply', reply: finishedReply(finished, chunks.text) };
+    return { kind: 'reply', reply: { ...finished, text: chunks.text, interrupted: false } };
   } catch (error) {
     await chunks.flush();
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return undefined;
@@ -181,8 +176,4 @@ async function callAgentOnce(
   }
   if (!finished) throw new DomainError('internal', 'A reply ended without its figures', { reason: 'MODEL_FAILED' });
   return finished;
-}
-
-function finishedReply({ tokensIn, tokensOut, costUsdE8, contextTokens }: TurnFinished, text: string) {
-  return { text, tokensIn, tokensOut, costUsdE8, contextTokens, interrupted: false };
 }

@@ -16,7 +16,6 @@ export interface TurnAttempt {
   attempt: number;
 }
 
-/** The event log's stream of a session. */
 export function streamOf(session: { tenantId: number; id: number }): string {
   return `parley:${session.tenantId}:session:${session.id}:events`;
 }
@@ -66,10 +65,22 @@ function obsoleteChunks(): ObsoleteFilter<SessionEvent, TurnAttempt> {
 
 /** One session's events in the log. Chunks are only there; all others are in the database too (`event-store.ts`). */
 export function sessionLog(log: EventLog, session: { tenantId: number; id: number }, logger: Logger) {
-  const stream = liveStream(sessionEventType, log, streamOf(session), {
-    logger,
-    logFields: { sessionId: session.id },
-  });
+  const logFields = { sessionId: session.id };
+  const stream = liveStream(sessionEventType, log, streamOf(session), { logger, logFields });
+
+  async function readText(turnIndex: number, after: EventId): Promise<string> {
+    let attempt = 0;
+    let text = '';
+    for await (const item of stream.read(after)) {
+      if (item.kind !== 'event' || item.event.kind?.$case !== 'aiResponseChunk') continue;
+      const chunk = item.event.kind.value;
+      if (chunk.turnIndex !== turnIndex || chunk.attempt < attempt) continue;
+      text = chunk.attempt > attempt ? chunk.text : text + chunk.text;
+      attempt = chunk.attempt;
+    }
+    return text;
+  }
+
   return {
     ...stream,
 
@@ -79,42 +90,21 @@ export function sessionLog(log: EventLog, session: { tenantId: number; id: numbe
       return stream.append(chunkEvent(header, { turnIndex, clientTurnId }, attempt, text), floor);
     },
 
-    /** The text of the turn's latest attempt that has chunks in the log. */
+    /** Of the turn's latest attempt with chunks; empty if the log stays unavailable. Retries for seconds: not in a transaction. */
     async streamedText(turnIndex: number, after: EventId): Promise<string> {
-      let attempt = 0;
-      let text = '';
-      for await (const item of stream.read(after)) {
-        if (item.kind !== 'event' || item.event.kind?.$case !== 'aiResponseChunk') continue;
-        const chunk = item.event.kind.value;
-        if (chunk.turnIndex !== turnIndex || chunk.attempt < attempt) continue;
-        text = chunk.attempt > attempt ? chunk.text : text + chunk.text;
-        attempt = chunk.attempt;
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await readText(turnIndex, after);
+        } catch (error) {
+          if (attempt === readAttempts) {
+            logger.warn({ err: error, ...logFields, turnIndex }, 'event log read failed; streamed text lost');
+            return '';
+          }
+          await delay(readPauseMs * attempt, undefined, { ref: false });
+        }
       }
-      return text;
     },
   };
 }
 
 export type SessionLog = ReturnType<typeof sessionLog>;
-
-/**
- * The streamed text of an interrupted reply; empty if the log stays unavailable. Retries for seconds: not for use in a
- * transaction.
- */
-export async function readStreamedText(
-  ports: { log: Logger },
-  log: SessionLog,
-  { turnIndex, sessionId, lastEventId }: { turnIndex: number; sessionId: number; lastEventId: EventId },
-): Promise<string> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await log.streamedText(turnIndex, lastEventId);
-    } catch (error) {
-      if (attempt === readAttempts) {
-        ports.log.warn({ err: error, sessionId, turnIndex }, 'event log read failed; streamed text lost');
-        return '';
-      }
-      await delay(readPauseMs * attempt, undefined, { ref: false });
-    }
-  }
-}

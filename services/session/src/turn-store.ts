@@ -10,8 +10,7 @@ import type { TurnFailure } from './turn-failure.ts';
 const sessionColumns = columnsOf(sessions, 'session');
 const messageColumns = columnsOf(messages, 'message');
 
-/** At most so many messages are sent to a model. */
-const historyMessages = 200;
+const maxHistoryMessages = 200;
 
 export interface NewTurn {
   sessionId: number;
@@ -25,9 +24,7 @@ export interface AcceptedTurn {
   session: Session;
   turnId: number;
   turnIndex: number;
-  /**
-   * What `prepare` would read; undefined if an earlier turn is open, or a message was stored while this one waited for the lock.
-   */
+  /** What `prepare` would read; undefined if another turn is open, or a message was stored while this one waited for the lock. */
   prepared: PreparedTurn | undefined;
 }
 
@@ -35,7 +32,6 @@ export interface OpenTurn extends EventTurn {
   id: number;
 }
 
-/** What a process needs to run a turn. */
 export interface PreparedTurn extends OpenTurn {
   sessionId: number;
   agentId: number;
@@ -53,7 +49,6 @@ export interface Reply {
   tokensOut: number;
   /** In 1e-8 USD. */
   costUsdE8: bigint;
-  /** Tokens of the context that was sent. */
   contextTokens: number;
   interrupted: boolean;
 }
@@ -117,13 +112,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
   }
 
   return {
-    /**
-     * Stores a USER message, numbered under the lock of the session's row, and its turn. Without an earlier open turn the new one
-     * is RUNNING at once (its job says whether a process runs it), and its history is read too. Undefined if the session is
-     * absent or takes no messages.
-     *
-     * The statement's snapshot may be older than its lock: a changed `next_turn_index` shows that messages were added in between.
-     */
+    /** The new turn is RUNNING at once if no other is open. Undefined if the session is absent or takes no messages. */
     async accept({
       sessionId,
       text,
@@ -132,6 +121,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       historyTokens,
     }: NewTurn): Promise<AcceptedTurn | undefined> {
       const tokens = contextTokens(text);
+      // The snapshot may be older than the lock: a changed `next_turn_index` shows that messages were added in between.
       const [row] = await rows<Session & AcceptedRow>(
         `WITH session AS (
            UPDATE sessions SET next_turn_index = next_turn_index + 1, last_event_at = parley_now(), updated_at = parley_now()
@@ -156,7 +146,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            FROM session CROSS JOIN place CROSS JOIN turn CROSS JOIN LATERAL (
              ${historySql({
                messages: 'session_id = :sessionId AND place.is_first',
-               limit: historyMessages - 1,
+               limit: maxHistoryMessages - 1,
                fitting: 'total + cast(:tokens AS integer) <= cast(:historyTokens AS integer)',
              })}
            ) AS history`,
@@ -185,10 +175,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       };
     },
 
-    /**
-     * Starts an attempt and reads what it needs, in one statement within the transaction that claims the turn. The history is the
-     * newest whole exchanges within `historyTokens`, read by one index range. Undefined if the turn has ended.
-     */
+    /** Starts an attempt and reads the newest whole exchanges within `historyTokens`. Undefined if the turn has ended. */
     async prepare(turnId: number, attempt: number, historyTokens: number): Promise<PreparedTurn | undefined> {
       const [prepared] = await rows<PreparedTurn>(
         `WITH turn AS (
@@ -201,7 +188,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
            CROSS JOIN LATERAL (
              ${historySql({
                messages: 'session_id = turn.session_id AND exchange_index <= turn.turn_index',
-               limit: historyMessages,
+               limit: maxHistoryMessages,
                fitting: 'total <= :historyTokens OR exchange_index = turn.turn_index',
              })}
            ) AS history`,
@@ -211,20 +198,21 @@ export function turnStore({ knex, tenantId }: TenantDb) {
     },
 
     /** Locks a turn and its session. `open`: the turn has not ended. */
-    async lock(turnId: number): Promise<{ session: Session; interrupted: boolean; open: boolean } | undefined> {
-      const [locked] = await rows<Session & { interrupted: boolean; open: boolean }>(
-        `SELECT ${sessionColumns}, turn.interrupted, turn.state IN ('QUEUED', 'RUNNING') AS open
+    async lock(turnId: number) {
+      const [locked] = await rows<Session & EventTurn & { interrupted: boolean; open: boolean }>(
+        `SELECT ${sessionColumns}, turn.turn_index, turn.client_turn_id, turn.interrupted,
+                turn.state IN ('QUEUED', 'RUNNING') AS open
            FROM sessions AS session
            JOIN turns AS turn ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
           WHERE turn.id = :turnId AND turn.tenant_id = :tenantId AND session.tenant_id = :tenantId FOR UPDATE`,
         { tenantId, turnId },
       );
       if (!locked) return undefined;
-      const { interrupted, open, ...session } = locked;
-      return { session, interrupted, open };
+      const { turnIndex, clientTurnId, interrupted, open, ...session } = locked;
+      return { session, turn: { id: turnId, turnIndex, clientTurnId }, interrupted, open };
     },
 
-    /** Turns that have not ended, in order. Only the first can be running. */
+    /** In order. Only the first can be running. */
     async listOpen(sessionId: number): Promise<OpenTurn[]> {
       return rows<OpenTurn>(
         `SELECT id, turn_index, client_turn_id FROM turns
@@ -233,7 +221,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       );
     },
 
-    /** Marks the session's first open turn as interrupted. False if there is none or it was marked before. */
+    /** False if there is no open turn or the first was marked before. */
     async markFirstInterrupted(sessionId: number): Promise<boolean> {
       const marked = await rows(
         `UPDATE turns SET interrupted = true WHERE tenant_id = :tenantId AND NOT interrupted AND id = (
@@ -244,17 +232,14 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return marked.length > 0;
     },
 
-    /** Stores the MODEL message and its event, and ends the turn, which is open and locked (`lock`). */
+    /** Ends a turn, which is open and locked, with its MODEL message and event. */
     async storeReply(sessionId: number, turn: TurnOfReply, reply: Reply, eventId: EventId): Promise<Message> {
       const message = await writeReply(sessionId, turn, reply, eventId, { isLocked: true });
       if (!message) throw new Error(`session ${sessionId} is gone while turn ${turn.id} runs`);
       return message;
     },
 
-    /**
-     * The same for a turn that is not locked, by one statement. Undefined, and nothing is done, if the turn has ended or is
-     * interrupted, its session is ending, or `eventId` is not above the session's newest.
-     */
+    /** Does nothing if the turn has ended or is interrupted, its session is ending, or `eventId` is not above its newest. */
     async storeReplyUnlocked(
       sessionId: number,
       turn: TurnOfReply,
@@ -264,7 +249,6 @@ export function turnStore({ knex, tenantId }: TenantDb) {
       return writeReply(sessionId, turn, reply, eventId, { isLocked: false });
     },
 
-    /** Ends a turn without a reply and stores its event. Returns when. */
     async fail(sessionId: number, turnId: number, failure: TurnFailure, eventId: string): Promise<Date> {
       const [event] = await rows<{ occurredAt: Date }>(
         `WITH turn AS (
@@ -292,12 +276,9 @@ interface AcceptedRow {
   historyTokens: number | null;
 }
 
-/**
- * The newest exchanges that fit whole, oldest first. `total`: the size of an exchange and all newer ones. Messages of an exchange
- * are window peers, so both sums include all of it. One message beyond the limit is read, to see whether the oldest exchange is
- * whole.
- */
+/** The newest exchanges that fit whole: those of one message are window peers, so both sums include all of an exchange. */
 function historySql({ messages, limit, fitting }: { messages: string; limit: number; fitting: string }): string {
+  // One message beyond the limit is read, to see whether the oldest exchange is whole.
   return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
                  cast(sum(token_estimate) AS integer) AS tokens
             FROM (
