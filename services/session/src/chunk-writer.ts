@@ -1,9 +1,6 @@
 export type ChunkWriter = ReturnType<typeof chunkWriter>;
 
-/**
- * Buffers the chunks of a reply and writes those of one tick of the event loop as one. Writes one chunk at a time; what is pushed
- * during a write is joined into the next. @param write must not reject
- */
+/** Joins the chunks of one tick of the event loop, and those pushed during a write. @param write must not reject */
 export function chunkWriter(write: (text: string) => Promise<void>) {
   let text = '';
   let buffered = '';
@@ -26,11 +23,9 @@ export function chunkWriter(write: (text: string) => Promise<void>) {
       buffered += chunk;
       writing ??= drain();
     },
-    /** Resolves when everything pushed has been written. */
     async flush(): Promise<void> {
       await writing;
     },
-    /** Everything pushed so far. */
     get text() {
       return text;
     },

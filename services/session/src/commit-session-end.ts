@@ -13,13 +13,9 @@ import { turnFailure } from './turn-failure.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** The kind of job that ends a session when it expires. */
 export const expiryKind = 'session.expiry';
 
-/**
- * Ends a session in a transaction that has locked its row and ended its running turn: fails queued turns, changes the status and
- * publishes the end for evaluation, unless its tenant is deleted. So the transcript is complete when it is evaluated.
- */
+/** The transaction has locked the session's row and ended its running turn, so that the evaluated transcript is complete. */
 export async function commitSessionEnd(
   ports: Ports,
   db: TenantDb,

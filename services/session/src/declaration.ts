@@ -4,7 +4,6 @@ import { declareService } from '@parley/service/declaration';
 import { sessionSettings } from './config.ts';
 import { sessionSchema } from './session-schema.ts';
 
-/** What is needed to run the unit: settings, schema, dependencies and topics. */
 export const sessionDeclaration = declareService({
   name: 'session',
   serves: ['rpc', 'graph'],
@@ -13,8 +12,5 @@ export const sessionDeclaration = declareService({
   calls: ['agent', 'evaluation'],
   schema: sessionSchema,
   consumes: ['tenant.deleted.v1'],
-  publishes: [
-    // Keyed by the session.
-    { name: 'session-ended', types: ['session.ended.v1'], partitions: 12, retentionMs: usualRetentionMs },
-  ],
+  publishes: [{ name: 'session-ended', types: ['session.ended.v1'], partitions: 12, retentionMs: usualRetentionMs }],
 });

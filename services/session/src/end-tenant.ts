@@ -8,7 +8,6 @@ import { sessionStore } from './session-store.ts';
 /** Sessions closed at a time: each may wait some seconds for its running turn. */
 const batchSize = 20;
 
-/** Ends the sessions of a tenant that has been deleted. */
 export const tenantEnd: TenantEnd<Ports, SessionConfig> = {
   /** After its commit no session of the tenant can start, and none that ends is evaluated. */
   close: (db: TenantDb) => sessionStore(db).skipEvaluation(),

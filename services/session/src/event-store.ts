@@ -8,7 +8,6 @@ import type { TurnFailureCode } from './turn-failure.ts';
 
 const messageColumns = columnsOf(messages, 'message');
 
-/** The events stored in the database, as subscribers get them. */
 export function eventStore({ knex, tenantId }: TenantDb) {
   async function select(condition: string, values: Record<string, number>): Promise<SessionEvent[]> {
     const { rows }: { rows: EventRow[] } = await knex.raw(

@@ -14,7 +14,7 @@ export interface ExpiryJob {
 /** A job's delay is an integer of milliseconds in 32 bits, so longer waits are split. */
 export const maxDelayMs = 20 * 24 * 60 * 60_000;
 
-/** Ends sessions that are idle for too long or too old. */
+/** One job per session, due when it would expire and appended again after events: nothing scans for idle sessions. */
 export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDeclaration {
   return job<ExpiryJob>({
     kind: expiryKind,
@@ -29,10 +29,6 @@ export function expiryJob(ports: Ports, { stopGraceMs }: SessionConfig): JobDecl
   });
 }
 
-/**
- * Each session has one such job, due when it would expire; if there were events since, the job is appended again. So nothing
- * scans for idle sessions, and replicas do not do it twice.
- */
 async function expireSession(
   ports: Ports,
   { data, tenantId, lease }: Pick<JobRun<ExpiryJob>, 'data' | 'tenantId' | 'lease'>,

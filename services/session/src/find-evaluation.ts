@@ -6,10 +6,7 @@ import { findSession } from './read-sessions.ts';
 /** Enough for a transcript of some 30 MB. */
 const evaluationTimeoutMs = 15_000;
 
-/**
- * The evaluation of a session; undefined until it is stored, and for another tenant's session. The transcript is empty if it has
- * more than `maxTranscriptBytes`; with 0 it is not read.
- */
+/** Undefined until it is stored. The transcript is empty if it exceeds `maxTranscriptBytes`; with 0 it is not read. */
 export async function findEvaluation(
   ports: Ports,
   caller: Caller,

@@ -10,10 +10,7 @@ import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/**
- * Interrupts the running reply, on whichever replica it runs; that replica stores the text so far as the MODEL message. Returns
- * true for the first interrupt of a reply only. @throws DomainError `notFound`, `forbidden`, `invalid`
- */
+/** The replica that runs the reply stores the text so far. True only for the first interrupt of a reply. */
 export async function interruptSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<boolean> {
   const { tenantId } = callerOfSession(caller, id);
   const sessionId = requireId('Session', id);

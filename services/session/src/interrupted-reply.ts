@@ -5,7 +5,6 @@ import type { Ports } from './ports.ts';
 import type { Session } from './session.ts';
 import type { OpenTurn, Reply } from './turn-store.ts';
 
-/** What is known of a reply that did not reach its end, where the agent sends its figures. */
 export interface PartialReply {
   text: string;
   /** Tokens of the context sent to the model; undefined if none was asked, or only a lost process knows. */
@@ -18,7 +17,7 @@ export interface InterruptedTurn {
   partial: PartialReply;
 }
 
-/** Estimated tokens: characters / 4. If no model was asked, the input is 0 and the session's last context size stays. */
+/** With estimated tokens. If no model was asked, the input is 0 and the session's last context size stays. */
 export async function interruptedReply(
   ports: Ports,
   db: TenantDb,

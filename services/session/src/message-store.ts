@@ -7,13 +7,12 @@ import { type Message, messages } from './session.ts';
 /** Bounds the rows read to find the end of a part. */
 const maxMessagesPerPart = 2_000;
 
-/** A message as transcripts show it. */
 export type TranscriptLine = Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>;
 
 export function messageStore(db: TenantDb) {
   const { knex, tenantId } = db;
   return {
-    /** A page of each session, oldest first, by one query; texts and structured content only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
+    /** A page of each session, oldest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async listOf(sessionIds: number[], { first, after }: Page): Promise<Map<number, Message[]>> {
       const page = knex.raw(
         `unnest(cast(:sessionIds AS integer[])) AS session_id CROSS JOIN LATERAL (
@@ -57,7 +56,6 @@ export function messageStore(db: TenantDb) {
       return rows[0].tokens;
     },
 
-    /** Stores an agent's greeting as message 0 of a new session. */
     async insertGreeting(sessionId: number, text: string, tokenEstimate: number): Promise<Message> {
       const { rows } = await knex.raw(
         `WITH session AS (

@@ -6,7 +6,6 @@ import type { EvaluationServiceDefinition } from '@parley/protos/parley/evaluati
 import type { RpcClient } from '@parley/rpc/client';
 import type { SessionSettings } from './config.ts';
 
-/** The dependencies of the use cases. */
 export interface Ports {
   database: Database;
   eventLog: EventLog;
@@ -14,8 +13,8 @@ export interface Ports {
   evaluation: Pick<RpcClient<EvaluationServiceDefinition>, 'getEvaluation'>;
   settings: SessionSettings;
   log: Logger;
-  /** Announces the end to the gateways, which may have cached the session's tokens. Never rejects: without it they find out within a second. */
+  /** To gateways, which may have cached the status; without it they notice within a second. Never rejects. */
   announceEnd(sessionId: number): Promise<void>;
-  /** Records the time from the start of a turn to its first chunk. */
+  /** From the start of the turn. */
   observeFirstChunk(seconds: number): void;
 }

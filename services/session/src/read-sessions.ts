@@ -52,13 +52,9 @@ export async function listMessages(
   return sessionIds.map((id) => found.get(id) ?? []);
 }
 
-/** The approximate size of one part of a streamed transcript. */
 const transcriptPartBytes = 1_000_000;
 
-/**
- * A session's messages, oldest first, in parts, each read in a transaction of its own when the one before was taken. An ended
- * session does not change meanwhile. @throws DomainError `notFound`
- */
+/** Oldest first. Each part is read in its own transaction, because an ended session does not change. @throws `notFound` */
 export async function* streamTranscript(
   ports: Pick<Ports, 'database'>,
   caller: Caller,

@@ -7,7 +7,7 @@ import { resolveSessions } from './resolve-sessions.ts';
 import { protoMessage } from './session-event.ts';
 import { watchSession } from './watch-session.ts';
 
-/** Session's gRPC service. @param watch for tests */
+/** @param watch for tests */
 export function sessionRpc(ports: Ports, watch = watchSession): SessionServiceImplementation<MeshContext> {
   return {
     async *watchSession({ sessionId, after }, call) {

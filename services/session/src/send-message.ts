@@ -20,11 +20,7 @@ const newMessage = z.object({
   testDraft: z.boolean().nullish(),
 });
 
-/**
- * Stores a message and returns at once; the reply arrives on `sessionEvents`. If the session has no open turn and the tenant is
- * below its limit, the same transaction claims the turn and reads its history, so that the reply starts right after the commit.
- * @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests`
- */
+/** The reply arrives on `sessionEvents`. Where possible, the same transaction claims the turn, which starts after the commit. */
 export async function sendMessage(
   ports: Ports,
   caller: Caller,

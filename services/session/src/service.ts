@@ -16,7 +16,6 @@ import { sessionRpc } from './rpc.ts';
 import { turnJob } from './run-turn.ts';
 import { sessionSubscriptions } from './subscriptions.ts';
 
-/** Sessions, their messages, turns and events. */
 export const session = service(sessionDeclaration, {
   calls: { agent: AgentServiceDefinition, evaluation: EvaluationServiceDefinition },
   dependencies({ config, database, calls, eventLog, keyValue, log, metrics }): Ports {

@@ -38,7 +38,6 @@ export function statusEvent(header: EventHeader, status: SessionStatus): Session
   return { ...header, kind: { $case: 'sessionStatusChanged', value: { status } } };
 }
 
-/** A stored message as gRPC sends it. */
 export function protoMessage({ costUsd, structuredContent, ...message }: Message): MessageProto {
   return {
     ...message,

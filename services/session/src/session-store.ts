@@ -28,7 +28,6 @@ export function sessionStore(db: TenantDb) {
     return rows[0];
   }
 
-  /** @throws DomainError `notFound` */
   async function get(id: number, lock?: 'FOR UPDATE'): Promise<Session> {
     const session = await find(id, lock);
     if (!session) throw notFound('Session', id);
@@ -39,10 +38,9 @@ export function sessionStore(db: TenantDb) {
     find,
     get,
 
-    /** Locks the row until the transaction ends. @throws DomainError `notFound` */
     lock: (id: number): Promise<Session> => get(id, 'FOR UPDATE'),
 
-    /** Newest first; metadata and external ids only if selected. @throws DomainError `invalid` with `ANSWER_TOO_LARGE` */
+    /** Newest first; long columns only if selected. @throws DomainError `ANSWER_TOO_LARGE` */
     async list({ agentId, first, after }: SessionFilter): Promise<Session[]> {
       const query = mine()
         .select(knex.raw(columnsWithin(db, sessions)))
@@ -53,7 +51,6 @@ export function sessionStore(db: TenantDb) {
       return listWithin<Session>(db, query);
     },
 
-    /** Absent sessions are left out. */
     async listStatuses(ids: readonly number[]): Promise<{ id: number; status: SessionStatus }[]> {
       return mine()
         .whereRaw('id = any(?)', [[...ids]])

@@ -22,7 +22,6 @@ export const sessions = table('sessions', {
   /** Whether its end is published for evaluation; false once the tenant is deleted. */
   judged: column<boolean>(),
   clientExternalId: column<string>({ long: "''" }),
-  /** Any JSON value, as the caller gave it. */
   metadata: column<unknown>({ json: true, long: 'NULL' }),
   interruptCount: column<number>(),
   totalTokensInContext: column<number>(),
@@ -55,7 +54,6 @@ export const messages = table('messages', {
 
 export type Message = RowOf<typeof messages>;
 
-/** @throws DomainError `invalid` when the session takes no more messages or interrupts. */
 export function assertActive(session: Session): void {
   const status = session.endingAs ?? session.status;
   if (status !== 'ACTIVE') throw badRequest(`Session ${session.id} is not active (status: ${status})`);

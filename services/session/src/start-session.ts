@@ -28,10 +28,7 @@ const newSession = z.object({
 
 const maxMetadataBytes = 64 * 1024;
 
-/**
- * Starts a session with an active agent. The greeting of an agent without a workflow becomes the first message, without asking a
- * model. @throws DomainError `invalid`; `notFound`: the agent; `forbidden` with `NO_TENANT`: the tenant has just been deleted
- */
+/** The greeting of an agent without a workflow becomes the first message. @throws `forbidden`: the tenant was just deleted */
 export async function startSession(ports: Ports, caller: Caller, input: StartSessionInput): Promise<Session> {
   const { tenantId } = inTenant(caller);
   const given = parseInput(newSession, input);

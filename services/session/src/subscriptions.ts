@@ -3,7 +3,6 @@ import type { Message, SessionEvent } from '@parley/protos/parley/session/v1/ses
 import type { Ports } from './ports.ts';
 import { watchSession } from './watch-session.ts';
 
-/** Session's fields of `Subscription`. */
 export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionField> {
   return {
     async *sessionEvents({ sessionId, after }, { caller, follows, signal }) {
@@ -16,7 +15,7 @@ export function sessionSubscriptions(ports: Ports): Record<string, SubscriptionF
   };
 }
 
-/** An event as its GraphQL type has it. Undefined for a kind that only a newer version knows. */
+/** Undefined for a kind that only a newer version knows. */
 export function eventPayload({ eventId, sessionId, occurredAt, kind }: SessionEvent): object | undefined {
   const common = { eventId, sessionId, occurredAt };
   switch (kind?.$case) {

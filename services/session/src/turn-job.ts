@@ -5,7 +5,6 @@ import type { PreparedTurn } from './turn-store.ts';
 export interface TurnJob {
   sessionId: number;
   turnId: number;
-  /** The id of the request that sent the message, in logs and traces. */
   requestId: string;
 }
 

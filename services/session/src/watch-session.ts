@@ -16,10 +16,7 @@ export interface WatchSession {
   follows?: () => void;
 }
 
-/**
- * A session's events, each once and in order, until `signal` aborts. With `after` first those with higher ids: from the event
- * log, and those it no longer has from the database. @throws DomainError `notFound`, `forbidden`, `invalid`
- */
+/** Each event once and in order, until `signal` aborts; what the event log has no longer is read from the database. */
 export async function* watchSession(
   { database, eventLog, log }: Ports,
   caller: Caller,

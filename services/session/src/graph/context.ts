@@ -7,7 +7,6 @@ import type { Message } from '../session.ts';
 
 export interface Context extends GraphContext {
   ports: Ports;
-  /** One query for all sessions of a request. */
   messagesOf(info: FieldInfo, sessionId: number, page: SessionDtoMessagesArgs): Promise<Message[]>;
 }
 

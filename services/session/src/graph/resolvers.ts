@@ -13,7 +13,6 @@ function transcriptBytes({ transcriptBytes, transcriptJson }: Evaluation): numbe
   return Math.max(Number(transcriptBytes), Buffer.byteLength(transcriptJson));
 }
 
-/** `subscriptions.ts` serves the subscription. */
 export const resolvers: Resolvers = {
   Query: {
     session: (_, { id }, { ports, caller }) => findSession(ports, caller, id),

@@ -1,9 +1,6 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/**
- * Sessions, messages, turns and stored events. Every index starts with `tenant_id`: row-level security filters by it, and a
- * planner without statistics (the embedded database has none) would otherwise scan all rows of a tenant.
- */
+/** Every index starts with `tenant_id`: a planner without statistics (PGlite) would otherwise scan all rows of a tenant. */
 export const conversations: Migration = {
   name: '001-conversations',
   async up(knex) {

@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Sessions that are not evaluated, and an index of a tenant's ACTIVE sessions. */
 export const deletedTenants: Migration = {
   name: '002-deleted-tenants',
   async up(knex) {

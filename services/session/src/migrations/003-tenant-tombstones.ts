@@ -1,6 +1,5 @@
 import type { Migration } from '@parley/postgres/database/types';
 
-/** Tombstones of deleted tenants: none of their sessions can start. */
 export const tenantTombstones: Migration = {
   name: '003-tenant-tombstones',
   async up(knex) {
