@@ -178,7 +178,6 @@ export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 
 const startsPerSocket = 5;
 
-/** @throws SettingsError naming every problem. */
 export function readGatewayConfig(env: Environment) {
   const { calls, ...read } = readSettings(env, gatewaySettings);
   if (read.maxBodyBytes > read.maxLongBodyBytes)

@@ -11,10 +11,7 @@ const timeoutMs = 500;
 
 const refused = "identity refuses the calls of this gateway: MESH_KEY is not identity's, or the clocks differ";
 
-/**
- * Readiness as `untilReached`, by a call that identity accepts; a later outage leaves the gateway ready. But with another `MESH_KEY` it
- * does not get ready.
- */
+/** Readiness as `untilReached`, by a call that identity accepts: with another `MESH_KEY` the gateway does not get ready. */
 export function acceptedByIdentity(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   log: Logger,

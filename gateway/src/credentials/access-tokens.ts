@@ -29,10 +29,7 @@ interface KeySet {
 const jwksAgeMs = 300_000;
 const unknownKeyPauseMs = 1_000;
 
-/**
- * Caches verified signatures by token hash; whether the sign-in is still valid is checked for each request.
- * @param entries the most that it keeps; what was not used for longest is dropped first.
- */
+/** Caches verified signatures by token hash; whether the sign-in is still valid is checked for each request. */
 export function accessTokens(
   identity: () => RpcClient<typeof IdentityServiceDefinition>,
   issuer: string,

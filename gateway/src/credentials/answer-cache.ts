@@ -19,7 +19,6 @@ interface Entry<Value> {
   settled?: { value: Value };
 }
 
-/** @param entries the most that it keeps; what was not used for longest is dropped first. */
 export function answerCache<Value>(entries = 20_000): AnswerCache<Value> {
   const cache = new LRUCache<string, Entry<Value>>({ ...atMost(entries), ttl: maxAgeMs });
 

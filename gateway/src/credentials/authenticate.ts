@@ -18,10 +18,7 @@ export interface Origin {
 }
 
 export interface Authenticate {
-  /**
-   * Authorizes all fields or none. `begun`: a full queue does not refuse it.
-   * @throws DomainError `unauthenticated`, `forbidden`; as `CredentialCalls`.
-   */
+  /** Authorizes all fields or none; `begun` as in `TurnOptions`. @throws `unauthenticated`, `forbidden`; as `CredentialCalls` */
   (fields: RootField[], credentials: Credentials, origin: Origin, begun?: boolean): Promise<Caller>;
 }
 
@@ -61,7 +58,6 @@ export interface SocketOwner {
 
 export interface OwnerOfOptions {
   purpose: 'newSocket' | 'openSocket';
-  /** Aborts when the result is no longer needed. */
   signal?: AbortSignal;
 }
 

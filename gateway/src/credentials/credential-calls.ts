@@ -7,9 +7,7 @@ export interface Requester {
   ip: string;
   /** Default: `request`. */
   purpose?: CredentialPurpose;
-  /** The request has already run in part, so a full queue does not refuse it. */
   begun?: boolean;
-  /** Aborts when the result is no longer needed. */
   signal?: AbortSignal | undefined;
 }
 

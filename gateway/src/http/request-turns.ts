@@ -15,10 +15,7 @@ export interface RequestTurn {
 }
 
 export interface RequestTurnsOptions {
-  /**
-   * Least time per iteration of the event loop, in ms. Default 2: ten iterations delay other work by some 20 ms. Requests get as much
-   * as all other work took in the iteration, because events for thousands of sockets would otherwise leave them almost nothing.
-   */
+  /** Least time per iteration of the event loop, in ms. Default 2: ten iterations delay other work by some 20 ms. */
   sliceMs?: number;
   mostInRound?: number;
 }
@@ -45,6 +42,7 @@ export function requestTurns({ sliceMs = 2, mostInRound = 16 }: RequestTurnsOpti
       nth += 1;
       if (nth === 1) {
         const now = performance.now();
+        // As much as all other work took: events for thousands of sockets would otherwise leave requests almost nothing.
         endsAt = now + Math.max(sliceMs, now - from);
       }
       const isTimeOver = nth > 1 && performance.now() >= endsAt;

@@ -1,10 +1,8 @@
 import { clientCounts } from './client-counts.ts';
 
-export type Exhausted = 'client' | 'all';
-
 /** A limit on bytes in use by all clients, of which one client may use a quarter. */
 export interface ByteBudget {
-  refusal(client: string, more: number): Exhausted | undefined;
+  refusal(client: string, more: number): 'client' | 'all' | undefined;
   add(client: string, bytes: number): void;
 }
 

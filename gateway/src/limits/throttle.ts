@@ -19,10 +19,7 @@ export interface ThrottleResult {
   windows: ThrottleWindow[];
 }
 
-/**
- * Counts all throttled fields in one step or, when refused, none. Undefined when no field has a throttle.
- * @throws DomainError `unavailable` while counts are, if a throttle fails closed; else counts per process.
- */
+/** Counts all fields or, if refused, none. Without Redis counts per process; `unavailable` if a throttle fails closed. */
 export type Throttle = (fields: RootField[], clientIp: string) => Promise<ThrottleResult | undefined>;
 
 export interface ThrottleOptions {

@@ -4,10 +4,7 @@ import { clientCounts } from '../limits/client-counts.ts';
 
 /** Runs the frames of all sockets in the turns of their clients, and bounds what those of one client may cost in a second. */
 export interface FrameTurns {
-  /**
-   * Runs `work` now or when the client's turn comes, which is after this second if its frames have used it up. Not where the frame's
-   * signal aborts before. Resolves to false, and does not run it, where too many bytes of the client wait already.
-   */
+  /** Runs `work` now, or later unless the frame's signal aborts. Resolves to false where too many bytes of the client wait. */
   take(frame: Frame, work: () => void): Promise<boolean>;
 }
 

@@ -17,9 +17,8 @@ export interface SharedFeedsOptions<Item> {
 
 export interface SharedFeeds<Item> {
   /**
-   * Opens a reader's own stream, which authorizes it and replays what it missed, and joins the shared one at the first
-   * live item. The first reader to catch up shares its stream until the last reader leaves.
-   * @param key streams with the same key have the same items and authorization.
+   * Opens a reader's own stream, which authorizes it and replays what it missed, and joins the one that readers of `key` share at
+   * the first live item. The first reader to catch up shares its stream until the last reader leaves.
    */
   follow(
     key: string,

@@ -20,7 +20,6 @@ export function subscriptionOwners(supergraphSdl: string): Map<string, string> {
   return owners;
 }
 
-/** The units whose subgraphs make up the supergraph. */
 export function subgraphUnits(supergraphSdl: string): string[] {
   return [...unitsOf(parse(supergraphSdl, { noLocation: true })).values()];
 }

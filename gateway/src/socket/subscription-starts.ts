@@ -4,10 +4,7 @@ import { type FairQueueLimits, fairQueue, type Release } from '@parley/kernel/fa
 import { takeTurn } from '../limits/turns.ts';
 
 export interface SubscriptionStarts {
-  /**
-   * @returns a function to call once it has started or ended at its owner.
-   * @throws DomainError `tooManyRequests` when the queue is full, `unavailable` after the wait; the abort reason.
-   */
+  /** @returns a function to call once it has started or ended at its owner. @throws as `takeTurn` */
   begin(caller: Caller, signal: AbortSignal): Promise<Release>;
   readonly waiting: number;
 }

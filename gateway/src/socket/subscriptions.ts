@@ -26,10 +26,7 @@ export interface SubscriptionContext {
 
 const liveMs = 2_000;
 
-/**
- * `@apollo/gateway` executes no subscriptions. Replayed events wait for slow readers, live ones for nobody.
- * @throws Error when a field has no source, or a source no field.
- */
+/** `@apollo/gateway` executes no subscriptions. Replayed events wait for slow readers, live ones for nobody. */
 export function attachSubscriptions(schema: GraphQLSchema, sources: Record<string, SubscriptionSource>): void {
   const fields = schema.getSubscriptionType()?.getFields() ?? {};
   for (const name of new Set([...Object.keys(fields), ...Object.keys(sources)])) {
