@@ -1897,8 +1897,9 @@ export const AgentServiceDefinition = {
     /**
      * Answers the last message of a conversation. Streams text as the model gives it and ends with one `finished`.
      * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
-     * Errors: NOT_FOUND; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it;
-     * reason TURN_TIMEOUT when the model took too long.
+     * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
+     * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
+     * model took too long.
      */
     runTurn: {
       name: "RunTurn",
@@ -1911,7 +1912,8 @@ export const AgentServiceDefinition = {
     /**
      * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
      * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-     * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request exceeds the model's context.
+     * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
+     * context.
      */
     generate: {
       name: "Generate",
@@ -1939,8 +1941,9 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   /**
    * Answers the last message of a conversation. Streams text as the model gives it and ends with one `finished`.
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
-   * Errors: NOT_FOUND; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it;
-   * reason TURN_TIMEOUT when the model took too long.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
+   * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
+   * model took too long.
    */
   runTurn(
     request: RunTurnRequest,
@@ -1949,7 +1952,8 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request exceeds the model's context.
+   * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
+   * context.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
@@ -1965,14 +1969,16 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
   /**
    * Answers the last message of a conversation. Streams text as the model gives it and ends with one `finished`.
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
-   * Errors: NOT_FOUND; UNAVAILABLE (reason MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it;
-   * reason TURN_TIMEOUT when the model took too long.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
+   * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
+   * model took too long.
    */
   runTurn(request: DeepPartial<RunTurnRequest>, options?: CallOptions & CallOptionsExt): AsyncIterable<RunTurnResponse>;
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
-   * INVALID_ARGUMENT (reason CONTEXT_TOO_LONG) when the request exceeds the model's context.
+   * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
+   * context.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
