@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UnitAddresses } from '@parley/stories/mesh';
 import { Client } from 'pg';
+import type { StartedMesh } from './processes.ts';
 
 /** What a system has used since its start, by name: ms for what begins with `CPU` or `pauses`, KB for memory and disk, else a number. */
 export type Reading = Record<string, number>;
@@ -71,18 +71,8 @@ export function cpuOf(roots: Root[]): Reading {
   return reading;
 }
 
-/** Where the counts of a mesh are read. */
-export interface Counted {
-  /** The process that `scripts/up` started. */
-  pid: number;
-  units: UnitAddresses;
-  /** The folder into which its processes write at SIGWINCH. */
-  temporary: string;
-  databaseUrl: string;
-}
-
 /** Counts of a mesh: those that its processes keep for the bench, gRPC calls served, and bytes of the database's log. */
-export async function countsOf({ pid, units, temporary, databaseUrl }: Counted): Promise<Reading> {
+export async function countsOf({ pid, units, temporary }: StartedMesh, databaseUrl: string): Promise<Reading> {
   const reading: Reading = { 'gRPC calls': 0 };
   for (const { ops } of Object.values(units)) {
     const metrics = ops ? await (await fetch(`${ops}/metrics`)).text() : '';

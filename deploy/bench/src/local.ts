@@ -1,16 +1,13 @@
-import { Client } from '@parley/stories/client';
-import { createAgent } from '@parley/stories/conversation';
-import { modelFirstChunkMs, openTalker } from './client.ts';
+import { modelFirstChunkMs } from './client.ts';
 import { embeddedUrl } from './costs.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, tookMs } from './figures.ts';
 import { type BenchOptions, limits, openPlace, residentKb, type StartedMesh, settled } from './processes.ts';
-import { content, turnFigures } from './turns.ts';
+import { content, opener, turnFigures } from './turns.ts';
 
 /** All of Parley in one process: its start, memory, latency, and what a turn costs. */
 export async function localFigures(options: BenchOptions): Promise<Figure[]> {
-  const { rounds, turnsOnly, say } = options;
   await using place = await openPlace(options);
-  say('start-up, first and second');
+  options.say('start-up, first and second');
   await using first = await place.start();
   const firstStopMs = await tookMs(first.stop);
   await using mesh = await place.start(limits);
@@ -18,12 +15,10 @@ export async function localFigures(options: BenchOptions): Promise<Figure[]> {
   await settled(options); // background work and garbage of the start
   await settled(options);
   const idleMb = memoryMb();
-  const roots = [{ name: 'Parley', pid: mesh.pid }];
-  const counted = { ...mesh, databaseUrl: embeddedUrl(mesh.temporary) };
-  const turns = async () =>
-    turnFigures({ ...mesh, open: await opener(mesh.urls), roots, counted, overLangGraph: 0.3 }, options);
-  if (turnsOnly) return await turns(); // awaited before the mesh stops
-  say(`first chunks, ${rounds} rounds`);
+  const databaseUrl = embeddedUrl(mesh.temporary);
+  const turns = () => turnFigures(mesh, { ...options, databaseUrl, overLangGraph: 0.3 });
+  if (options.turnsOnly) return await turns(); // awaited before the mesh stops
+  options.say(`first chunks, ${options.rounds} rounds`);
   const chunks = await firstChunkFigures(options, mesh);
   const loadedMb = memoryMb();
   const cost = await turns();
@@ -69,13 +64,4 @@ export async function firstChunkFigures({ rounds, short }: BenchOptions, { urls,
     figure(`${name}, ${people} at once, p50, over that of ${few}`, all(0.5) / some(0.5), '×', { goal: 4 }),
     figure(`${name}, ${people} at once, p99`, all(0.99), 'ms'),
   ];
-}
-
-/** Opens conversations of one person. @param urls endpoints of one mesh, which they use in turn. */
-export async function opener(urls: string[]) {
-  const person = new Client(urls[0] ?? '');
-  await person.register();
-  const agentId = await createAgent(person);
-  let opened = 0;
-  return () => openTalker(person.at(urls[opened++ % urls.length] ?? ''), agentId);
 }

@@ -3,11 +3,11 @@ import { type RunningServers, startServers } from '@parley/servers/start-servers
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { openReaders, openTalker } from './client.ts';
-import { processesOf, type Root } from './costs.ts';
+import { processesOf } from './costs.ts';
 import { eventFigures } from './events.ts';
 import { type Figure, oneByOne } from './figures.ts';
 import { delivered, deliveryFigures, idleFigures, subscribed, throttleFigures } from './gateway.ts';
-import { firstChunkFigures, opener } from './local.ts';
+import { firstChunkFigures } from './local.ts';
 import { type BenchOptions, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 import { turnFigures } from './turns.ts';
 
@@ -44,12 +44,9 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   say('processes');
   await using place = await openPlace(options);
   await using mesh = await place.start({ ...servers.env, ...limits }, '--mesh');
-  const engines = needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
   const { DATABASE_URL: databaseUrl = '' } = servers.env;
-  const database = { url: databaseUrl, root: engines[0] as Root };
-  const processes = { roots: [{ name: 'supervisor', pid: mesh.pid }, ...engines], counted: { ...mesh, databaseUrl } };
-  const turns = async () =>
-    turnFigures({ ...mesh, ...processes, open: await opener(mesh.urls), database, overLangGraph: 0.2 }, options);
+  const engines = needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
+  const turns = () => turnFigures(mesh, { ...options, databaseUrl, servers: engines, overLangGraph: 0.2 });
   if (turnsOnly) return await turns(); // awaited before the mesh stops
   const [url = '', otherUrl = ''] = mesh.urls;
   const [gateway = 0] = processesOf(mesh.pid, /\/gateway\/src\/main\.ts/u, `GATEWAY_PORT=${new URL(url).port}`);

@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { modelFirstChunkMs, openConversation, withoutSocket } from './client.ts';
-import { type Counted, countsOf, cpuOf, type Reading, type Root, tickMs } from './costs.ts';
+import { Client } from '@parley/stories/client';
+import { createAgent } from '@parley/stories/conversation';
+import { modelFirstChunkMs, openConversation, openTalker, withoutSocket } from './client.ts';
+import { countsOf, cpuOf, type Reading, type Root, tickMs } from './costs.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile, type Unit } from './figures.ts';
 import { startLangGraph } from './langgraph.ts';
-import { type BenchOptions, startChild } from './processes.ts';
+import { type BenchOptions, type StartedMesh, startChild } from './processes.ts';
 
 export const content = 'How long does it take until you begin to answer?';
 
@@ -22,15 +24,11 @@ interface System {
   most?: number;
 }
 
-/** A mesh whose turns are measured. */
-export interface MeasuredMesh {
-  open: System['open'];
-  /** All its processes. */
-  roots: Root[];
-  counted: Counted;
-  modelUrl: string;
-  /** A PostgreSQL for the skeleton, with its process. */
-  database?: { url: string; root: Root };
+/** What the turns of a mesh run on. */
+interface TurnOptions extends BenchOptions {
+  databaseUrl: string;
+  /** The processes of its servers, PostgreSQL first. Default: there are none. */
+  servers?: Root[];
   /** The goal for its CPU time of a turn over that of LangGraph's Agent Server. */
   overLangGraph: number;
 }
@@ -45,13 +43,20 @@ const warmUp = 1_500;
  * What a turn costs: CPU time, database, gRPC and memory; compared with the same hops without Parley's work, and with LangGraph's Agent
  * Server. All in turn, on the same model server, in new conversations whose clients send as soon as a reply has ended.
  */
-export async function turnFigures(mesh: MeasuredMesh, options: BenchOptions): Promise<Figure[]> {
-  const { rounds, short, say } = options;
-  const { open, roots, counted, modelUrl } = mesh;
+export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Promise<Figure[]> {
+  const { rounds, short, say, databaseUrl, servers = [], overLangGraph } = options;
+  const { modelUrl } = mesh;
+  const roots = [{ name: 'supervisor', pid: mesh.pid }, ...servers];
   await using parts = new AsyncDisposableStack();
-  const own: System = { name: 'Parley', open, cpu: () => cpuOf(roots), counts: () => countsOf(counted), least: 40 };
-  const skeleton = await startSkeleton(mesh, parts);
-  const langGraph = short ? undefined : await startLangGraph(modelUrl, counted.temporary, options);
+  const own: System = {
+    name: 'Parley',
+    open: await opener(mesh.urls),
+    cpu: () => cpuOf(roots),
+    counts: () => countsOf(mesh, databaseUrl),
+    least: 40,
+  };
+  const skeleton = await startSkeleton(modelUrl, servers.length > 0 ? databaseUrl : '', servers.slice(0, 1), parts);
+  const langGraph = short ? undefined : await startLangGraph(modelUrl, mesh.temporary, options);
   if (langGraph) parts.use(langGraph);
   const direct: System = {
     name: 'the model',
@@ -105,12 +110,12 @@ export async function turnFigures(mesh: MeasuredMesh, options: BenchOptions): Pr
     const round = async () => {
       const model = await period(direct, count);
       const ours = await period(own, count);
-      const beside = await oneByOne(others.length, (index) => period(others[index] as System, count));
-      return { model, ours, beside };
+      return { model, ours, others: await oneByOne(others.length, (index) => period(others[index] as System, count)) };
     };
     await round(); // another warm-up
     const measured = await oneByOne(rounds, round);
-    const show = (name: string, unit: Unit, pick: (each: (typeof measured)[number]) => number, bound = {}) =>
+    type Round = (typeof measured)[number];
+    const show = (name: string, unit: Unit, pick: (each: Round) => number, bound = {}) =>
       void figures.push(figure(`turn, ${count} at once: ${name}`, medianOf(measured, pick), unit, bound));
 
     show('rate', '/s', ({ ours }) => ours.rate);
@@ -120,17 +125,26 @@ export async function turnFigures(mesh: MeasuredMesh, options: BenchOptions): Pr
       show(name, unitOf(name), ({ ours }) => ours.used[name] ?? 0);
     }
     for (const [index, other] of others.entries()) {
-      const at = (each: (typeof measured)[number]) => each.beside[index] as Period;
-      const goal = other === langGraph && count === other.most ? { goal: mesh.overLangGraph } : {};
+      const at = (each: Round) => each.others[index] as Period;
+      const bound = other === langGraph && count === other.most ? { goal: overLangGraph } : {};
       // The kernel counts in ticks, and a short period may have none.
       const cpuMs = ({ used, turns }: Period) => Math.max(used.CPU ?? 0, tickMs / turns);
       show(`rate of ${other.name}`, '/s', (each) => at(each).rate);
       show(`first chunk of ${other.name} over the model's own, p50`, 'ms', (each) => at(each).p50 - each.model.p50);
       show(`CPU of ${other.name}`, 'ms', (each) => cpuMs(at(each)));
-      show(`CPU over that of ${other.name}`, '×', (each) => cpuMs(each.ours) / cpuMs(at(each)), goal);
+      show(`CPU over that of ${other.name}`, '×', (each) => cpuMs(each.ours) / cpuMs(at(each)), bound);
     }
   }
   return figures;
+}
+
+/** Opens conversations of one person. @param urls endpoints of one mesh, which they use in turn. */
+export async function opener(urls: string[]) {
+  const person = new Client(urls[0] ?? '');
+  await person.register();
+  const agentId = await createAgent(person);
+  let opened = 0;
+  return () => openTalker(person.at(urls[opened++ % urls.length] ?? ''), agentId);
 }
 
 function add(sum: Reading, after: Reading, before: Reading): void {
@@ -142,25 +156,23 @@ function unitOf(name: string): Unit {
   return /^allocated|^written/u.test(name) ? 'KB' : '/turn';
 }
 
-/** In as many processes as the mesh: three with a database, else one. */
-async function startSkeleton({ database, modelUrl }: MeasuredMesh, parts: AsyncDisposableStack): Promise<System> {
-  const env = { MODEL_URL: modelUrl, DATABASE_URL: database?.url ?? '' };
-  const start = async (HOPS: string, before: Record<string, string> = {}) =>
-    parts.use(await startChild('skeleton.ts', { ...env, ...before, HOPS }));
-  const started = [];
-  if (database) {
-    const agent = await start('agent');
-    const session = await start('session', { AGENT: agent.hello });
-    started.push(agent, session, await start('gateway', { SESSION: session.hello }));
-  } else {
-    started.push(await start('agent,session,gateway'));
+/** In as many processes as the mesh: three with a database, else one. @param roots the process of the database. */
+async function startSkeleton(modelUrl: string, databaseUrl: string, roots: Root[], parts: AsyncDisposableStack) {
+  const pids: Root[] = [...roots];
+  async function start(HOPS: string, NEXT_HOP = '') {
+    const env = { MODEL_URL: modelUrl, DATABASE_URL: databaseUrl, HOPS, NEXT_HOP };
+    const { hello, pid } = parts.use(await startChild('skeleton.ts', env));
+    pids.push({ name: 'skeleton', pid });
+    return hello;
   }
-  const url = started.at(-1)?.hello ?? '';
-  const roots = started.map(({ pid }) => ({ name: 'skeleton', pid }));
-  return {
+  const url = databaseUrl
+    ? await start('gateway', await start('session', await start('agent')))
+    : await start('agent,session,gateway');
+  const system: System = {
     name: 'the bare hops',
     open: () => openConversation(url, '', randomInt(2 ** 40)),
-    cpu: () => cpuOf([...roots, ...(database ? [database.root] : [])]),
+    cpu: () => cpuOf(pids),
     least: 400,
   };
+  return system;
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, Agent as HttpAgent, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import {
   credentials,
   makeGenericClientConstructor,
@@ -20,7 +21,7 @@ import { serve } from '../processes.ts';
 
 // The hops of a turn and nothing else: HTTP to the gateway, gRPC to session, gRPC to agent, HTTP to the model server, and the reply
 // back as streams to a WebSocket. With a database, session inserts the message and updates it at the end, each with a commit.
-const { HOPS = '', MODEL_URL = '', AGENT = '', SESSION = '', DATABASE_URL } = process.env;
+const { HOPS = '', NEXT_HOP = '', MODEL_URL = '', DATABASE_URL } = process.env;
 
 interface Message {
   sessionId: number;
@@ -45,13 +46,8 @@ const clientOf = (address: string) =>
 
 async function serveHop(handlers: UntypedServiceImplementation): Promise<string> {
   const server = new Server();
-  const served = Object.entries(methods).filter(([name]) => name in handlers);
-  server.addService(Object.fromEntries(served), handlers);
-  const bound = Promise.withResolvers<number>();
-  server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-    error ? bound.reject(error) : bound.resolve(port),
-  );
-  return `127.0.0.1:${await bound.promise}`;
+  server.addService(methods, handlers);
+  return `127.0.0.1:${await promisify(server.bindAsync.bind(server))('127.0.0.1:0', ServerCredentials.createInsecure())}`;
 }
 
 const agent = () =>
@@ -126,8 +122,7 @@ async function gateway(sessionAddress: string): Promise<string> {
   return `http://${await listen(http)}/graphql`;
 }
 
-const hops = { agent, session: () => session(addresses.agent), gateway: () => gateway(addresses.session) };
-const addresses = { agent: AGENT, session: SESSION, gateway: '' };
-const names = HOPS.split(',') as (keyof typeof hops)[];
-for (const name of names) addresses[name] = await hops[name]();
-serve(addresses[names.at(-1) ?? 'gateway']);
+const hops: Record<string, (next: string) => Promise<string>> = { agent, session, gateway };
+let address = NEXT_HOP;
+for (const name of HOPS.split(',')) address = (await hops[name]?.(address)) ?? '';
+serve(address);
