@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts } from '@parley/servers/ports';
+import { untilItAnswers } from '@parley/servers/server';
 import { asMessages, firstContentMs, withoutSocket } from './client.ts';
 import { cpuOf } from './costs.ts';
 import { installOther, scriptsOf } from './others.ts';
@@ -38,17 +38,12 @@ export async function startLangGraph(modelUrl: string, folder: string, options: 
   });
   const kill = () => void child.kill('SIGKILL');
   process.once('exit', kill);
-  const ended = once(child, 'exit').finally(() => process.off('exit', kill));
-  const isUp = () =>
-    fetch(`${url}/ok`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isUp())) {
-    if (child.exitCode !== null)
-      throw new Error(`LangGraph's Agent Server ended with ${child.exitCode} before it was up`);
-    await delay(100);
-  }
+  const over = new AbortController();
+  const ended = once(child, 'exit').then(([code]) => {
+    process.off('exit', kill);
+    return over.abort(new Error(`LangGraph's Agent Server ended with ${code} before it was up`));
+  });
+  await untilItAnswers(() => fetch(`${url}/ok`), over.signal);
 
   return {
     name: "LangGraph's Agent Server",

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +11,7 @@ import { root } from '@parley/servers/root';
 import { gatewaysIn, type UnitAddresses } from '@parley/stories/mesh';
 import { startModelServer } from '@parley/testing/model-server';
 import { closeConnections } from './client.ts';
+import { cpuOf, tickMs } from './costs.ts';
 
 export interface BenchOptions {
   /** The number of rounds; each measures all variants in turn. */
@@ -95,15 +96,12 @@ export function serve(hello: unknown, stop = async () => {}): void {
   process.send?.(hello);
 }
 
-/** The number of `things` that a process does per CPU second of all its threads. */
+/** The number of `things` that a process does per CPU second. */
 export async function perCpuSecond(pid: number, things: number, work: () => Promise<unknown>): Promise<number> {
-  const cpuNs = () => {
-    const threads = globSync(`/proc/${pid}/task/*/schedstat`).map((file) => readFileSync(file, 'utf8'));
-    return threads.reduce((sum, text) => sum + Number(text.split(' ')[0]), 0);
-  };
-  const before = cpuNs();
+  const cpuMs = () => cpuOf([{ name: '', pid }]).CPU ?? Number.NaN;
+  const before = cpuMs();
   await work();
-  return (things * 1e9) / (cpuNs() - before);
+  return (things * 1_000) / Math.max(tickMs, cpuMs() - before);
 }
 
 export function residentKb(pid: number): number {
