@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import type { AccessToken } from '../../../services/identity/src/generated/schema.ts';
 import { SessionEvents, type SessionEventsOptions } from './session-events.ts';
 
 export interface GraphError {
@@ -17,12 +18,7 @@ export interface Answer<Data> {
   errors?: GraphError[];
 }
 
-export interface Tokens {
-  accessToken: string;
-  expiresIn: number;
-  refreshToken: string;
-  refreshExpiresIn: number;
-}
+export type Tokens = Omit<AccessToken, '__typename'>;
 
 export type Account = ReturnType<typeof newAccount>;
 

@@ -1,47 +1,27 @@
 import { eventually } from '@parley/testing/eventually';
 import type { ExecutionContext } from 'ava';
+import type { EvaluationDto, MessageDto, SessionDto } from '../../../services/session/src/generated/schema.ts';
 import type { Client } from './client.ts';
 import type { SessionEvents } from './session-events.ts';
 import { withinASecond } from './within-a-second.ts';
 
-export interface Message {
-  id: number;
-  sessionId: number;
-  role: 'USER' | 'MODEL';
-  text: string;
-  turnIndex: number;
-  tokensIn: number;
-  tokensOut: number;
-  costUsd: number;
-  createdAt: string;
-}
+/** A type of the schema as JSON has it. */
+export type AsJson<T> = T extends Date
+  ? string
+  : T extends object
+    ? { [Key in keyof T]-?: AsJson<Exclude<T[Key], undefined>> }
+    : T;
 
-export interface Session {
-  id: number;
-  agentId: number;
-  status: 'PENDING' | 'ACTIVE' | 'ENDED' | 'EXPIRED';
-  clientExternalId: string;
-  metadata: unknown;
-  interruptCount: number;
-  totalTokensInContext: number;
-  startedAt: string | null;
-  endedAt: string | null;
-  lastEventAt: string | null;
+export type Message = AsJson<Omit<MessageDto, Unread>>;
+export type Session = AsJson<Omit<SessionDto, Unread | 'createdAt' | 'agent' | 'messages'>> & {
   agent: { id: number; name: string } | null;
   messages: Message[];
-}
-
-interface Evaluation {
-  id: number;
-  sessionId: number;
-  score: number;
-  summary: string;
-  strengths: string[];
-  weaknesses: string[];
-  recommendation: string;
-  transcript: { role: string; text: string; turnIndex: number; createdAt: string }[];
-  generatedAt: string | null;
-}
+};
+type Evaluation = AsJson<Omit<EvaluationDto, Unread | 'createdAt'>> & {
+  transcript: Pick<Message, 'role' | 'text' | 'turnIndex' | 'createdAt'>[];
+};
+/** Fields that these documents do not select. */
+type Unread = '__typename' | 'updatedAt' | 'structuredContent';
 
 const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
   lastEventAt agent { id name }

@@ -1,22 +1,18 @@
 import { eventually } from '@parley/testing/eventually';
-import type { Message } from './conversation.ts';
+import type {
+  AiResponseChunkEvent,
+  AiResponseEvent,
+  SessionStatusEvent,
+  TurnFailedEvent,
+} from '../../../services/session/src/generated/schema.ts';
+import type { AsJson, Message } from './conversation.ts';
 import { Subscription, type SubscriptionOptions } from './sockets.ts';
 
-interface AnyEvent<Type> {
-  __typename: Type;
-  eventId: string;
-  sessionId: number;
-  occurredAt: string;
-}
-interface TurnEvent<Type> extends AnyEvent<Type> {
-  clientTurnId: string | null;
-  /** Of the USER message that this replies to. */
-  turnIndex: number;
-}
-type Chunk = TurnEvent<'AiResponseChunkEvent'> & { attempt: number; text: string };
-type Reply = TurnEvent<'AiResponseEvent'> & { text: string; interrupted: boolean; message: Message };
-type TurnFailed = TurnEvent<'TurnFailedEvent'> & { code: string; failure: string };
-export type SessionEvent = Chunk | Reply | TurnFailed | (AnyEvent<'SessionStatusEvent'> & { status: string });
+type Chunk = AsJson<AiResponseChunkEvent>;
+type Reply = AsJson<Omit<AiResponseEvent, 'message'>> & { message: Message };
+/** `message` has another name, because that of a reply has another type. */
+type TurnFailed = AsJson<Omit<TurnFailedEvent, 'message'>> & { failure: string };
+export type SessionEvent = Chunk | Reply | TurnFailed | AsJson<SessionStatusEvent>;
 
 /** The subscription to all events of a session. */
 export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: String) {
