@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { CredentialKind } from '@parley/graph/access';
 import {
   buildASTSchema,
   type GraphQLField,
@@ -18,6 +17,7 @@ import {
   OperationTypeNode,
   parse,
 } from 'graphql';
+import { readFieldRules } from '../../../gateway/src/graph/field-rules.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 
@@ -34,26 +34,22 @@ const supergraph = new URL('../../../gateway/supergraph.graphql', import.meta.ur
 
 /** All operations of the supergraph. The test of credentials checks that the gateway serves exactly these. */
 export function servedOperations() {
-  const schema = buildASTSchema(parse(readFileSync(supergraph, 'utf8')), { assumeValidSDL: true });
-  const rule = <T>({ name, astNode }: Field, directiveName: string) => {
-    const directive = schema.getDirective(directiveName);
-    if (!directive || !astNode) throw new Error(`The supergraph does not define @${directiveName} of ${name}`);
-    return getDirectiveValues(directive, astNode) as T | undefined;
-  };
-  return Object.values(OperationTypeNode).flatMap((kind) =>
-    Object.values(schema.getRootType(kind)?.getFields() ?? {}).map((field) => {
-      const access = rule<{ by: CredentialKind[] }>(field, 'access');
-      if (!access) throw new Error(`The supergraph does not define the access to ${field.name}`);
-      return {
-        ...operationOf(kind, field),
-        /** The credentials that it accepts; none: it is public. */
-        by: access.by,
-        throttle: rule<{ requests: number; windowSeconds: number }>(field, 'throttle'),
-        /** The service that resolves it. */
-        service: rule<{ graph: string }>(field, 'join__field')?.graph ?? '',
-      };
-    }),
-  );
+  const sdl = readFileSync(supergraph, 'utf8');
+  const schema = buildASTSchema(parse(sdl), { assumeValidSDL: true });
+  const rules = readFieldRules(sdl);
+  const place = schema.getDirective('join__field');
+  return Object.values(OperationTypeNode).flatMap((kind) => {
+    const type = schema.getRootType(kind);
+    return Object.values(type?.getFields() ?? {}).map((field) => {
+      const rule = rules.get(`${type}.${field.name}`);
+      if (!rule || !place || !field.astNode) throw new Error(`The supergraph has no rules for ${field.name}`);
+      /** The credentials that it accepts, none if it is public, and how often it may be sent. */
+      const { by, throttle } = rule;
+      /** The service that resolves it. */
+      const service = getDirectiveValues(place, field.astNode)?.graph;
+      return { ...operationOf(kind, field), by, throttle, service };
+    });
+  });
 }
 
 /** Whether the value is an id of Parley; ids of clients such as `clientTurnId` are text. */
