@@ -22,14 +22,6 @@ export interface SharedMeshesOptions {
 /** Meshes shared by test files. This process forwards requests for models to the model servers of the files. */
 export type SharedMeshes = Awaited<ReturnType<typeof startSharedMeshes>>;
 
-/** What one mesh is started with. */
-interface Place {
-  folder: string;
-  /** Its environment without the engines. */
-  settings: Environment;
-  signal: AbortSignal;
-}
-
 const shownWarnings = 40;
 
 /** Starts the meshes at the same time. They end with this process. @throws Error if one does not start; then all are stopped. */
@@ -39,8 +31,8 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
   const common = { parent: folder, signal: AbortSignal.any([signal, failed.signal]), offline, say };
   const beginnings = [
     // Stories about logs and spans run on the mesh of processes where there is one.
-    startMesh('one process', { ...common, verbose: !servers }, inOneProcess),
-    ...(servers ? [startMesh('eight processes', { ...common, verbose: true }, inEight(servers))] : []),
+    startMesh('one process', { ...common, verbose: !servers }),
+    ...(servers ? [startMesh('eight processes', { ...common, servers, verbose: true })] : []),
   ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
@@ -67,10 +59,9 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
   };
 }
 
-type MeshOptions = Omit<SharedMeshesOptions, 'servers'> & { parent: string; verbose: boolean };
-type Start = typeof inOneProcess | ReturnType<typeof inEight>;
+type MeshOptions = SharedMeshesOptions & { parent: string; verbose: boolean };
 
-async function startMesh(name: string, { parent, signal, offline, verbose, say }: MeshOptions, start: Start) {
+async function startMesh(name: string, { parent, signal, offline, verbose, servers, say }: MeshOptions) {
   const from = performance.now();
   await using closers = new AsyncDisposableStack();
   const folder = join(parent, name.replace(' ', '-'));
@@ -81,8 +72,8 @@ async function startMesh(name: string, { parent, signal, offline, verbose, say }
   // Logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
   const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...observed });
-  const { engines, units, logs, stop } = await start({ folder, settings: given, signal });
-  const settings = { ...given, ...engines };
+  const start = servers ? inEight : inOneProcess;
+  const { settings, units, logs, stop } = await start(folder, { ...given, ...servers }, signal);
   const file = join(folder, 'mesh.json');
   writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
   say(`a mesh of ${name} is up after ${((performance.now() - from) / 1000).toFixed(1)} s`);
@@ -100,24 +91,22 @@ async function startMesh(name: string, { parent, signal, offline, verbose, say }
   };
 }
 
-async function inOneProcess({ folder, settings, signal }: Place) {
+async function inOneProcess(folder: string, env: Environment, signal: AbortSignal) {
   const logs = join(folder, 'mesh.log');
-  const env = { ...settings, LOG_FILE: logs };
-  const mesh = await startOneProcess({ dataFolder: join(folder, 'data'), env, secondGateway: true, signal });
+  const given = { ...env, LOG_FILE: logs };
+  const mesh = await startOneProcess({ dataFolder: join(folder, 'data'), env: given, secondGateway: true, signal });
   /** Resolves with the problems found. */
   const stop = async () => {
     const how = await mesh.stop();
     return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
   };
-  return { units: mesh.units, engines: { DATABASE_URL: mesh.databaseUrl }, logs, stop };
+  return { units: mesh.units, settings: { ...env, DATABASE_URL: mesh.databaseUrl }, logs, stop };
 }
 
-function inEight(engines: Environment) {
-  return async ({ folder, settings, signal }: Place) => {
-    const logFolder = join(folder, 'logs');
-    const mesh = await startProcesses({ settings: { ...settings, ...engines }, logFolder, signal });
-    return { units: mesh.units, engines, logs: join(logFolder, '*-[0-9].log'), stop: mesh.stop };
-  };
+async function inEight(folder: string, settings: Environment, signal: AbortSignal) {
+  const logFolder = join(folder, 'logs');
+  const { units, stop } = await startProcesses({ settings, logFolder, signal });
+  return { units, settings, logs: join(logFolder, '*-[0-9].log'), stop };
 }
 
 async function brokenWhenIdle(settings: Environment): Promise<string[]> {

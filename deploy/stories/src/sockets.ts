@@ -2,28 +2,26 @@ import { type ClientOptions, createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
 import type { GraphError } from './client.ts';
 
-interface SocketOptions extends Pick<ClientOptions, 'on' | 'lazy'> {
+interface SocketOptions extends Pick<ClientOptions, 'on'> {
   url: string;
   /** Sent as connectionParams; the client's address also as a header. */
   credentials: Record<string, string>;
-  /** Called with the socket before it is open. */
-  onSocket?(socket: WebSocket): void;
 }
 
-/** A graphql-ws client on one socket, which does not reconnect. */
-export function openSocket({ url, credentials, onSocket, ...options }: SocketOptions) {
+/** A graphql-ws client on one socket, which is opened at once and does not reconnect. */
+export function openSocket({ url, credentials, on }: SocketOptions) {
   return createClient({
     url: url.replace(/^http/, 'ws'),
     retryAttempts: 0,
+    lazy: false,
     onNonLazyError: () => undefined,
     connectionParams: credentials,
     webSocketImpl: class extends WebSocket {
       constructor(address: string, protocols: string[]) {
         super(address, protocols, { headers: { 'x-forwarded-for': credentials['x-forwarded-for'] ?? '' } });
-        onSocket?.(this);
       }
     },
-    ...options,
+    ...(on && { on }),
   });
 }
 
@@ -55,11 +53,10 @@ export class Subscription<Data> {
     this.#client = openSocket({
       url,
       credentials,
-      lazy: false,
-      onSocket: (socket) => {
-        this.#socket = socket;
-      },
       on: {
+        opened: (socket) => {
+          this.#socket = socket as WebSocket;
+        },
         connected: () => connected?.(),
         closed: (event) => {
           const { code, reason } = event as { code: number; reason: string };

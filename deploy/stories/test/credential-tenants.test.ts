@@ -30,7 +30,6 @@ function apiKeySocket(url: string, key: string) {
   const client = openSocket({
     url,
     credentials: { 'x-app-platform': 'customer', 'x-api-key': key },
-    lazy: false,
     on: {
       connected: () => {
         connected = true;

@@ -84,7 +84,6 @@ async function socketOf({ url, ip, tokens }: Client, sessionId: number) {
   const client = openSocket({
     url,
     credentials: { 'x-app-platform': 'customer', 'x-forwarded-for': ip, authorization },
-    lazy: false,
     on: { connected: () => opened.resolve() },
   });
   await opened.promise;

@@ -136,8 +136,6 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
     logs,
     logFolder,
     toPostgres,
-    /** The settings that every unit has. */
-    env: settings,
     kafka: { brokers: (servers.env.KAFKA_BROKERS ?? '').split(',') },
     /** All settings of each replica. */
     environments,

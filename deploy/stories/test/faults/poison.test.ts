@@ -26,7 +26,7 @@ const paceMs = 1_500;
 const shared = sharedFaultMesh(test);
 
 /** Publishes what no consumer can handle, with the key of a session: the events of that session come after it. */
-function poisoner({ env, kafka: connection }: FaultMesh) {
+function poisoner({ servers: { env }, kafka: connection }: FaultMesh) {
   async function send(message: Parameters<ReturnType<typeof kafkaProducer>['send']>[1][0]): Promise<void> {
     const producer = kafkaProducer(connection);
     await producer.send(poisonedTopic, [message]);
@@ -137,7 +137,7 @@ serverTest(
     t.regex(letters.get(noEvent)?.reason ?? '', /ce_\w+ is missing/);
     for (const sessionId of behind) await evaluated(client, sessionId);
 
-    const env = { ...process.env, KAFKA_BROKERS: mesh.env.KAFKA_BROKERS };
+    const env = { ...process.env, KAFKA_BROKERS: mesh.servers.env.KAFKA_BROKERS };
     const deadLetters = join(root, 'scripts/src/dead-letters.ts');
     const listed = await exec(process.execPath, [deadLetters, 'list', poisonedTopic], { env });
     t.regex(listed, /4 dead letters\n$/);
