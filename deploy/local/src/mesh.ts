@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { createModels } from '@parley/agent/models';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/embedded/embedded';
-import { type DeadLetters, fileDeadLetters } from '@parley/events/dead-letters';
+import { fileDeadLetters } from '@parley/events/dead-letters';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
 import { kafkaBusOf } from '@parley/events/kafka-settings';
 import { makeTopics } from '@parley/events/kafka-topics';
@@ -15,7 +15,7 @@ import {
   unknownSettings,
   warnOfUnknownSettings,
 } from '@parley/kernel/config';
-import { createLogger, type Logger } from '@parley/kernel/log';
+import { createLogger } from '@parley/kernel/log';
 import { readTracing } from '@parley/kernel/telemetry';
 import { type Part, type Unit, unit } from '@parley/kernel/unit';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
@@ -35,8 +35,8 @@ import { localStorage } from './storage.ts';
 import { schemas, topics, unitNames } from './units.ts';
 
 export interface LocalMeshOptions {
-  /** The data folder; `null` keeps everything in memory. */
-  dataFolder: string | null;
+  /** Where its data are kept. */
+  dataFolder: string;
   /** A snapshot of an empty database cluster, which makes the first start faster. For tests. */
   databaseSnapshot?: string;
 }
@@ -46,8 +46,8 @@ export interface LocalMeshOptions {
  * and reports the problems of all units at once. @throws SettingsError
  */
 export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
-  const folder = dataFolder === null ? null : resolve(dataFolder);
-  const env = folder === null ? given : await withKeys(given, folder);
+  const folder = resolve(dataFolder);
+  const env = await withKeys(given, folder);
   const { tracing: _, ...meshSettings } = oneProcessSettings;
   const configs = readAll({
     mesh: () => readSettings(env, meshSettings),
@@ -68,20 +68,20 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     keyValue: memoryKeyValue({ log }),
     eventLog: memoryEventLog({
       maxBytes: configs.mesh.eventLogMaxBytes,
-      ...(folder !== null && { highWaterFile: join(folder, 'event-log.mark') }),
+      highWaterFile: join(folder, 'event-log.mark'),
     }),
   };
   const eventBus =
     kafkaBusOf(kafka, log) ??
     inProcessEventBus({
-      deadLetters: folder === null ? loggedDeadLetters(log) : fileDeadLetters(join(folder, 'dead-letters.jsonl')),
+      deadLetters: fileDeadLetters(join(folder, 'dead-letters.jsonl')),
       groups: groupsOf(services),
       log,
     });
   const storage = s3
     ? { store: s3ObjectStore(s3), server: undefined, describe: () => 'S3 (S3_ENDPOINT)' }
     : localStorage({
-        folder: folder === null ? null : join(folder, 'objects'),
+        folder: join(folder, 'objects'),
         keys: configs.mesh.secretsKeys,
         port: configs.mesh.storagePort,
         corsOrigins: configs.gateway.corsOrigins,
@@ -106,7 +106,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     async start() {
       if (!configs.database.isEmbedded) return;
       embedded = await startEmbeddedDatabase({
-        folder: folder === null ? null : join(folder, 'database'),
+        folder: join(folder, 'database'),
         ...(databaseSnapshot && { snapshot: databaseSnapshot }),
       });
       void embedded.exited.then(fail);
@@ -143,7 +143,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
         stop: async () => units?.stop(),
         ready: async () => units?.ready(),
       },
-      folder !== null && publishAddresses(folder, dependencies.addresses),
+      publishAddresses(folder, dependencies.addresses),
     ].filter((part) => typeof part === 'object'),
   );
   return {
@@ -162,9 +162,7 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     models: () => createModels(configs.agent.models, log).describe(),
     /** The engine of each port, for the start-up banner. */
     engines: () => ({
-      database: configs.database.isEmbedded
-        ? `PGlite ${folder === null ? 'in memory' : `in ${join(folder, 'database')}`}`
-        : 'PostgreSQL (DATABASE_URL)',
+      database: configs.database.isEmbedded ? `PGlite in ${join(folder, 'database')}` : 'PostgreSQL (DATABASE_URL)',
       'key-value, event log': redis ? 'Redis (REDIS_URL)' : 'in memory',
       'event bus': brokers ? 'Kafka (KAFKA_BROKERS)' : 'in process, fed by the outboxes',
       'object store': storage.describe(),
@@ -179,13 +177,4 @@ function readDatabase(env: Environment): { isEmbedded: boolean } {
   if (isEmbedded && env.NODE_ENV === 'production')
     throw new SettingsError(['DATABASE_URL: is missing, and NODE_ENV is production']);
   return { isEmbedded };
-}
-
-/** Without a data folder, a dead letter is logged and lost with the process. */
-function loggedDeadLetters(log: Logger): DeadLetters {
-  return {
-    async append({ topic, group, attempts, reason, event }) {
-      log.error({ topic, group, attempts, reason, eventId: event.id }, 'dead letter');
-    },
-  };
 }

@@ -3,8 +3,8 @@ import { urlSigner } from '@parley/embedded/signed-urls';
 import { type StorageServerOptions, storageServer } from '@parley/embedded/storage-server';
 
 export interface LocalStorageOptions extends Pick<StorageServerOptions, 'port' | 'corsOrigins' | 'log'> {
-  /** Created with the first file. `null`: a temporary folder. */
-  folder: string | null;
+  /** Created with the first file. */
+  folder: string;
   /** The key ring for signed URLs. */
   keys: Uint8Array[];
 }
@@ -21,6 +21,6 @@ export function localStorage({ folder, keys, ...rest }: LocalStorageOptions) {
     store,
     server: storageServer({ ...rest, store, signer, onListening }),
     /** Complete once the server has started. */
-    describe: () => `files in ${folder ?? 'a temporary folder'}, signed URLs on ${url}`,
+    describe: () => `files in ${folder}, signed URLs on ${url}`,
   };
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readObject } from '@parley/objects/object-store';
 import { migratedSnapshot } from '@parley/testing/test-database';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { addressesFile } from '../src/addresses-file.ts';
 import { localMesh } from '../src/mesh.ts';
 import { units as listed, schemas } from '../src/units.ts';
@@ -32,6 +32,12 @@ function environment() {
   };
 }
 
+function emptyFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-files-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 /** How the gateway of a mesh answers. */
 async function isServed(url: string): Promise<boolean> {
   const headers = { 'content-type': 'application/json', 'x-app-platform': 'customer' };
@@ -40,12 +46,11 @@ async function isServed(url: string): Promise<boolean> {
 }
 
 test('only the owner of a data folder can read where a running mesh is, and files outlive a restart', async (t) => {
-  const dataFolder = mkdtempSync(join(tmpdir(), 'parley-files-'));
-  t.teardown(() => rmSync(dataFolder, { recursive: true, force: true }));
+  const dataFolder = emptyFolder(t);
   const env = environment();
   const options = { dataFolder, databaseSnapshot: await migratedSnapshot(schemas) };
   const announced = join(dataFolder, addressesFile);
-  const other = await localMesh(environment(), { ...options, dataFolder: null });
+  const other = await localMesh(environment(), { ...options, dataFolder: emptyFolder(t) });
   t.teardown(() => other.stop());
 
   const first = await localMesh(env, options);
@@ -81,7 +86,7 @@ test('only the owner of a data folder can read where a running mesh is, and file
 });
 
 test('a bucket that is named is used instead, and no port is opened', async (t) => {
-  const mesh = await localMesh({ ...environment(), ...s3 }, { dataFolder: null });
+  const mesh = await localMesh({ ...environment(), ...s3 }, { dataFolder: emptyFolder(t) });
   t.is(mesh.engines()['object store'], 'S3 (S3_ENDPOINT)');
   const { url } = await mesh.dependencies.objectStore.presignGet({ key, expiresInMs: 60_000 });
   t.true(url.startsWith(`${s3.S3_ENDPOINT}/parley/${key}?`));
@@ -89,7 +94,7 @@ test('a bucket that is named is used instead, and no port is opened', async (t) 
 
 test('a bucket without its name and keys is named with all other bad settings', async (t) => {
   const env = { ...environment(), S3_ENDPOINT: s3.S3_ENDPOINT, STORAGE_PORT: 'high' };
-  const { message } = await t.throwsAsync(localMesh(env, { dataFolder: null }));
+  const { message } = await t.throwsAsync(localMesh(env, { dataFolder: emptyFolder(t) }));
   for (const name of ['STORAGE_PORT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']) {
     t.true(message.includes(`\n  ${name}: `), message);
   }
