@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import type { EngineName } from './engine.ts';
-import { engines, superuserUrl } from './engines.ts';
+import { superuserUrl } from './engines.ts';
 import { down, isServed, settingsOf, up } from './fleet.ts';
 import { foldersOf } from './folders.ts';
 import { findProcess, startServer, stopServer } from './server.ts';
 
 export interface StartServersOptions {
-  /** Default: all four. */
-  only?: EngineName[];
+  only: EngineName[];
   /** Receives messages about installations and starts. Default: none. */
   say?(line: string): void;
   signal?: AbortSignal;
@@ -22,8 +21,8 @@ export type RunningServers = Awaited<ReturnType<typeof startServers>>;
  * Starts real servers in a folder of their own, for tests and benches; `stop` removes both. The servers also end with the
  * thread that started them. Engines that this machine cannot run are in `missing`.
  */
-export async function startServers(options: StartServersOptions = {}) {
-  const { only = engines.map(({ name }) => name), say = () => undefined } = options;
+export async function startServers(options: StartServersOptions) {
+  const { only, say = () => undefined } = options;
   const never = new AbortController().signal;
   const data = mkdtempSync(join(tmpdir(), 'parley-servers-'));
   const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
