@@ -3,8 +3,6 @@ import { createModels } from '@parley/agent/models';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '@parley/embedded/embedded';
 import { fileDeadLetters } from '@parley/events/dead-letters';
 import { inProcessEventBus } from '@parley/events/in-process-event-bus';
-import { kafkaBusOf } from '@parley/events/kafka-settings';
-import { makeTopics } from '@parley/events/kafka-topics';
 import { createAddresses } from '@parley/kernel/addresses';
 import { createCallers } from '@parley/kernel/caller';
 import {
@@ -20,10 +18,8 @@ import { readTracing } from '@parley/kernel/telemetry';
 import { type Part, type Unit, unit } from '@parley/kernel/unit';
 import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
-import { redisEngines } from '@parley/live/redis/redis-engines';
 import { readDatabaseUrls } from '@parley/postgres/database/database-urls';
-import { s3ObjectStore } from '@parley/s3/s3-object-store';
-import { serviceDatabase } from '@parley/service/connect-service';
+import { serviceDatabase } from '@parley/service/service-database';
 import type { ServiceDependencies } from '@parley/service/service-dependencies';
 import type { UnitConfig } from '@parley/unit/declaration';
 import { publishAddresses } from './addresses-file.ts';
@@ -63,7 +59,9 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
 
   const { redisUrl, kafka, s3 } = configs.mesh;
   const { brokers } = kafka;
-  const redis = redisUrl === undefined ? undefined : redisEngines(redisUrl, log);
+  // The clients of servers are loaded only where they are used: without them the mesh takes less memory.
+  const redis =
+    redisUrl === undefined ? undefined : (await import('@parley/live/redis/redis-engines')).redisEngines(redisUrl, log);
   const { keyValue, eventLog } = redis ?? {
     keyValue: memoryKeyValue({ log }),
     eventLog: memoryEventLog({
@@ -72,14 +70,18 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
     }),
   };
   const eventBus =
-    kafkaBusOf(kafka, log) ??
+    (brokers && (await import('@parley/events/kafka-settings')).kafkaBusOf(kafka, log)) ||
     inProcessEventBus({
       deadLetters: fileDeadLetters(join(folder, 'dead-letters.jsonl')),
       groups: groupsOf(services),
       log,
     });
   const storage = s3
-    ? { store: s3ObjectStore(s3), server: undefined, describe: () => 'S3 (S3_ENDPOINT)' }
+    ? {
+        store: (await import('@parley/s3/s3-object-store')).s3ObjectStore(s3),
+        server: undefined,
+        describe: () => 'S3 (S3_ENDPOINT)',
+      }
     : localStorage({
         folder: join(folder, 'objects'),
         keys: configs.mesh.secretsKeys,
@@ -126,7 +128,10 @@ export async function localMesh(given: Environment, { dataFolder, databaseSnapsh
       storage.server,
       brokers && {
         name: 'topics',
-        start: async () => void (await makeTopics(topics, { brokers, log })),
+        async start() {
+          const { makeTopics } = await import('@parley/events/kafka-topics');
+          await makeTopics(topics, { brokers, log });
+        },
         async stop() {},
       },
       {

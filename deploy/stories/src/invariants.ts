@@ -1,7 +1,7 @@
 import type { Environment } from '@parley/kernel/config';
 import { schemas } from '@parley/local/units';
 import type { Database } from '@parley/postgres/database/types';
-import { serviceDatabase } from '@parley/service/connect-service';
+import { serviceDatabase } from '@parley/service/service-database';
 import { eventually } from '@parley/testing/eventually';
 import type { ModelServer } from '@parley/testing/model-server';
 import * as eventInvariants from './invariants/event-invariants.ts';

@@ -3,10 +3,9 @@ import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { poolSizeSetting } from '@parley/kernel/shared-settings';
 import type { Part } from '@parley/kernel/unit';
 import { absentObjectStore, type ObjectStore } from '@parley/objects/object-store';
-import { readDatabaseUrls, requireDatabaseUrls } from '@parley/postgres/database/database-urls';
-import { openDatabase } from '@parley/postgres/database/open';
-import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
+import { requireDatabaseUrls } from '@parley/postgres/database/database-urls';
 import { connectUnit } from '@parley/unit/connect-unit';
+import { serviceDatabase } from './service-database.ts';
 import type { ServiceDependencies } from './service-dependencies.ts';
 
 /** What a service needs beside the dependencies of every unit. */
@@ -58,19 +57,3 @@ function readPoolSize(env: Environment, schema: string): number {
 
 const noEvents = () => Promise.reject(new Error('This service declares no events'));
 const absentEventBus: EventBus = { publish: noEvents, subscribe: noEvents, close: async () => undefined };
-
-/**
- * The database of one service: at the URL of its settings, else at `fallbackUrl`.
- * @throws SettingsError where there is neither.
- */
-export function serviceDatabase(
-  env: Environment,
-  schema: SchemaDeclaration,
-  poolSize: number,
-  fallbackUrl?: string,
-): Database {
-  if (fallbackUrl !== undefined && readDatabaseUrls(env, schema.name).url === undefined) {
-    return openDatabase({ url: fallbackUrl, schema, poolSize });
-  }
-  return openDatabase({ ...requireDatabaseUrls(env, schema.name), schema, poolSize });
-}
