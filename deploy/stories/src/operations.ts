@@ -24,8 +24,15 @@ type Field = GraphQLField<unknown, unknown>;
 /** One operation of the gateway. */
 export type Operation = ReturnType<typeof servedOperations>[number];
 
-/** The path of one value in the arguments, `email` or `input.name`, and its scalar or enum. */
-export type Place = { path: string; type: string };
+/** One value in the arguments of an operation. */
+export interface Place {
+  /** `id` or `input.name`. */
+  path: string;
+  /** Its scalar or enum. */
+  type: string;
+  /** The input type and its field, `RegisterInput.email`; of an argument without an input type its path. */
+  inputField: string;
+}
 
 /** The value at a place, or undefined for the default one; for an input object: whether it is present. */
 type Choose = (path: string, type: GraphQLNamedInputType, isRequired: boolean) => unknown;
@@ -53,12 +60,12 @@ export function servedOperations() {
 }
 
 /** Whether the value is an id of Parley; ids of clients such as `clientTurnId` are text. */
-export function isId({ path, type }: Place): boolean {
+export function isId({ path, type }: Pick<Place, 'path' | 'type'>): boolean {
   return /(^|\.)(id|\w+Ids?)$/u.test(path) && ['ID', 'Int', 'Float'].includes(type);
 }
 
 /** Whether the value is text. */
-export function isText({ type }: Place): boolean {
+export function isText({ type }: Pick<Place, 'type'>): boolean {
   return ['String', 'JSON', 'JSONObject'].includes(type);
 }
 
@@ -95,10 +102,12 @@ function selectionOf(field: Field): string {
   return `{ __typename ${leaves.map(({ name }) => name).join(' ')} }`;
 }
 
-function placesIn(path: string, of: GraphQLInputType): Place[] {
+function placesIn(path: string, of: GraphQLInputType, inputField = path): Place[] {
   const type = getNamedType(of);
-  if (!isInputObjectType(type)) return [{ path, type: type.name }];
-  return Object.values(type.getFields()).flatMap((field) => placesIn(`${path}.${field.name}`, field.type));
+  if (!isInputObjectType(type)) return [{ path, type: type.name, inputField }];
+  return Object.values(type.getFields()).flatMap((field) =>
+    placesIn(`${path}.${field.name}`, field.type, `${type}.${field.name}`),
+  );
 }
 
 function objectOf(fields: readonly Pick<GraphQLInputField, 'name' | 'type'>[], before: string, choose: Choose) {

@@ -23,6 +23,8 @@ const refused: [what: string, text: string, name: string][] = [
   ['keys of rules', "const rules = { 'Mutation.enter': 1 };", 'Mutation.enter'],
   ['bare keys of rules', "const needed = { enter: ['id'], 'leave': [] };", 'leave'],
   ['keys in more than one', 'const rules = { needed: [{ enter }] } as const;', 'enter'],
+  ['a name with the path of an argument', "const known = open.get('enter input.name');", 'enter'],
+  ['keys with the path of an argument', "const needed = { 'enter input.name': 1, 'leave input.id': 2 };", 'leave'],
   ['a comparison', "if (field.name === 'enter') throw new Error();", 'enter'],
   ['a comparison the other way', "const not = ('enter' as string) != name;", 'enter'],
   ['a switch', "switch (name) { case 'enter': break; }", 'enter'],

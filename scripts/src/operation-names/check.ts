@@ -12,7 +12,7 @@ export interface OperationNames {
 
 /**
  * Finds source files with special cases for an operation: its name as a whole text, a text or an anchored regular expression of
- * nothing but names, a variable with an object whose keys are all names. Such rules belong on the field in the schema. Documents, functions
+ * nothing but names, a variable with an object whose keys are all names; also with the path of an argument behind it. Such rules belong on the field in the schema. Documents, functions
  * by name (resolvers), tables, types and what is read or expected of a response do not count.
  * A comment `names <operation>: <why>` in the file allows that operation there.
  * @returns one line for each file and name.
@@ -37,6 +37,9 @@ export function checkOperationNames(root: string, files: string[], { operations,
   });
 }
 
+/** The path in `login input.email`. */
+const argumentPath = / \w+(\.\w+)+$/u;
+
 /** A node of the syntax tree, or a list of them. */
 interface Node {
   /** Missing for a list, and for what only holds a node, such as an argument. */
@@ -49,7 +52,13 @@ type Find = (words: string[], onlyFull?: boolean) => void;
 
 function visit(node: unknown, find: Find, onlyFull = false): void {
   if (!isNode(node)) return;
-  find((textOf(node) ?? '').split(/[\s,;|]+/u).filter(Boolean), onlyFull);
+  find(
+    (textOf(node) ?? '')
+      .replace(argumentPath, '')
+      .split(/[\s,;|]+/u)
+      .filter(Boolean),
+    onlyFull,
+  );
   if (node.type === 'RegExpLiteral' && /[$^|]/u.test(String(node.pattern)))
     find(String(node.pattern).replaceAll(/\\./gu, ' ').match(/\w+/gu) ?? []);
   if (node.type === 'VariableDeclarator') visitKeys(node.init, find);
@@ -68,7 +77,7 @@ function visitKeys(node: unknown, find: Find): void {
   if (node.type === 'ObjectExpression') {
     const properties = node.properties as Node[];
     if (!properties.every(isFunction))
-      find(properties.map((each) => String(isNode(each.key) ? each.key.value : each.value)));
+      find(properties.map((each) => String(isNode(each.key) ? each.key.value : each.value).replace(argumentPath, '')));
     for (const { key, value } of properties)
       if (!isNode(key) || !rootTypes.has(String(key.value))) visitKeys(value, find);
   } else if (!node.type || wrappers.has(node.type)) for (const each of Object.values(node)) visitKeys(each, find);
