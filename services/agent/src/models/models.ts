@@ -9,9 +9,11 @@ import { tracedModel } from './traced-model.ts';
 /** The override of an agent or of its tenant; provider and model always come from the same one. */
 export interface ModelChoice {
   providerOverride?: string | null;
+  /** Model of a provider that has more than one. */
   modelOverride?: string | null;
 }
 
+/** One line of the start-up banner. */
 export interface ModelDescription {
   providerId: string;
   modelId: string;
@@ -19,15 +21,19 @@ export interface ModelDescription {
   text: string;
 }
 
+/** A model whose concurrent calls are limited. */
 export interface ChosenModel extends Model {
-  /** Waits for a slot; tenants are served round-robin. Called before the model, whose time limits do not include the wait. */
+  /**
+   * Waits for a slot among the calls of the provider; tenants are served round-robin. Call the model afterwards, so that its time
+   * limits do not include the wait, and dispose of the slot when the call has ended. @throws the signal's reason.
+   */
   acquireSlot(tenantId: number, signal: AbortSignal): Promise<Disposable>;
 }
 
 export type Models = ReturnType<typeof createModels>;
 
 interface Provider {
-  model: ChosenModel;
+  model(modelId?: string): ChosenModel;
   readonly waiting: number;
   text: string;
   close(): Promise<void>;
@@ -42,18 +48,24 @@ export function createModels(settings: ModelSettings, log: ModelLog) {
   const [first = offlineProvider(settings.offlineWordPaceMs)] = providers.values();
 
   return {
-    choose({ providerOverride }: ModelChoice = {}): ChosenModel {
+    /** Chooses the model for one call. Overrides that name an unconfigured provider are skipped. */
+    choose({ providerOverride, modelOverride }: ModelChoice = {}): ChosenModel {
       const asked = providerOverride ? providers.get(providerOverride) : undefined;
-      return (asked ?? first).model; // every provider has one fixed model, so model overrides are ignored
+      return asked ? asked.model(modelOverride ?? undefined) : first.model();
     },
+    /** Calls that wait for a slot. */
     get waiting() {
       return [...providers.values()].reduce((sum, { waiting }) => sum + waiting, 0);
     },
     /** The configured models, the default first. */
     describe(): ModelDescription[] {
       const all = providers.size > 0 ? [...providers.values()] : [first];
-      return all.map(({ model: { providerId, modelId, offline }, text }) => ({ providerId, modelId, offline, text }));
+      return all.map(({ model, text }) => {
+        const { providerId, modelId, offline } = model();
+        return { providerId, modelId, offline, text };
+      });
     },
+    /** Closes all connections and aborts running calls. */
     async close(): Promise<void> {
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },
@@ -72,7 +84,8 @@ function hostedSmallModel(settings: ProviderSettings, callsAtOnce: number, log: 
     },
   };
   return {
-    model,
+    // One fixed model: model overrides are ignored.
+    model: () => model,
     get waiting() {
       return queue.waiting;
     },
@@ -86,7 +99,7 @@ function offlineProvider(wordPaceMs: number): Provider {
   const acquireSlot = async () => ({ [Symbol.dispose]: () => undefined });
   const model = { ...tracedModel(offlineModel({ wordPaceMs })), acquireSlot };
   return {
-    model,
+    model: () => model,
     waiting: 0,
     text: 'the built-in offline model, which is no LLM: it extracts its answers from the persona and the conversation (set HOSTED_SMALL_MODEL_URL for a real one)',
     close: async () => {},
