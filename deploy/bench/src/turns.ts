@@ -46,7 +46,7 @@ const warmUp = 1_500;
 export async function turnFigures(mesh: StartedMesh, options: TurnOptions): Promise<Figure[]> {
   const { rounds, short, say, databaseUrl, servers = [], overLangGraph } = options;
   const { modelUrl } = mesh;
-  const roots = [{ name: 'supervisor', pid: mesh.pid }, ...servers];
+  const roots = [{ name: servers.length > 0 ? 'supervisor' : 'Parley', pid: mesh.pid }, ...servers];
   await using parts = new AsyncDisposableStack();
   const own: System = {
     name: 'Parley',

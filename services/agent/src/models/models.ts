@@ -21,12 +21,8 @@ export interface ModelDescription {
   text: string;
 }
 
-/** A model whose concurrent calls are limited. */
 export interface ChosenModel extends Model {
-  /**
-   * Waits for a slot among the calls of the provider; tenants are served round-robin. Call the model afterwards, so that its time
-   * limits do not include the wait, and dispose of the slot when the call has ended. @throws the signal's reason.
-   */
+  /** Waits for a slot; tenants are served round-robin. Called before the model, whose time limits do not include the wait. */
   acquireSlot(tenantId: number, signal: AbortSignal): Promise<Disposable>;
 }
 
@@ -53,7 +49,6 @@ export function createModels(settings: ModelSettings, log: ModelLog) {
       const asked = providerOverride ? providers.get(providerOverride) : undefined;
       return asked ? asked.model(modelOverride ?? undefined) : first.model();
     },
-    /** Calls that wait for a slot. */
     get waiting() {
       return [...providers.values()].reduce((sum, { waiting }) => sum + waiting, 0);
     },
@@ -65,7 +60,6 @@ export function createModels(settings: ModelSettings, log: ModelLog) {
         return { providerId, modelId, offline, text };
       });
     },
-    /** Closes all connections and aborts running calls. */
     async close(): Promise<void> {
       await Promise.all([...providers.values()].map((provider) => provider.close()));
     },

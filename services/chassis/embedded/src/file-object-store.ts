@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDomainError, unavailable } from '@parley/kernel/errors';
 import { objectBody } from '@parley/objects/object-body';
@@ -23,8 +22,8 @@ import { isMissing, type ObjectHead, type OpenObjectFile, openObjectFile, writeO
 import type { UrlSigner } from './signed-urls.ts';
 
 export interface FileObjectStoreOptions {
-  /** Created when something is stored. `null`: a temporary folder, removed by `close`. */
-  folder: string | null;
+  /** Created when something is stored. */
+  folder: string;
   signer: UrlSigner;
   /** Base URL of the `storageServer` of this folder, for signed URLs. Undefined until it listens. */
   publicUrl: () => string | undefined;
@@ -169,8 +168,7 @@ export function fileObjectStore({ folder, signer, publicUrl }: FileObjectStoreOp
     async close() {
       if (isClosed) return;
       isClosed = true;
-      const root = await opening?.catch(() => undefined);
-      if (folder === null && root !== undefined) await rm(root, { recursive: true, force: true });
+      await opening?.catch(() => undefined);
     },
   };
 }
@@ -179,8 +177,7 @@ function expiry(expiresInMs: number): Date {
   return new Date(Date.now() + expirySeconds(expiresInMs) * 1_000);
 }
 
-async function prepare(folder: string | null): Promise<string> {
-  if (folder === null) return mkdtemp(join(tmpdir(), 'parley-objects-'));
+async function prepare(folder: string): Promise<string> {
   const incoming = join(folder, 'incoming');
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const name of await readdir(incoming)) {

@@ -175,9 +175,9 @@ test('a damaged file is an error', async (t) => {
   await t.throwsAsync(store.head(key), { message: /damaged/u });
 });
 
-test('folders are created when needed; a temporary one is removed at the end', async (t) => {
-  const { signer } = await storageOf(t);
-  const store = fileObjectStore({ folder: null, signer, publicUrl: () => undefined });
+test('folders are created when needed, and nothing is served once it is closed', async (t) => {
+  const { signer, folder } = await storageOf(t);
+  const store = fileObjectStore({ folder: join(folder, 'not', 'made'), signer, publicUrl: () => undefined });
   await store.put(key, Buffer.from('x'), page);
   t.is((await store.head(key)).sizeBytes, 1);
   const error = await t.throwsAsync(store.presignGet({ key, expiresInMs: minute }));

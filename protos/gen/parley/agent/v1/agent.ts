@@ -1913,7 +1913,7 @@ export const AgentServiceDefinition = {
      * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
      * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
      * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-     * context.
+     * context; NOT_FOUND when there is no such agent.
      */
     generate: {
       name: "Generate",
@@ -1953,7 +1953,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context.
+   * context; NOT_FOUND when there is no such agent.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
@@ -1978,7 +1978,7 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context.
+   * context; NOT_FOUND when there is no such agent.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
