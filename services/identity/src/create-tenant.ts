@@ -12,7 +12,7 @@ import type { Tenant } from './tenant.ts';
 import { checkPlanChange, newTenant } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** Creates a tenant that the caller owns and makes it the current tenant of this sign-in. */
+/** Becomes the current tenant. @throws `invalid`: `TENANT_LIMIT`; `forbidden`: `PLAN_CHANGE_BY_OPERATOR`; as `withLockedSignIn` */
 export async function createTenant(
   ports: Ports,
   caller: Caller,

@@ -9,7 +9,7 @@ import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** Soft-deletes the current tenant. Other services end what runs for it when they receive the event. */
+/** The event ends what other services run for it. @throws `forbidden`: `OWNER_ONLY`, `REAUTHENTICATE`; as `withLockedTenant` */
 export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortSignal): Promise<boolean> {
   const user = signedInToTenant(caller);
   await withLockedTenant(ports, user, signal, async (db, locked) => {

@@ -8,8 +8,8 @@ import { userStore } from './user-store.ts';
 
 /**
  * Runs `work` in a transaction that has locked the caller's user row and checked the sign-in again. Revocation and suspension
- * lock the same row, so they have either committed before or wait. User rows are always locked before tenant rows, to prevent
- * deadlocks.
+ * lock the same row: they have committed before, or wait. User rows are locked before tenant rows, to prevent deadlocks.
+ * @param tenantId of a tenant that `work` locks too
  * @throws DomainError `unauthenticated` when the sign-in was revoked or the user deleted, `forbidden` with `USER_SUSPENDED`.
  */
 export async function withLockedSignIn<T>(
@@ -31,6 +31,7 @@ export async function withLockedSignIn<T>(
   return database.transactShared(locked, { turn: { user: userId, tenant: tenantId }, gone: signal });
 }
 
+/** @throws DomainError `forbidden` with `REAUTHENTICATE` if the sign-in is older than `REAUTH_MAX_AGE`, where that is set. */
 export function requireRecent({ ageS }: LiveSignIn, { reauthMaxAgeS }: IdentitySettings): void {
   if (reauthMaxAgeS !== null && ageS > reauthMaxAgeS) {
     throw forbidden('You signed in too long ago for this; sign in again', 'REAUTHENTICATE');

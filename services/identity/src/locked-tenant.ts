@@ -14,7 +14,7 @@ export interface LockedTenant {
   signIn: LiveSignIn;
 }
 
-/** Runs `work` in a transaction that has locked the caller's rows, by `withLockedSignIn`, and then the current tenant's. */
+/** As `withLockedSignIn`, then locks the tenant. @throws `NO_TENANT`: deleted, or no member; `conflict`: sign-in has switched */
 export async function withLockedTenant<T>(
   ports: Ports,
   caller: UserCaller & TenantCaller,

@@ -5,11 +5,12 @@ import type { CountEntry, KeyValue } from '@parley/live/key-value/key-value';
 /** After so many failures for one subject from one client network (IPv4 address or IPv6 /64), the pair is locked. */
 const failuresOfPair = 10;
 const pairLockMs = 15 * 60_000;
-/** After so many for one subject within an hour, from any network, only networks that the account has used may sign in. */
+/** After so many for one subject in an hour, only networks that the account has used. Attempts in progress count as failures. */
 const failuresOfSubject = 50;
 const hourMs = 60 * 60_000;
 const uncapped = Number.MAX_SAFE_INTEGER;
 
+/** `locked`: no sign-in from this network. `knownAddresses`: only from networks that the account has used before. */
 export type LockState = 'unlocked' | 'knownAddresses' | 'locked';
 
 export type LoginLock = ReturnType<typeof loginLock>;

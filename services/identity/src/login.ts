@@ -25,7 +25,7 @@ const credentials = z
     when: () => true, // reported together with other problems
   });
 
-/** An unknown account, a wrong password and a locked account get the same error after the same time. */
+/** @throws `unauthenticated`; only with the correct password `USER_SUSPENDED`; `invalid`, `tooManyRequests`, `unavailable` */
 export async function login(
   ports: Ports,
   caller: Caller,
@@ -69,7 +69,7 @@ export async function login(
   return issueTokens(ports, signIn);
 }
 
-/** Takes the same time in all cases. */
+/** Undefined after the same time for an unknown account, a wrong password and a lock, which all get the same error. */
 async function verifyAccount(
   ports: Ports,
   lockState: LockState,

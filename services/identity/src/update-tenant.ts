@@ -9,7 +9,7 @@ import type { Tenant } from './tenant.ts';
 import { checkPlanChange, tenantChanges } from './tenant-input.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** One refused field refuses the whole update. */
+/** One refused field refuses all. @throws `invalid`; `forbidden`: `OWNER_ONLY`, `PLAN_CHANGE_BY_OPERATOR`; as `withLockedTenant` */
 export async function updateTenant(
   ports: Ports,
   caller: Caller,
