@@ -4,7 +4,7 @@ import type { Ports } from './ports.ts';
 import type { Tenant } from './tenant.ts';
 import { tenantStore } from './tenant-store.ts';
 
-/** Finds deleted tenants too. To any service but the mesh itself, other tenants than the caller's are not found. */
+/** Finds deleted ones too. For any caller but the mesh itself, a tenant other than its own is `notFound`. */
 export async function getTenant({ database }: Ports, caller: Caller, tenantId: number): Promise<Tenant> {
   const meshItself = caller.kind === 'service' && caller.tenantId === null;
   const tenant =
