@@ -29,9 +29,10 @@ export interface CloseSession {
 }
 
 /**
- * Ends a session, or returns one that has ended as it is. Only the process of a running turn knows the reply so far. So the turn
- * is cancelled, and the transaction that stores its reply also ends the session, which is marked as ending and takes no messages.
- * If that process dies, the next holder of the lease does so. After `interruptTimeoutMs` this call does, with the text in the log.
+ * Ends a session, or returns one that has ended as it is. @throws DomainError `notFound`
+ * Only the process of a running turn knows the reply so far. So the turn is cancelled, and the transaction that stores its reply
+ * also ends the session, which is marked as ending and takes no messages. If that process dies, the next holder of the lease does
+ * so. After `interruptTimeoutMs` this call does, with the text in the log.
  */
 export async function closeSession(
   ports: Ports,

@@ -10,7 +10,7 @@ import { sessionStore } from './session-store.ts';
 import { turnKind } from './turn-job.ts';
 import { turnStore } from './turn-store.ts';
 
-/** The replica that runs the reply stores the text so far. True only for the first interrupt of a reply. */
+/** The replica of the reply stores its text so far. True once per reply. @throws DomainError `notFound`, `forbidden`, `invalid` */
 export async function interruptSession(ports: Ports, caller: Caller, id: string, gone?: AbortSignal): Promise<boolean> {
   const { tenantId } = callerOfSession(caller, id);
   const sessionId = requireId('Session', id);

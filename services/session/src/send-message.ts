@@ -20,7 +20,7 @@ const newMessage = z.object({
   testDraft: z.boolean().nullish(),
 });
 
-/** The reply arrives on `sessionEvents`. Where possible, the same transaction claims the turn, which starts after the commit. */
+/** The reply arrives on `sessionEvents`. @throws DomainError `invalid`, `notFound`, `conflict`, `tooManyRequests` */
 export async function sendMessage(
   ports: Ports,
   caller: Caller,
@@ -44,6 +44,7 @@ export async function sendMessage(
       throw new DomainError('conflict', `Session ${sessionId} is just changing; try again`);
     }
     const data: TurnJob = { sessionId, turnId: accepted.turnId, requestId };
+    // Where possible this also claims the turn, which then starts right after the commit.
     const job = await jobs(db).append({
       kind: turnKind,
       key: String(sessionId),

@@ -28,7 +28,7 @@ const newSession = z.object({
 
 const maxMetadataBytes = 64 * 1024;
 
-/** The greeting of an agent without a workflow becomes the first message. @throws `forbidden`: the tenant was just deleted */
+/** An agent without a workflow greets first. @throws DomainError `invalid`; `notFound`: the agent; `NO_TENANT`: just deleted */
 export async function startSession(ports: Ports, caller: Caller, input: StartSessionInput): Promise<Session> {
   const { tenantId } = inTenant(caller);
   const given = parseInput(newSession, input);

@@ -16,7 +16,7 @@ export interface WatchSession {
   follows?: () => void;
 }
 
-/** Each event once and in order, until `signal` aborts; what the event log has no longer is read from the database. */
+/** Each once and in order, from the event log or else the database. @throws DomainError `notFound`, `forbidden`, `invalid` */
 export async function* watchSession(
   { database, eventLog, log }: Ports,
   caller: Caller,
