@@ -276,9 +276,10 @@ interface AcceptedRow {
   historyTokens: number | null;
 }
 
-/** The newest exchanges that fit whole: those of one message are window peers, so both sums include all of an exchange. */
+/** The newest exchanges that fit whole, oldest first. `total`: the tokens of an exchange and of all newer ones. */
 function historySql({ messages, limit, fitting }: { messages: string; limit: number; fitting: string }): string {
-  // One message beyond the limit is read, to see whether the oldest exchange is whole.
+  // Messages of an exchange are window peers, so both sums include all of it. One message beyond the limit is read, to see
+  // whether the oldest exchange is whole.
   return `SELECT json_agg(json_build_object('role', role, 'text', text) ORDER BY exchange_index, role DESC) AS messages,
                  cast(sum(token_estimate) AS integer) AS tokens
             FROM (
