@@ -32,7 +32,7 @@ export type RendererProcess = ReturnType<typeof startRendererProcess>;
 export function startRendererProcess({ heapMb, killAfterMs, startTimeoutMs = 60_000 }: RendererLimits) {
   const { NODE_COMPILE_CACHE } = process.env;
   const child = fork(fileURLToPath(new URL('./renderer-main.ts', import.meta.url)), [], {
-    // Not the service's own arguments, such as loaders or an inspector.
+    // Not the service's own arguments, such as loaders or an inspector. Its priority is normal: timeouts are wall-clock time.
     execArgv: [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=8'],
     env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'], // V8 logs pages when a heap is full
