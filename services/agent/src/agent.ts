@@ -57,7 +57,6 @@ export const agents = table('agents', {
 
 export type Agent = RowOf<typeof agents>;
 
-/** An agent with at least the selected fields. */
 export type ListedAgent = Pick<Agent, 'id'> & Partial<Agent>;
 
 export const auditLogs = table('agent_audit_logs', {

@@ -24,7 +24,6 @@ export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, answer
     signal: controller.signal,
     timedOut: () => passed,
     started: () => clearTimeout(firstToken),
-    /** Unless `complete`, cancels the request. */
     end(complete: boolean): void {
       clearTimeout(firstToken);
       clearTimeout(answer);

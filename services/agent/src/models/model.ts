@@ -31,6 +31,7 @@ export interface ModelResult extends TokenUsage {
 export type ModelEvent = { type: 'text'; text: string } | ({ type: 'finish'; finishReason: FinishReason } & TokenUsage);
 
 export interface ModelCall {
+  /** Cancels the call and its HTTP request; the call then throws the signal's reason. */
   signal: AbortSignal;
 }
 

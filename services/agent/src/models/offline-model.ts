@@ -11,10 +11,7 @@ export interface OfflineModelOptions {
   wordPaceMs?: number;
 }
 
-/**
- * Not a language model: extracts sentences of prompt and conversation that share the rarest words with the last message, adds
- * fixed English phrases and asks about topics of the persona. Deterministic. Refuses JSON, as extraction cannot judge.
- */
+/** No language model: extracts sentences, adds fixed English phrases and questions. Deterministic. Cannot judge: refuses JSON. */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
   const generate = (request: ModelRequest): ModelResult => {
     if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });

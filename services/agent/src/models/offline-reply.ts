@@ -120,7 +120,6 @@ function noMatchPhrase(question: string): string {
   return ASKED.test(question) ? `I find nothing on ${named} in what I was given.` : `You mention ${named}.`;
 }
 
-/** The first fact that was not said yet; after that, all in rotation. */
 function nextFact({ facts }: Persona, said: string, turn: number): string | undefined {
   return (facts.find(({ text }) => !said.includes(text)) ?? facts[turn % Math.max(facts.length, 1)])?.text;
 }

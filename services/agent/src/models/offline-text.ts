@@ -8,7 +8,6 @@ const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
 const WORDS = /[\p{L}\p{M}\p{N}]+(?:[.'’/-][\p{L}\p{M}\p{N}]+)*[+#]*/gu;
 /** Scripts without spaces between words, compared by character bigrams. */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmr}\p{scx=Mymr}]/u;
-/** Full stops that do not end a sentence. */
 const ABBREVIATED = /(?:^|[\s(])(?:\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|e\.g|i\.e|cf)\.\s*$/u;
 const LINE_MARK = /^\s*(?:[-*•>#]+|\d{1,3}[.)])\s+/u;
 

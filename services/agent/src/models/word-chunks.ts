@@ -1,5 +1,4 @@
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Longer words, as in scripts without spaces, are split. */
 const LONGEST_WORD = 24;
 const PART = 6;
 
