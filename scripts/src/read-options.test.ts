@@ -11,6 +11,12 @@ for (const command of ['dev', 'migrate', 'topics']) {
   });
 }
 
+test('rpc lists the methods of a unit', async (t) => {
+  const child = startChild(t, 'rpc', { args: ['evaluation'] });
+  t.is(await child.ended, 0);
+  t.regex(child.stdout, /^evaluation GetEvaluation\(/u);
+});
+
 for (const [args, problem] of [
   [['--chek'], /--chek/u],
   [['all'], /Unexpected argument: all/u],

@@ -12,7 +12,6 @@ import { SessionServiceDefinition, type SessionServiceImplementation } from '@pa
 import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { stubRpc } from '@parley/testing/stub-rpc';
 import test, { type ExecutionContext } from 'ava';
-import { startChild } from '../testing/child.ts';
 import { rpcCommand, type Typed } from './command.ts';
 
 const meshKey = randomBytes(32);
@@ -24,11 +23,34 @@ function folder(t: ExecutionContext): string {
   return path;
 }
 
+interface Typing extends Omit<Typed, 'positionals' | 'numbers'> {
+  env?: Environment;
+  /** `tenant`, `user`, `session` and `timeout-ms`. */
+  numbers?: Environment;
+  /** Sees each piece of output as it comes, and may have seen enough. */
+  onOutput?: (text: string, enough: () => void) => void;
+}
+
 /** What somebody sees who types `scripts/rpc …`. */
-async function typed(t: ExecutionContext, args: string[], env: Record<string, string> = {}) {
-  const child = startChild(t, 'rpc', { args, env: { PARLEY_DATA_DIR: folder(t), ...env } });
-  const code = await child.ended;
-  return { code, stdout: child.stdout, stderr: child.stderr };
+async function typed(
+  t: ExecutionContext,
+  positionals: string[],
+  { env, numbers = {}, onOutput, ...rest }: Typing = {},
+) {
+  const enough = new AbortController();
+  const seen = { stdout: '', stderr: '' };
+  const terminal = {
+    stdout: {
+      write(text: string) {
+        seen.stdout += text;
+        onOutput?.(text, () => enough.abort());
+      },
+    },
+    stderr: { write: (text: string) => (seen.stderr += text) },
+  };
+  const around = { PARLEY_DATA_DIR: folder(t), ...env };
+  const code = await rpcCommand({ positionals, numbers, ...rest }, around, terminal, enough.signal);
+  return { code, ...seen };
 }
 
 /** A `session` unit of real wire that answers by `handlers`. */
@@ -59,16 +81,19 @@ async function sessionServer(t: ExecutionContext, handlers: Partial<SessionServi
 
 const getTranscript = ['session', 'GetTranscript'];
 
-test('without arguments all methods of all units are listed; with a unit, its proto', async (t) => {
+test('without arguments all methods of all units are listed with what their protos say', async (t) => {
   const { code, stdout } = await typed(t, []);
   t.is(code, 0);
-  for (const { name, serves } of units)
-    t.is(new RegExp(`^  ${name} \\w+$`, 'm').test(stdout), serves.includes('rpc'), name);
-  t.regex(stdout, /^ {2}session GetTranscript$/m);
+  for (const { name, serves } of units) t.is(new RegExp(`^${name} `, 'm').test(stdout), serves.includes('rpc'), name);
+  t.regex(
+    stdout,
+    /^session GetTranscript\(GetTranscriptRequest\): GetTranscriptResponse\n {4}All messages of a session/m,
+  );
+  t.regex(stdout, /^session WatchSession\(WatchSessionRequest\): stream of WatchSessionResponse$/m);
 
   const one = await typed(t, ['session']);
-  t.regex(one.stdout, /rpc GetTranscript\(GetTranscriptRequest\)[^]*\nmessage GetTranscriptRequest \{/);
-  t.notRegex(one.stdout, /GetAgent/);
+  t.regex(one.stdout, /GetTranscript/);
+  t.notRegex(one.stdout, /identity|GetAgent/);
 });
 
 test('an answer is JSON with text for int64 and RFC 3339 for times, and shows zeros', async (t) => {
@@ -78,7 +103,7 @@ test('an answer is JSON with text for int64 and RFC 3339 for times, and shows ze
       messages: [{ id: 1, sessionId, role: 'USER', text: 'été', costUsdE8: 2n ** 60n, createdAt: at }],
     }),
   });
-  const { code, stdout, stderr } = await typed(t, [...getTranscript, '{"sessionId": 5}'], env);
+  const { code, stdout, stderr } = await typed(t, [...getTranscript, '{"sessionId": 5}'], { env });
   t.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   t.like(JSON.parse(stdout).messages[0], {
     sessionId: 5,
@@ -98,7 +123,7 @@ test('a request arrives as it was typed, names as in the proto and numbers as te
     },
   });
   for (const json of ['{"session_id": 9}', '{"sessionId": "8"}', '{"sessionId": null}']) {
-    t.is((await typed(t, [...getTranscript, json], env)).code, 0);
+    t.is((await typed(t, [...getTranscript, json], { env })).code, 0);
   }
   t.deepEqual(asked, [9, 8, 0]);
 });
@@ -111,17 +136,18 @@ test('the caller is whom the options name', async (t) => {
       return { messages: [] };
     },
   });
-  const cases: [string, Partial<Caller>][] = [
-    ['', { kind: 'service', tenantId: null, service: 'scripts/rpc' }],
-    ['--tenant 7', { kind: 'service', tenantId: 7, service: 'scripts/rpc' }],
-    ['--tenant 7 --user 3', { kind: 'user', tenantId: 7, userId: 3, displayName: 'scripts/rpc' }],
-    ['--user 3', { kind: 'user', tenantId: null, userId: 3, displayName: 'scripts/rpc' }],
-    ['--tenant 7 --session 4', { kind: 'session', tenantId: 7, sessionId: 4 }],
-    ['--tenant 7 --api-key', { kind: 'apiKey', tenantId: 7 }],
+  const cases: [Typing, Partial<Caller>][] = [
+    [{}, { kind: 'service', tenantId: null, service: 'scripts/rpc' }],
+    [{ numbers: { tenant: '7' } }, { kind: 'service', tenantId: 7, service: 'scripts/rpc' }],
+    [{ numbers: { tenant: '7', user: '3' } }, { kind: 'user', tenantId: 7, userId: 3, displayName: 'scripts/rpc' }],
+    [{ numbers: { user: '3' } }, { kind: 'user', tenantId: null, userId: 3, displayName: 'scripts/rpc' }],
+    [{ numbers: { tenant: '7', session: '4' } }, { kind: 'session', tenantId: 7, sessionId: 4 }],
+    [
+      { numbers: { tenant: '7' }, apiKey: true },
+      { kind: 'apiKey', tenantId: 7 },
+    ],
   ];
-  for (const [flags] of cases) {
-    t.is((await typed(t, [...getTranscript, ...flags.split(' ').filter(Boolean)], env)).code, 0);
-  }
+  for (const [typing] of cases) t.is((await typed(t, getTranscript, { env, ...typing })).code, 0);
   t.deepEqual(
     callers.map(({ requestId: _requestId, ...caller }) => caller),
     cases.map(([, caller]) => caller as Omit<Caller, 'requestId'>),
@@ -129,21 +155,37 @@ test('the caller is whom the options name', async (t) => {
   t.is(new Set(callers.map(({ requestId }) => requestId)).size, cases.length);
 });
 
-test('a stream shows each answer, and a signal ends it at the unit too', async (t) => {
-  const left = Promise.withResolvers<void>();
+test('a stream is a line for each answer until it ends', async (t) => {
   const { env } = await sessionServer(t, {
-    async *watchSession(_request, { signal }) {
+    async *watchSession() {
       yield { event: { eventId: '1-0', sessionId: 5 } };
       yield { event: { eventId: '1-1', sessionId: 5 } };
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      left.resolve();
     },
   });
-  const child = startChild(t, 'rpc', { args: ['session', 'WatchSession', '{"sessionId": 5}'], env });
-  await child.says(/"1-0"[^]*"1-1"/);
-  child.kill('SIGTERM');
-  t.is(await child.ended, 130);
-  await left.promise;
+  const { code, stdout } = await typed(t, ['session', 'WatchSession', '{"sessionId": 5}'], { env });
+  t.is(code, 0);
+  const lines = stdout.trimEnd().split('\n');
+  t.deepEqual(
+    lines.map((line) => JSON.parse(line).event.eventId),
+    ['1-0', '1-1'],
+  );
+});
+
+test('who has seen enough of a stream ends it at the unit too, without an error', async (t) => {
+  let hasLeft: (() => void) | undefined;
+  const left = new Promise<void>((resolve) => {
+    hasLeft = resolve;
+  });
+  const { env } = await sessionServer(t, {
+    async *watchSession(_request, { signal }) {
+      yield { event: { eventId: '1-0' } };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      hasLeft?.();
+    },
+  });
+  const seen = await typed(t, ['session', 'WatchSession'], { env, onOutput: (_text, enough) => enough() });
+  t.deepEqual({ code: seen.code, stderr: seen.stderr }, { code: 0, stderr: '' });
+  await left;
 });
 
 test('a refusal tells code, message, reason and fields', async (t) => {
@@ -155,20 +197,17 @@ test('a refusal tells code, message, reason and fields', async (t) => {
     },
   });
   const failure = async (sessionId: number) => {
-    const { code, stdout, stderr } = await typed(t, [...getTranscript, JSON.stringify({ sessionId })], env);
+    const request = JSON.stringify({ sessionId });
+    const { code, stdout, stderr } = await typed(t, [...getTranscript, request], { env });
     t.deepEqual({ code, stdout }, { code: 1, stdout: '' });
     const { requestId, ...error } = JSON.parse(stderr);
     t.regex(requestId, /^[0-9a-f-]{36}$/);
     return error;
   };
-  const fieldViolations = [{ field: 'sessionId', description: 'is odd' }];
-  t.like(await failure(1), {
-    code: 'invalid_argument',
-    message: 'sessionId is odd',
-    details: [{ metadata: { kind: 'invalid' } }, { fieldViolations }],
-  });
-  t.like(await failure(2), { code: 'unavailable', message: 'no model', details: [{ reason: 'MODEL_UNAVAILABLE' }] });
-  t.deepEqual(await failure(3), { code: 'internal', message: 'Something went wrong on our side', details: [] });
+  const fields = [{ path: 'sessionId', message: 'is odd' }];
+  t.deepEqual(await failure(1), { code: 'INVALID_ARGUMENT', message: 'sessionId is odd', fields });
+  t.deepEqual(await failure(2), { code: 'UNAVAILABLE', message: 'no model', reason: 'MODEL_UNAVAILABLE' });
+  t.deepEqual(await failure(3), { code: 'INTERNAL', message: 'Something went wrong on our side' });
 });
 
 test('a call that takes longer than it may is reported as that', async (t) => {
@@ -178,18 +217,32 @@ test('a call that takes longer than it may is reported as that', async (t) => {
       return { messages: [] };
     },
   });
-  const { code, stderr } = await typed(t, [...getTranscript, '--timeout-ms', '500'], env);
+  const { code, stderr } = await typed(t, getTranscript, { env, numbers: { 'timeout-ms': '50' } });
   t.is(code, 1);
-  t.is(JSON.parse(stderr).code, 'deadline_exceeded');
+  t.is(JSON.parse(stderr).code, 'DEADLINE_EXCEEDED');
+});
+
+test('who has seen enough of one answer gets none, and exit code 130', async (t) => {
+  const enough = new AbortController();
+  const { env } = await sessionServer(t, {
+    getTranscript: async (_request, { signal }) => {
+      enough.abort();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return { messages: [] };
+    },
+  });
+  const terminal = { stdout: { write: () => t.fail() }, stderr: { write: () => t.fail() } };
+  t.is(await rpcCommand({ positionals: getTranscript, numbers: {} }, env, terminal, enough.signal), 130);
 });
 
 test('a unit that is not there, and one of another mesh, are distinguished', async (t) => {
   const { address } = await sessionServer(t, {});
   const MESH_KEY = randomBytes(32).toString('base64');
-  const foreign = await typed(t, getTranscript, { MESH_KEY, SESSION_RPC_URL: address });
-  t.like({ code: JSON.parse(foreign.stderr).code, exit: foreign.code }, { code: 'unauthenticated', exit: 1 });
-  const absent = await typed(t, getTranscript, { MESH_KEY, SESSION_RPC_URL: '127.0.0.1:1' });
-  t.like({ code: JSON.parse(absent.stderr).code, exit: absent.code }, { code: 'unavailable', exit: 1 });
+  const foreign = await typed(t, getTranscript, { env: { MESH_KEY, SESSION_RPC_URL: address } });
+  t.like({ code: JSON.parse(foreign.stderr).code, exit: foreign.code }, { code: 'UNAUTHENTICATED', exit: 1 });
+  const absent = await typed(t, getTranscript, { env: { MESH_KEY, SESSION_RPC_URL: '127.0.0.1:1' } });
+  t.like({ code: JSON.parse(absent.stderr).code, exit: absent.code }, { code: 'UNAVAILABLE', exit: 1 });
+  for (const { stderr } of [foreign, absent]) t.false(stderr.includes(MESH_KEY));
 });
 
 test('a running mesh is found by its data folder, and settings go before it', async (t) => {
@@ -198,46 +251,44 @@ test('a running mesh is found by its data folder, and settings go before it', as
   writeFileSync(join(PARLEY_DATA_DIR, 'keys.json'), JSON.stringify({ MESH_KEY: env.MESH_KEY, OPERATOR_KEY: 'x' }));
   writeFileSync(join(PARLEY_DATA_DIR, 'addresses.json'), JSON.stringify({ session: { rpc: address } }));
 
-  t.is((await typed(t, getTranscript, { PARLEY_DATA_DIR })).code, 0);
-  t.is((await typed(t, getTranscript, { PARLEY_DATA_DIR, SESSION_RPC_URL: '127.0.0.1:1' })).code, 1);
+  t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR } })).code, 0);
+  t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR, SESSION_RPC_URL: '127.0.0.1:1' } })).code, 1);
   const MESH_KEY = randomBytes(32).toString('base64');
-  t.is((await typed(t, getTranscript, { PARLEY_DATA_DIR, MESH_KEY })).code, 1);
-});
-
-test('a request that the method does not take is refused without a call', async (t) => {
-  const { env } = await sessionServer(t, { getTranscript: async () => t.fail('must not be reached') });
-  for (const [json, reason] of [
-    ['{"id": 1}', /unknown field "id"/],
-    ['{"sessionId": 2147483648}', /invalid value for int32/],
-    ['sessionId=1', /invalid character/],
-  ] as const) {
-    const { code, stdout, stderr } = await typed(t, [...getTranscript, json], env);
-    t.deepEqual({ code, stdout }, { code: 1, stdout: '' }, json);
-    t.regex(stderr, reason);
-  }
+  t.is((await typed(t, getTranscript, { env: { PARLEY_DATA_DIR, MESH_KEY } })).code, 1);
 });
 
 test('what cannot work is refused without a call, and no key is made', async (t) => {
   const PARLEY_DATA_DIR = folder(t);
   const { env } = await sessionServer(t, { getTranscript: async () => t.fail('must not be reached') });
-  const wrong: [Partial<Typed>, RegExp, Environment?][] = [
-    [{ positionals: ['nobody'] }, /There is no nobody\. There are:\n {2}agent DescribeModel/],
-    [{ positionals: ['session', 'Nothing'] }, /There is no session Nothing\. There are:/],
-    [{ numbers: { tenant: 'x' } }, /tenant: is not a number/],
-    [{ numbers: { tenant: '2147483648' } }, /tenant: is no id/],
-    [{ numbers: { user: '0' } }, /user: must be above 0/],
-    [{ numbers: { session: '1' } }, /--session and --api-key need --tenant/],
-    [{ apiKey: true }, /--session and --api-key need --tenant/],
-    [{ numbers: { tenant: '1', session: '1', user: '1' } }, /Only one of --user, --session/],
-    [{ numbers: { 'timeout-ms': '-5' } }, /timeout-ms: must be above 0/],
-    [{}, /MESH_KEY: is missing/, { SESSION_RPC_URL: env.SESSION_RPC_URL }],
-    [{}, /MESH_KEY: must be at least 32 bytes/, { ...env, MESH_KEY: 'c2hvcnQ=' }],
-    [{}, /Where is session\? .*SESSION_RPC_URL/, { MESH_KEY: env.MESH_KEY }],
+  const numbers = (given: Environment): Typing => ({ numbers: given });
+  const wrong: [string[], RegExp, Typing?][] = [
+    [['nobody'], /There is no nobody\. There are:\n {2}agent GetAgent/],
+    [['session', 'Nothing'], /There is no session Nothing\. There are:/],
+    [['session', 'FollowSession'], /There is no session FollowSession/],
+    [[...getTranscript, '{"id": 1}'], /key "id" is unknown; parley\/session\/v1\/session\.proto has its fields/],
+    [[...getTranscript, '{"constructor": 1}'], /key "constructor" is unknown/],
+    [[...getTranscript, '{"sessionId": "x"}'], /session_id .* expected number/],
+    [[...getTranscript, '{"sessionId": 2147483648}'], /session_id .*int32.* out of range/],
+    [[...getTranscript, 'sessionId=1'], /JSON/],
+    [[...getTranscript, '[]'], /JSON/],
+    [[...getTranscript, ''], /JSON/],
+    [getTranscript, /tenant: is not a number/, numbers({ tenant: 'x' })],
+    [getTranscript, /tenant: is no id/, numbers({ tenant: '2147483648' })],
+    [getTranscript, /user: must be above 0/, numbers({ user: '0' })],
+    [getTranscript, /--session and --api-key need --tenant/, numbers({ session: '1' })],
+    [getTranscript, /--session and --api-key need --tenant/, { apiKey: true }],
+    [getTranscript, /Only one of --user, --session/, numbers({ tenant: '1', session: '1', user: '1' })],
+    [getTranscript, /timeout-ms: must be above 0/, numbers({ 'timeout-ms': '-5' })],
+    [getTranscript, /MESH_KEY: is missing/, { env: { SESSION_RPC_URL: env.SESSION_RPC_URL } }],
+    [getTranscript, /MESH_KEY: must be at least 32 bytes/, { env: { ...env, MESH_KEY: 'c2hvcnQ=' } }],
+    [getTranscript, /Where is session\? .*SESSION_RPC_URL/, { env: { MESH_KEY: env.MESH_KEY } }],
   ];
-  for (const [given, message, own = env] of wrong) {
-    const asked = { positionals: getTranscript, numbers: {}, ...given };
-    const error = await t.throwsAsync(rpcCommand(asked, { ...own, PARLEY_DATA_DIR }), { message });
-    t.false(error.message.includes(env.MESH_KEY));
+  for (const [words, reason, typing] of wrong) {
+    const given = { env, ...typing };
+    const { code, stdout, stderr } = await typed(t, words, { ...given, env: { ...given.env, PARLEY_DATA_DIR } });
+    t.deepEqual({ code, stdout }, { code: 2, stdout: '' }, String(reason));
+    t.regex(stderr, reason);
+    t.false(stderr.includes(env.MESH_KEY));
   }
   t.deepEqual(readdirSync(PARLEY_DATA_DIR), []);
 });

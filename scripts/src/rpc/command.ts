@@ -1,20 +1,23 @@
-import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-import { type Caller, callerHeader, createCallers } from '@parley/kernel/caller';
-import { type Environment, readSettings } from '@parley/kernel/config';
-import { badRequest } from '@parley/kernel/errors';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type DescMethod, fromBinary, fromJsonString, type Message, toBinary, toJson } from '@bufbuild/protobuf';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import { type Environment, readSettings, SettingsError } from '@parley/kernel/config';
+import { errorTable } from '@parley/kernel/error-table';
+import { badRequest, type ErrorKind, isDomainError } from '@parley/kernel/errors';
 import { positiveInt } from '@parley/kernel/setting-types';
 import { setting } from '@parley/kernel/settings';
 import { dataFolderSetting, meshKeySetting } from '@parley/kernel/shared-settings';
 import { addressesFile } from '@parley/local/addresses-file';
 import { keysFile } from '@parley/local/keys';
-import { BadRequest, ErrorInfo } from 'nice-grpc-error-details';
+import { rpcClient } from '@parley/rpc/client';
+import { ClientError, Status } from 'nice-grpc-common';
 import { root } from '../root.ts';
+import { describe, nameOf, readMethods } from './methods.ts';
+
+/** Where answers and problems are written. */
+type Terminal = Record<'stdout' | 'stderr', { write(text: string): unknown }>;
 
 /** The arguments: up to three positionals (unit, method, request) and the caller. */
 export interface Typed {
@@ -24,60 +27,73 @@ export interface Typed {
   numbers: Environment;
 }
 
-const buf = join(root, 'node_modules/.bin/buf');
-const curl = ['curl', '--schema', fileURLToPath(import.meta.resolve('@parley/protos/image.binpb'))];
-
-/**
- * Prints what can be called, or the answers of a call.
- * @returns the exit code: 1 for a call that failed, 130 for an interrupted one.
- * @throws DomainError `invalid` or SettingsError for a call that cannot be made.
- */
-export async function rpcCommand(typed: Typed, env: Environment): Promise<number> {
-  const [unit, name] = typed.positionals;
-  // The package of a unit's protos is named after it: parley.session.v1.SessionService/GetTranscript.
-  const listed = execFileSync(buf, [...curl, '--list-methods'], { encoding: 'utf8' });
-  const methods = [...listed.matchAll(/^parley\.(\w+)\..*\/(\w+)$/gmu)];
-  const isKnown = ([, owner, method]: string[]) => owner === unit && (name === undefined || method === name);
-  const [path] = methods.find(isKnown) ?? [];
-  if (unit === undefined || path === undefined) {
-    const known = methods.map(([, owner, method]) => `  ${owner} ${method}`).join('\n');
-    if (unit !== undefined)
-      throw badRequest(`There is no ${typed.positionals.slice(0, 2).join(' ')}. There are:\n${known}`);
-    console.log(known);
-  } else if (name === undefined) {
-    const protos = globSync(join(root, `protos/parley/${unit}/*/*.proto`)).map((file) => readFileSync(file, 'utf8'));
-    console.log(protos.filter((proto) => /^service /mu.test(proto)).join('\n'));
-  } else return call(unit, path, typed, env);
-  return 0;
-}
-
-async function call(unit: string, path: string, typed: Typed, env: Environment): Promise<number> {
-  const { address, callers } = findUnit(unit, env);
-  const caller = callerOf(typed);
-  const timeout = setting('timeout-ms', positiveInt.optional(), 'How long the call may take.');
-  const { timeoutMs = 0 } = readSettings(typed.numbers, { timeoutMs: timeout });
-  const header = `${callerHeader}: ${await callers.mint(caller, unit)}`;
-  const flags = ['--protocol=grpc', '--emit-defaults', `--timeout=${timeoutMs}ms`, '--header=@-'];
-  const args = [...curl, ...flags, '--data', typed.positionals[2] ?? '{}', `http://${address}/${path}`];
-  // In a process group of its own, because buf is started by a script that does not pass on signals.
-  const child = spawn(buf, args, { stdio: ['pipe', 'inherit', 'pipe'], detached: true });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => child.pid && process.kill(-child.pid, signal));
+/** @returns the exit code: 1 for a call that failed, 2 for one that could not be made, 130 for an interrupted one. */
+export async function rpcCommand(typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
+  try {
+    const known = readMethods();
+    const wanted = `${typed.positionals.slice(0, 2).join(' ')} `.trimStart();
+    const found = known.filter((method) => `${nameOf(method)} `.startsWith(wanted));
+    if (!found[0]) throw badRequest(`There is no ${wanted.trim()}. There are:\n  ${known.map(nameOf).join('\n  ')}`);
+    if (typed.positionals.length < 2) terminal.stdout.write(found.map(describe).join(''));
+    else return await call(found[0], typed, env, terminal, signal);
+    return 0;
+  } catch (error) {
+    if (!isDomainError(error, 'invalid') && !(error instanceof SettingsError)) throw error;
+    terminal.stderr.write(`${error.message}\n`);
+    return 2;
   }
-  child.stdin.end(header);
-  const [[code], problem] = await Promise.all([once(child, 'close'), text(child.stderr)]);
-  process.stderr.write(readable(problem, caller));
-  return code === null ? 130 : Math.min(code, 1);
 }
 
-/** Decodes the details of an error, e.g. its reason. @param problem the JSON of an error, or a message of buf. */
-function readable(problem: string, { requestId }: Caller): string {
-  if (!problem.startsWith('{')) return problem;
-  const { details = [], ...error }: { details?: { type: string; value: string }[] } = JSON.parse(problem);
-  const shown = details.map(({ type, value }) =>
-    [ErrorInfo, BadRequest].find(({ $type }) => $type === type)?.decode(Buffer.from(value, 'base64')),
-  );
-  return `${JSON.stringify({ ...error, details: shown, requestId }, null, 2)}\n`;
+function requestOf({ input, parent: { file } }: DescMethod, json: string): Message {
+  try {
+    return fromJsonString(input, json);
+  } catch (error) {
+    throw badRequest(`${error instanceof Error ? error.message : error}; ${file.name}.proto has its fields`);
+  }
+}
+
+async function call(method: DescMethod, typed: Typed, env: Environment, terminal: Terminal, signal: AbortSignal) {
+  const [unit = '', , json = '{}'] = typed.positionals;
+  const request = requestOf(method, json);
+  const isStream = method.methodKind === 'server_streaming';
+  const timeout = setting('timeout-ms', positiveInt.default(30_000), 'How long the call may take.');
+  const { timeoutMs } = readSettings(typed.numbers, { timeoutMs: timeout });
+  // Shows the error of the unit in full.
+  const options = { caller: callerOf(typed), signal, expectedErrors: Object.keys(errorTable) as ErrorKind[] };
+  const client = rpcClient({ definition: definitionOf(method), unit, ...findUnit(unit, env) });
+  await client.start();
+  try {
+    const { once, many } = client.calls;
+    const answers = isStream ? many(request, options) : [once(request, { ...options, timeoutMs })];
+    for await (const answer of answers) {
+      const json = toJson(method.output, answer, { alwaysEmitImplicit: true });
+      terminal.stdout.write(`${JSON.stringify(json, null, isStream ? 0 : 2)}\n`);
+    }
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return isStream ? 0 : 130;
+    if (!isDomainError(error)) throw error;
+    const { kind, reason, fields, cause } = error;
+    const { code, details } = cause instanceof ClientError ? cause : { code: errorTable[kind].grpc, details: '' };
+    const failure = { code: Status[code], message: details || error.message, reason, fields: fields[0] && fields };
+    terminal.stderr.write(`${JSON.stringify({ ...failure, requestId: options.caller.requestId }, null, 2)}\n`);
+    return 1;
+  } finally {
+    await client.stop();
+  }
+}
+
+function definitionOf({ name, parent, input, output }: DescMethod) {
+  const wire = {
+    path: `/${parent.typeName}/${name}`,
+    requestStream: false as const,
+    requestSerialize: (message: Message) => toBinary(input, message),
+    requestDeserialize: (bytes: Uint8Array): Message => fromBinary(input, bytes),
+    responseSerialize: (message: Message) => toBinary(output, message),
+    responseDeserialize: (bytes: Uint8Array): Message => fromBinary(output, bytes),
+    options: {},
+  };
+  return { once: { ...wire, responseStream: false as const }, many: { ...wire, responseStream: true as const } };
 }
 
 /** The caller: the given user, session or API key, else the mesh itself. */
@@ -109,5 +125,5 @@ function findUnit(unit: string, env: Environment) {
   if (!address)
     throw badRequest(`Where is ${unit}? Start scripts/up, or set ${name}, or PARLEY_DATA_DIR of a running mesh`);
   const { meshKey } = readSettings(env.MESH_KEY ? env : kept(keysFile), { meshKey: meshKeySetting });
-  return { address: address.split(',')[0], callers: createCallers(meshKey) };
+  return { address: () => address, callers: createCallers(meshKey) };
 }

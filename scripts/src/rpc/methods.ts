@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createFileRegistry, type DescMethod, fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+
+/** From the image that `scripts/generate` writes. Without methods that take a stream, which cannot be typed. */
+export function readMethods(): DescMethod[] {
+  const image = readFileSync(fileURLToPath(import.meta.resolve('@parley/protos/image.binpb')));
+  return [...createFileRegistry(fromBinary(FileDescriptorSetSchema, image))]
+    .flatMap((each) => (each.kind === 'service' ? each.methods : []))
+    .filter(({ methodKind }) => methodKind === 'unary' || methodKind === 'server_streaming');
+}
+
+/** `session GetTranscript`: the package of a unit's protos is named after it, `parley.session.v1`. */
+export function nameOf({ parent, name }: DescMethod): string {
+  return `${parent.typeName.split('.')[1]} ${name}`;
+}
+
+/** A method with the comment of its proto, for a terminal. */
+export function describe(method: DescMethod): string {
+  const { input, output, methodKind, parent } = method;
+  const { services, proto } = parent.file;
+  // Field 6 of a file contains its services, field 2 of a service its methods.
+  const place = [6, services.indexOf(parent), 2, parent.methods.indexOf(method)].join();
+  const location = proto.sourceCodeInfo?.location.find(({ path }) => path.join() === place);
+  const comment = location?.leadingComments.replaceAll(/^ ?(?=.)/gmu, ' '.repeat(4)) ?? '';
+  const stream = methodKind === 'server_streaming' ? 'stream of ' : '';
+  return `${nameOf(method)}(${input.name}): ${stream}${output.name}\n${comment}`;
+}
