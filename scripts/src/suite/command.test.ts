@@ -1,9 +1,9 @@
 import test from 'ava';
-import { run } from './command.ts';
+import { type Command, run } from './command.ts';
 
 const { signal } = new AbortController();
-const node = (code: string, timeoutMs = 30_000, cut = signal) =>
-  run({ command: process.execPath, args: ['--eval', code], cwd: import.meta.dirname, timeoutMs, signal: cut });
+const node = (code: string, { timeoutMs = 30_000, ...rest }: Partial<Command> = {}) =>
+  run({ command: process.execPath, args: ['--eval', code], cwd: import.meta.dirname, timeoutMs, signal, ...rest });
 
 test('a command that ends well hands over all that it wrote', async (t) => {
   const { ok, output } = await node("console.log('out'); console.error('err')");
@@ -21,19 +21,40 @@ test('a command fails by its exit code, by a signal or by not being there', asyn
 });
 
 test('a command that hangs is killed, and its output says why', async (t) => {
-  const { ok, output } = await node("console.log('before'); setInterval(() => {}, 1000)", 1500);
+  const { ok, output } = await node("console.log('before'); setInterval(() => {}, 1000)", { timeoutMs: 1500 });
   t.false(ok);
-  t.regex(output, /before\n\n.*TimeoutError/);
+  t.regex(output, /before\n\n.* did not end within 1\.5 s\n$/);
 });
 
 test('a command is killed when the run is interrupted, also before it starts', async (t) => {
   const cut = new AbortController();
-  const hanging = node('setInterval(() => {}, 1000)', 30_000, cut.signal);
+  const hanging = node('setInterval(() => {}, 1000)', { signal: cut.signal });
   cut.abort(new Error('it was interrupted'));
-  for (const { ok, output } of [await hanging, await node('', 30_000, cut.signal)]) {
+  for (const { ok, output } of [await hanging, await node('', { signal: cut.signal })]) {
     t.false(ok);
     t.regex(output, /it was interrupted/);
   }
+});
+
+test('a command whose output is held open by a process that left its group is not waited for', async (t) => {
+  const cut = new AbortController();
+  const left = Promise.withResolvers<number[]>();
+  const ending = node(
+    `const child = require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], {
+      stdio: [0, 1, 2, 3], // 3 is the channel
+      detached: true,
+    });
+    child.on('spawn', () => process.send([process.pid, child.pid], () => process.exit()));`,
+    { signal: cut.signal, onMessage: (pids) => left.resolve(pids as number[]) },
+  );
+  const [leader = 0, holder = 0] = await left.promise;
+  t.teardown(() => process.kill(holder));
+  await t.throwsAsync(async () => untilGone(leader), { code: 'ESRCH' });
+  cut.abort(new Error('it was interrupted'));
+
+  const { ok, output } = await ending;
+  t.false(ok);
+  t.regex(output, /it was interrupted/);
 });
 
 test('what a command leaves behind is killed with it', async (t) => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 
 export interface Command {
   command: string;
@@ -19,7 +20,10 @@ export interface Command {
  * @returns its output, stdout and stderr in the order of arrival.
  */
 export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onMessage }: Command) {
+  if (signal.aborted) return { ok: false, output: `${command}: ${signal.reason}` };
   const { NO_COLOR: _, ...inherited } = process.env;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const stop = AbortSignal.any([signal, timeout]);
   const child = spawn(command, args, {
     cwd,
     // A program reads the report: no colours, and the same symbols on every terminal.
@@ -27,8 +31,6 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
     serialization: 'advanced',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    killSignal: 'SIGKILL',
   });
   let output = '';
   if (onMessage) child.on('message', onMessage);
@@ -37,15 +39,26 @@ export async function run({ command, args, cwd, env = {}, timeoutMs, signal, onM
       output += text;
     });
   }
-  child.on('error', ({ message, cause = message }) => {
-    output += `\n${command}: ${cause}\n`;
-    for (const stream of child.stdio) stream?.destroy(); // what has left its group may keep them open
+  child.on('error', ({ message }) => {
+    output += `\n${message}\n`;
   });
   // A remaining child would keep the pipes open, and `close` would never be emitted.
   child.on('exit', () => killGroup(child.pid));
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { ok: code === 0, output };
+  try {
+    // Not the `signal` of spawn, which does nothing once the command itself has exited.
+    const [code] = await once(child, 'close', { signal: stop });
+    return { ok: code === 0, output };
+  } catch {
+    if (child.kill('SIGKILL')) await once(child, 'exit');
+    // What has left its group may keep them open.
+    for (const stream of child.stdio) stream?.destroy();
+    if (child.connected) child.disconnect();
+    if (timeout.aborted) output += `\n${command} did not end within ${timeoutMs / 1000} s\n`;
+    else if (signal.aborted) output += `\n${command}: ${signal.reason}\n`;
+    return { ok: false, output };
+  }
 }
+
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
