@@ -2,18 +2,30 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Runs git in a checkout and returns what it prints; undefined where it fails. */
+type Git = ReturnType<typeof gitIn>;
+
+/** Runs git in a checkout and returns what it prints. Where it fails, `find` returns undefined and `get` throws git's reason. */
 function gitIn(checkout: string) {
-  return (...args: string[]): string | undefined => {
-    const { status, stdout } = spawnSync('git', args, { cwd: checkout, encoding: 'utf8' });
-    return status === 0 ? stdout.trim() : undefined;
+  const env = { ...process.env, LC_ALL: 'C' };
+  const get = (...args: string[]): string => {
+    const { status, stdout, stderr, error } = spawnSync('git', args, { cwd: checkout, encoding: 'utf8', env });
+    if (status !== 0) throw error ?? new Error(`git ${args[0]}: ${stderr.trim()}`);
+    return stdout.trim();
   };
+  const find = (...args: string[]): string | undefined => {
+    try {
+      return get(...args);
+    } catch {
+      return undefined;
+    }
+  };
+  return { find, get };
 }
 
 /** Where the branch left main; undefined on main itself, and where git cannot tell. */
-function branchPoint(git: ReturnType<typeof gitIn>): string | undefined {
-  const fork = git('merge-base', 'HEAD', 'origin/main') ?? git('merge-base', 'HEAD', 'main');
-  return fork === git('rev-parse', 'HEAD') ? undefined : fork;
+function branchPoint({ find }: Git): string | undefined {
+  const fork = find('merge-base', 'HEAD', 'origin/main') ?? find('merge-base', 'HEAD', 'main');
+  return fork === find('rev-parse', 'HEAD') ? undefined : fork;
 }
 
 /**
@@ -22,10 +34,10 @@ function branchPoint(git: ReturnType<typeof gitIn>): string | undefined {
  */
 export function changedPaths(checkout: string): string[] | undefined {
   const git = gitIn(checkout);
-  const dayBefore = Number(git('show', '-s', '--format=%ct')) - 86_400;
-  const base = branchPoint(git) ?? git('rev-list', '-1', `--before=${dayBefore}`, 'HEAD');
+  const dayBefore = Number(git.find('show', '-s', '--format=%ct')) - 86_400;
+  const base = branchPoint(git) ?? git.find('rev-list', '-1', `--before=${dayBefore}`, 'HEAD');
   if (!base) return undefined;
-  const listed = [git('diff', '--name-only', base), git('ls-files', '--others', '--exclude-standard')];
+  const listed = [git.find('diff', '--name-only', base), git.find('ls-files', '--others', '--exclude-standard')];
   return listed.every((text) => text !== undefined) ? listed.join('\n').split('\n').filter(Boolean) : undefined;
 }
 
@@ -36,7 +48,7 @@ type Previous = { commit: string; none?: never } | { commit?: never; none: strin
  * The version before the last change of the files of `pathspec`, with which they must be compatible during a rolling update:
  * on a branch where it left main; on main itself the last commit if the files differ from it, else the commit before the last
  * that touched them.
- * @throws Error if `mustCompare`, as in CI, and there is one that is not available here.
+ * @throws Error if `mustCompare`, as in CI, and there is one that is not available here; or if git fails or refuses the checkout.
  */
 export function previousState(checkout: string, pathspec: string, mustCompare = false): Previous {
   const git = gitIn(checkout);
@@ -44,17 +56,28 @@ export function previousState(checkout: string, pathspec: string, mustCompare = 
     if (mustCompare) throw new Error(none);
     return { none };
   };
-  // The files of an export inside another checkout do not belong to that checkout.
-  if (git('rev-parse', '--show-prefix') !== '') {
+  if (!isCheckout(git)) {
     const none = 'git reads no git checkout here, so there is no history';
     return existsSync(join(checkout, '.git')) ? lacks(none) : { none };
   }
+  if (git.find('rev-parse', '--verify', 'HEAD') === undefined) return { none: 'nothing has been committed yet' };
   let commit = branchPoint(git);
   if (!commit) {
-    const last = git('log', '-1', '--format=%H', '--', pathspec);
-    commit = git('status', '--porcelain', '--', pathspec) ? 'HEAD' : git('rev-parse', '--verify', `${last}^`);
+    const last = git.get('log', '-1', '--format=%H', '--', pathspec);
+    commit = git.get('status', '--porcelain', '--', pathspec) ? 'HEAD' : git.find('rev-parse', '--verify', `${last}^`);
   }
-  if (commit && git('grep', '--quiet', '-e', '', commit, '--', pathspec) !== undefined) return { commit };
-  if (commit || git('rev-parse', '--is-shallow-repository') === 'false') return { none: 'these are the first' };
+  if (commit && git.find('grep', '--quiet', '-e', '', commit, '--', pathspec) !== undefined) return { commit };
+  if (commit || git.get('rev-parse', '--is-shallow-repository') === 'false') return { none: 'these are the first' };
   return lacks('this clone is shallow; fetch more of its history (git fetch --unshallow)');
+}
+
+/** @throws Error with git's remedy if the checkout belongs to another user, which git refuses to read. */
+function isCheckout({ get }: Git): boolean {
+  try {
+    // The files of an export inside another checkout do not belong to that checkout.
+    return get('rev-parse', '--show-prefix') === '';
+  } catch (error) {
+    if (/dubious ownership/u.test(String(error))) throw error;
+    return false;
+  }
 }

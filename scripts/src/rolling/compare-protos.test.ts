@@ -45,6 +45,13 @@ test('the first protos have nothing before them, and it is said', (t) => {
   t.is(compare(), 'left out: these are the first');
 });
 
+test('before the first commit there is nothing to compare with', (t) => {
+  const { git, compare } = checkoutOf(t);
+  git('update-ref', '-d', 'HEAD');
+
+  t.is(compare(), 'left out: nothing has been committed yet');
+});
+
 test('what is not committed yet is compared with the last commit', (t) => {
   const { write, compare } = checkoutOf(t);
   write(withField);
@@ -94,6 +101,30 @@ test('a folder without history is distinguished from one that passes', (t) => {
   t.regex(compare(), /^left out: .*no git checkout/u);
   writeFileSync(join(folder, '.git'), 'what git refuses to read');
   t.throws(() => compareProtos({ checkout: folder, mustCompare: true }), { message: /no git checkout/u });
+});
+
+test("another user's checkout, which git refuses to read, is an error with git's remedy", (t) => {
+  const { compare } = checkoutOf(t);
+  const before = { ...process.env };
+  // As on a machine without a safe.directory of its own. Put back before any other test of this file goes on.
+  const env = { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  Object.assign(process.env, env);
+  try {
+    t.throws(compare, { message: /dubious ownership[^]*git config --global --add safe\.directory/u });
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+});
+
+test('a history that git cannot read is an error with its reason', (t) => {
+  const { folder, git, compare } = checkoutOf(t);
+  const head = String(git('rev-parse', 'HEAD')).trim();
+  writeFileSync(join(folder, '.git/index'), 'damaged');
+  t.throws(compare, { message: /^git status: .*index file/u });
+
+  rmSync(join(folder, '.git/objects', head.slice(0, 2), head.slice(2)));
+  t.throws(compare, { message: /^git log: .*bad object HEAD/u });
 });
 
 test('a shallow clone says how to get the history', (t) => {
