@@ -1,7 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { drift } from './generate/drift.ts';
 import { graphqlTypes } from './generate/graphql-types.ts';
 import { settingsTables } from './generate/settings-tables.ts';
 import { readOptions } from './read-options.ts';
@@ -27,9 +28,7 @@ if (check) {
   process.once('exit', () => rmSync(folder, { recursive: true }));
   generateInto(folder);
   const stale = texts.map(({ path }) => path);
-  // Names the files that differ.
-  const { status } = spawnSync('diff', ['-rq', join(folder, 'gen'), join(protos, 'gen')], { stdio: 'inherit' });
-  if (status !== 0) stale.push('protos/gen');
+  stale.push(...drift(join(folder, 'gen'), join(protos, 'gen')).map((file) => `protos/gen/${file}`));
   for (const path of stale) console.error(`${path} is stale: run scripts/generate`);
   if (stale.length > 0) process.exitCode = 1;
 } else {
