@@ -56,9 +56,12 @@ test('a subgraph is routed to by its name alone', (t) => {
   t.regex(composeSupergraph([agent, session]), /@join__graph\(name: "agent", url: "http:\/\/agent\.invalid"\)/);
 });
 
-test('a root field without @access does not compose, wherever it is declared', (t) => {
+test('root fields without @access do not compose, and all are named with their subgraph', (t) => {
   const sdl = `${agent.sdl} extend type Mutation { open: Boolean! }`;
-  t.throws(() => composeSupergraph([{ name: 'agent', sdl }]), { message: 'Mutation.open has no @access' });
+  const other = { ...session, sdl: session.sdl.replace(' @access(by: [])', '') };
+  t.throws(() => composeSupergraph([{ name: 'agent', sdl }, other]), {
+    message: 'agent: Mutation.open has no @access\nsession: Query.session has no @access',
+  });
 });
 
 test('subgraphs that contradict each other do not compose, and the error says where', (t) => {
