@@ -61,43 +61,49 @@ async function* followSession(api: Api, sessionId: number, onLost: (reason: stri
   throw new Error('The connection was lost and could not be restored.');
 }
 
+type Screen = Pick<Terminal, 'say' | 'note'>;
+
+/**
+ * Shows events until a turn has ended, the greeting's without `clientTurnId`, since it belongs to no turn. A higher attempt
+ * restarts the reply; a reply without chunks is shown whole; types that only a newer server has are skipped.
+ */
+export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Screen, clientTurnId?: string) {
+  let shown: number | undefined;
+  for (let next = await events.next(); !next.done; next = await events.next()) {
+    const event = next.value;
+    if (event.__typename === 'AiResponseChunkEvent') {
+      if (shown !== undefined && event.attempt > shown) screen.note('[the reply restarts]');
+      shown = event.attempt;
+      screen.say(event.text);
+      continue;
+    }
+    if (event.__typename === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
+    else if (event.__typename === 'AiResponseEvent')
+      screen.say(`${shown === undefined ? event.text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
+    else continue;
+    if ((event.clientTurnId ?? undefined) === clientTurnId) return;
+  }
+}
+
 export type Conversation = Awaited<ReturnType<typeof converse>>;
 
 /** Starts a session and shows its messages. */
-export async function converse(api: Api, agentId: number, screen: Pick<Terminal, 'say' | 'note'>) {
+export async function converse(api: Api, agentId: number, screen: Screen) {
   const input = { agentId, clientExternalId: `talk-${randomUUID()}` };
   const { startSession } = await api.call<{ startSession: { id: number; messages: unknown[] } }>(start, { input });
   const { id, messages } = startSession;
   const events = followSession(api, id, (reason) => screen.note(`[connection lost: ${reason}; reconnecting]`));
 
-  /** A higher attempt restarts the reply; a reply without chunks is shown whole. The greeting belongs to no turn. */
-  async function showReply(clientTurnId?: string): Promise<void> {
-    let shown: number | undefined;
-    for (let next = await events.next(); !next.done; next = await events.next()) {
-      const event = next.value;
-      if (event.__typename === 'SessionStatusEvent') continue;
-      if (event.__typename === 'AiResponseChunkEvent') {
-        if (shown !== undefined && event.attempt > shown) screen.note('[the reply restarts]');
-        shown = event.attempt;
-        screen.say(event.text);
-        continue;
-      }
-      if (event.__typename === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
-      else screen.say(`${shown === undefined ? event.text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
-      if ((event.clientTurnId ?? undefined) === clientTurnId) return;
-    }
-  }
-
   return {
     /** Shows the greeting, where the agent has one. */
     async greet(): Promise<void> {
-      if (messages.length > 0) await showReply();
+      if (messages.length > 0) await showReply(events, screen);
     },
     /** Sends a message and shows its reply. @throws ApiError when the message is refused. */
     async send(text: string): Promise<void> {
       const clientTurnId = randomUUID();
       await api.call(send, { input: { sessionId: id, text, clientTurnId } });
-      await showReply(clientTurnId);
+      await showReply(events, screen, clientTurnId);
     },
     /** Interrupts the running reply. */
     interrupt: () => api.call(interrupt, { id }),

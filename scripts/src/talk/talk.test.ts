@@ -6,12 +6,14 @@ import type { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import type { TestMesh } from '@parley/stories/mesh';
 import { judgement } from '@parley/stories/scripted-model';
+import type { SessionEvent } from '@parley/stories/session-events';
 import { stories } from '@parley/stories/stories';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
 import { startChild } from '../testing/child.ts';
 import { publicApi } from './api.ts';
+import { showReply } from './conversation.ts';
 import type { TalkOptions } from './participants.ts';
 import { talk } from './talk.ts';
 
@@ -114,6 +116,19 @@ story('wrong credentials and an unknown agent are reported', async (t, mesh) => 
   for (const agent of ['2147483647', 'robin']) {
     await t.throwsAsync(whole(mesh, { ...ada, agent }, ''), { message: `There is no agent ${agent} in this tenant` });
   }
+});
+
+test('an event of a type that only a newer server has is skipped', async (t) => {
+  const common = { sessionId: 1, occurredAt: '', turnIndex: 1, clientTurnId: 'a' };
+  const events = (async function* () {
+    yield { ...common, __typename: 'NewerEvent', eventId: '1-0' } as unknown as SessionEvent;
+    yield { ...common, __typename: 'AiResponseChunkEvent', eventId: '1-1', attempt: 1, text: 'Hello' } as SessionEvent;
+    yield { ...common, __typename: 'AiResponseEvent', eventId: '1-2', text: 'Hello' } as SessionEvent;
+  })();
+  let text = '';
+  const say = (more: string) => (text += more);
+  await showReply(events, { say, note: say }, 'a');
+  t.is(text, 'Hello\n');
 });
 
 test('where nothing listens it says what to do', async (t) => {
