@@ -24,18 +24,24 @@ const settleMs = 150;
 export async function* sourceChanges(root: string, signal: AbortSignal): AsyncGenerator<string[]> {
   const changed = new Set<string>();
   let events = 0;
+  let wake = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => wake.resolve());
   const watcher = watch(globSync(folders, { cwd: root }), { cwd: root, ignoreInitial: true });
   watcher.on('all', (_event, path) => {
     if (!source.test(path) || ignored.test(path)) return;
     changed.add(path);
     events += 1;
+    wake.resolve();
   });
   try {
     await once(watcher, 'ready');
     yield [];
-    for (let seen = 0; !signal.aborted; seen = events) {
+    while (!signal.aborted) {
+      await wake.promise;
+      const seen = events;
       await delay(settleMs, undefined, { signal }).catch(() => undefined);
-      if (changed.size === 0 || events > seen || signal.aborted) continue;
+      if (events > seen || signal.aborted) continue;
+      wake = Promise.withResolvers();
       const paths = [...changed].toSorted();
       changed.clear();
       yield paths;
