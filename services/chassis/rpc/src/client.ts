@@ -86,6 +86,8 @@ export function rpcClient<Definition extends CompatServiceDefinition>(
     channel = createChannel(rpcTarget(address()), undefined, {
       'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
+      // A proxy of the environment is for the way out, e.g. to models. It must not see signed callers.
+      'grpc.enable_http_proxy': 0,
       // Reconnects within a second after an outage; the default backoff goes up to two minutes.
       'grpc.initial_reconnect_backoff_ms': 100,
       'grpc.max_reconnect_backoff_ms': 1_000,

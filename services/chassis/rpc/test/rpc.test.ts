@@ -31,6 +31,17 @@ for (const host of ['::1', '::']) {
   });
 }
 
+test('calls between units do not go to a proxy that the environment names', async (t) => {
+  const { evaluation: _, session: __, ...to } = await serving(t, { getEvaluation: async () => ({}) });
+  const client = rpcClient({ ...to, definition: EvaluationServiceDefinition });
+  t.teardown(() => client.stop());
+  process.env.grpc_proxy = 'http://127.0.0.1:1'; // read while the channel is made, which `start` does before it returns
+  const started = client.start();
+  delete process.env.grpc_proxy;
+  await started;
+  await t.notThrowsAsync(client.calls.getEvaluation({ sessionId: 1 }, { caller }));
+});
+
 test('a call without a verified caller reaches no handler; health checks are open', async (t) => {
   const { address } = await serving(t, { getEvaluation: async () => t.fail('must not be reached') });
   const channel = createChannel(address());
