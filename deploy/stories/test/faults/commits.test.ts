@@ -1,3 +1,4 @@
+// A mesh of its own at full length: its line to PostgreSQL loses answers to COMMIT.
 import { serverTest } from '@parley/servers/testing/server-test';
 import test from 'ava';
 import { fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';

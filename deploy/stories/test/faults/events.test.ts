@@ -1,3 +1,4 @@
+// A mesh of its own at full length: Kafka is stopped for a while.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// A mesh of its own at full length: an event that no consumer can take stays in its topics.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

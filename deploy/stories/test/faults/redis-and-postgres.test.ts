@@ -1,3 +1,4 @@
+// A mesh of its own at full length: it kills Redis and stops PostgreSQL.
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';

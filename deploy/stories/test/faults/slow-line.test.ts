@@ -1,3 +1,4 @@
+// A mesh of its own at full length: the way to one subgraph is slow.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serverTest } from '@parley/servers/testing/server-test';

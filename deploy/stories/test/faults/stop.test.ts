@@ -1,3 +1,4 @@
+// A mesh of its own at full length: its processes are stopped in the middle of their work.
 import { serverTest } from '@parley/servers/testing/server-test';
 import { eventually } from '@parley/testing/eventually';
 import test, { type ExecutionContext } from 'ava';
