@@ -119,11 +119,10 @@ story('wrong credentials and an unknown agent are reported', async (t, mesh) => 
 });
 
 test('an event of a type that only a newer server has is skipped', async (t) => {
-  const common = { sessionId: 1, occurredAt: '', turnIndex: 1, clientTurnId: 'a' };
-  const events = (async function* () {
-    yield { ...common, __typename: 'NewerEvent', eventId: '1-0' } as unknown as SessionEvent;
-    yield { ...common, __typename: 'AiResponseChunkEvent', eventId: '1-1', attempt: 1, text: 'Hello' } as SessionEvent;
-    yield { ...common, __typename: 'AiResponseEvent', eventId: '1-2', text: 'Hello' } as SessionEvent;
+  const events = (async function* (): AsyncGenerator<SessionEvent> {
+    yield JSON.parse('{ "__typename": "NewerEvent", "clientTurnId": "a" }');
+    yield JSON.parse('{ "__typename": "AiResponseChunkEvent", "clientTurnId": "a", "attempt": 1, "text": "Hello" }');
+    yield JSON.parse('{ "__typename": "AiResponseEvent", "clientTurnId": "a", "text": "Hello" }');
   })();
   let text = '';
   const say = (more: string) => (text += more);
