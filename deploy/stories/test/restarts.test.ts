@@ -121,10 +121,13 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
   await done.events.turns(1);
 
   const [thinking, ending] = [await converse(t, ada), await converse(t, ada)];
+  // The next mesh may ask again before anything is released: what it gets then is what it would get later.
+  const beforeJudgement = createGate();
+  model.judge(texts.thinking, { json: { ...judgedLater, score: 7 }, beforeHeaders: beforeJudgement });
+  model.judge(texts.ending, { json: judgedLater, beforeHeaders: beforeJudgement });
   for (const [{ sessionId, events }, text] of [[thinking, texts.thinking] as const, [ending, texts.ending] as const]) {
     await sendMessage(ada, sessionId, text);
     await events.turns(1);
-    model.judge(text, { beforeHeaders: createGate() });
   }
   await endSession(ada, thinking.sessionId);
   await model.server.until(({ requests }) =>
@@ -166,10 +169,7 @@ async function busyMesh(t: ExecutionContext, turns: number): Promise<Busy> {
     thought: thinking.sessionId,
     last: ending.sessionId,
     release() {
-      gate.open();
-      model.answer(texts.story, { text: story });
-      model.judge(texts.thinking, { json: { ...judgedLater, score: 7 } });
-      model.judge(texts.ending, { json: judgedLater });
+      for (const held of [gate, beforeWord, beforeJudgement]) held.open();
     },
   };
 }
