@@ -1,6 +1,7 @@
+import { usesEvents } from '@parley/service/declaration';
 import test from 'ava';
 import { allSettings, settingsOfUnit, sharedSettings } from '../src/settings.ts';
-import { units } from '../src/units.ts';
+import { type ListedUnit, units } from '../src/units.ts';
 
 test('each unit is listed with the addresses of its neighbours, and of its database where it has one', (t) => {
   const addresses = Object.entries(allSettings()).flatMap(([unit, settings]) =>
@@ -21,11 +22,19 @@ test('each unit is listed with the addresses of its neighbours, and of its datab
 });
 
 test('an engine is a setting of the units that use it', (t) => {
+  const namesOf = (uses: (unit: Omit<ListedUnit, 'readConfig' | 'load'>) => boolean | undefined) =>
+    units.filter(uses).map(({ name }) => name);
   const unitsWith = (setting: string) =>
-    units.filter((unit) => settingsOfUnit(unit).shared.some(({ name }) => name === setting)).map(({ name }) => name);
-  t.deepEqual(unitsWith('DATABASE_POOL_SIZE'), ['identity', 'agent', 'evaluation', 'session']);
-  t.deepEqual(unitsWith('KAFKA_BROKERS'), ['identity', 'evaluation', 'session']);
-  t.deepEqual(unitsWith('S3_ENDPOINT'), []);
+    namesOf((unit) => settingsOfUnit(unit).shared.some(({ name }) => name === setting));
+  t.deepEqual(
+    unitsWith('DATABASE_POOL_SIZE'),
+    namesOf(({ schema }) => schema !== undefined),
+  );
+  t.deepEqual(unitsWith('KAFKA_BROKERS'), namesOf(usesEvents));
+  t.deepEqual(
+    unitsWith('S3_ENDPOINT'),
+    namesOf(({ keepsFiles }) => keepsFiles),
+  );
   t.true(
     sharedSettings().some(({ name }) => name === 'S3_ENDPOINT'),
     'one process has an object store for all units',

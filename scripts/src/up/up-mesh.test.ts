@@ -1,6 +1,7 @@
 // A mesh of its own, since starting it, killing it in the middle of a start and what it leaves behind are what is shown.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { schemas } from '@parley/local/units';
 import { emptyFolder } from '@parley/servers/testing/folder';
 import { serverTest } from '@parley/servers/testing/server-test';
 import { Client } from '@parley/stories/client';
@@ -131,7 +132,7 @@ serverTest(['postgres', 'redis', 'kafka'], 'the mesh of processes serves as one,
   t.regex(refused.stderr, new RegExp(`is in use by process ${next.pid}\\.`, 'u'));
   await eventually('units are started', () => childrenOf(next.pid).some(isUnit));
   const log = readFileSync(join(folder, 'data/mesh/logs/all.log'), 'utf8');
-  t.is(log.match(/ is up to date/gu)?.length, 4, 'the schemas are there');
+  t.is(log.match(/ is up to date/gu)?.length, schemas.length, 'the schemas are there');
   const orphans = childrenOf(next.pid);
   next.kill('SIGKILL');
   await eventually('nothing is left', () => !orphans.some(isAlive));
