@@ -6,12 +6,17 @@ import { checkOperationNames } from './check.ts';
 
 const names = { operations: ['Mutation.enter', 'Mutation.leave', 'Query.room', 'Query.rooms'], alsoOther: ['room'] };
 
-/** The names that are found in a file of this text. */
-function found(t: ExecutionContext, text: string): string[] {
+/** What the check says of a file of this text. */
+function check(t: ExecutionContext, text: string): string[] {
   const root = mkdtempSync(join(tmpdir(), 'parley-operation-names-'));
   t.teardown(() => rmSync(root, { recursive: true }));
   writeFileSync(join(root, 'file.ts'), text);
-  return checkOperationNames(root, ['file.ts'], names).map((line) => line.replace(/^file\.ts names '(.*)';.*/u, '$1'));
+  return checkOperationNames(root, ['file.ts'], names);
+}
+
+/** The names that are found in a file of this text. */
+function found(t: ExecutionContext, text: string): string[] {
+  return check(t, text).map((line) => line.replace(/^file\.ts:\d+ names '(.*)';.*/u, '$1'));
 }
 
 const refused: [what: string, text: string, name: string][] = [
@@ -65,4 +70,13 @@ test('a comment with a reason allows the operation that it names, and no other',
   const text = "// names enter: the log line says it.\nconst names = ['enter', 'leave'];";
   t.deepEqual(found(t, text), ['leave']);
   t.is(found(t, text.replace(' the log line says it.', '')).length, 2, 'without a reason');
+});
+
+test('each name is found with its first line', (t) => {
+  const text =
+    "// Où\n\nif (name === 'enter') stop();\nconst rules = {\n  leave: 1,\n};\nexport const is = /^enter$/;\n";
+  const place = (line: string) => line.replace(/;.*/u, '');
+  for (let times = 0; times < 2; times += 1) {
+    t.deepEqual(check(t, text).map(place), ["file.ts:3 names 'enter'", "file.ts:4 names 'leave'"]);
+  }
 });

@@ -15,7 +15,7 @@ export interface OperationNames {
  * nothing but names, a variable with an object whose keys are all names; also with the path of an argument behind it. Such rules belong on the field in the schema. Documents, functions
  * by name (resolvers), tables, types and what is read or expected of a response do not count.
  * A comment `names <operation>: <why>` in the file allows that operation there.
- * @returns one line for each file and name.
+ * @returns one line for each file and name, with the first line that has it.
  */
 export function checkOperationNames(root: string, files: string[], { operations, alsoOther }: OperationNames) {
   const other = new Set(alsoOther);
@@ -26,14 +26,16 @@ export function checkOperationNames(root: string, files: string[], { operations,
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     if (!mention.test(text)) return []; // most files, which are not parsed
-    const found = new Set<string>();
-    visit(parseSync(text, { syntax: 'typescript' }), (words, onlyFull) => {
+    const found = new Map<string, number>();
+    visit(parseSync(text, { syntax: 'typescript' }), (words, at, onlyFull) => {
       if (!words.every((word) => bare.has(word) || full.has(word) || other.has(word))) return;
-      for (const word of words) if (full.has(word) || (bare.has(word) && !onlyFull)) found.add(word);
+      for (const word of words) {
+        if (full.has(word) || (bare.has(word) && !onlyFull)) found.set(word, Math.min(at, found.get(word) ?? at));
+      }
     });
     return [...found]
-      .filter((name) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
-      .map((name) => `${file} names '${name}'; let the schema say what the operation needs`);
+      .filter(([name]) => !new RegExp(`//.*\\bnames \`?${name}\`?: \\S`, 'u').test(text))
+      .map(([name, at]) => `${file}:${lineAt(text, at)} names '${name}'; let the schema say what the operation needs`);
   });
 }
 
@@ -47,8 +49,11 @@ interface Node {
   [key: string]: unknown;
 }
 
-/** @param onlyFull whether a name counts only with its type: `Query.room`. */
-type Find = (words: string[], onlyFull?: boolean) => void;
+/**
+ * @param at where the words start: a byte of the file, counted from 1.
+ * @param onlyFull whether a name counts only with its type: `Query.room`.
+ */
+type Find = (words: string[], at: number, onlyFull?: boolean) => void;
 
 function visit(node: unknown, find: Find, onlyFull = false): void {
   if (!isNode(node)) return;
@@ -57,10 +62,11 @@ function visit(node: unknown, find: Find, onlyFull = false): void {
       .replace(argumentPath, '')
       .split(/[\s,;|]+/u)
       .filter(Boolean),
+    startOf(node),
     onlyFull,
   );
   if (node.type === 'RegExpLiteral' && /[$^|]/u.test(String(node.pattern)))
-    find(String(node.pattern).replaceAll(/\\./gu, ' ').match(/\w+/gu) ?? []);
+    find(String(node.pattern).replaceAll(/\\./gu, ' ').match(/\w+/gu) ?? [], startOf(node));
   if (node.type === 'VariableDeclarator') visitKeys(node.init, find);
   for (const [key, value] of Object.entries(node)) visit(value, find, node.type ? isOther(node, key) : onlyFull);
 }
@@ -77,10 +83,22 @@ function visitKeys(node: unknown, find: Find): void {
   if (node.type === 'ObjectExpression') {
     const properties = node.properties as Node[];
     if (!properties.every(isFunction))
-      find(properties.map((each) => String(isNode(each.key) ? each.key.value : each.value).replace(argumentPath, '')));
+      find(
+        properties.map((each) => String(isNode(each.key) ? each.key.value : each.value).replace(argumentPath, '')),
+        startOf(node),
+      );
     for (const { key, value } of properties)
       if (!isNode(key) || !rootTypes.has(String(key.value))) visitKeys(value, find);
   } else if (!node.type || wrappers.has(node.type)) for (const each of Object.values(node)) visitKeys(each, find);
+}
+
+/** 0 for what has no place of its own, such as an argument. */
+function startOf({ span }: Node): number {
+  return (span as { start: number } | undefined)?.start ?? 0;
+}
+
+function lineAt(text: string, at: number): number {
+  return Buffer.from(text).subarray(0, at).toString().split('\n').length;
 }
 
 function isNode(value: unknown): value is Node {
