@@ -3,12 +3,16 @@ import { createAddresses } from '@parley/kernel/addresses';
 import { type Caller, createCallers } from '@parley/kernel/caller';
 import { createLogger } from '@parley/kernel/log';
 import { createMetrics } from '@parley/kernel/metrics';
-import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import {
+  EvaluationServiceDefinition,
+  type EvaluationServiceImplementation,
+} from '@parley/protos/parley/evaluation/v1/evaluation';
 import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
 import { rpcClient } from '@parley/rpc/client';
 import { follow } from '@parley/rpc/follow';
-import { rpcServer } from '@parley/rpc/server';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
 import { startService } from '@parley/testing/service-harness';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import type { ExecutionContext } from 'ava';
 import { session } from '../src/service.ts';
 import { scriptedAgent } from './scripted-agent.ts';
@@ -31,27 +35,30 @@ async function startUnit(t: ExecutionContext) {
     metrics: createMetrics('evaluation'),
     onListening: (address) => addresses.announce('evaluation', 'rpc', address),
     services: (server) =>
-      server.add(EvaluationServiceDefinition, {
-        getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
-          evaluations.asked.push(maxTranscriptBytes);
-          return {
-            evaluation: {
-              id: 7,
-              sessionId,
-              score: 80,
-              summary: 'Well done',
-              strengths: ['clear'],
-              weaknesses: [],
-              recommendation: 'GOOD',
-              transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
-              generatedAt: new Date(0),
-              createdAt: new Date(0),
-              updatedAt: new Date(0),
-              transcriptBytes: evaluations.transcriptBytes,
-            },
-          };
-        },
-      }),
+      server.add(
+        EvaluationServiceDefinition,
+        stubRpc<EvaluationServiceImplementation<MeshContext>>(EvaluationServiceDefinition, {
+          getEvaluation: async ({ sessionId, maxTranscriptBytes }) => {
+            evaluations.asked.push(maxTranscriptBytes);
+            return {
+              evaluation: {
+                id: 7,
+                sessionId,
+                score: 80,
+                summary: 'Well done',
+                strengths: ['clear'],
+                weaknesses: [],
+                recommendation: 'GOOD',
+                transcriptJson: (maxTranscriptBytes ?? 0n) < evaluations.transcriptBytes ? '' : '[{"role":"USER"}]',
+                generatedAt: new Date(0),
+                createdAt: new Date(0),
+                updatedAt: new Date(0),
+                transcriptBytes: evaluations.transcriptBytes,
+              },
+            };
+          },
+        }),
+      ),
   });
   await evaluation.start();
   t.teardown(() => evaluation.stop());

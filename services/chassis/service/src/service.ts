@@ -147,7 +147,7 @@ export function service<
   function databaseWorkers(deps: Deps, provided: ServiceProvided<Config, Calls>): Part[] {
     const { config, database, keyValue, log, metrics, soleOwner } = provided;
     const declared = jobs.map((declare) => declare(deps, config));
-    if (tenantEnd) declared.push(tenantEndJob(name, tenantEnd, deps, config));
+    if (tenantEnd?.finish) declared.push(tenantEndJob(name, tenantEnd, deps, config));
     const kinds = declared.map(({ kind }) => kind);
     const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
     if (twice !== undefined) throw new Error(`${name}: it declares jobs of the kind ${twice} twice`);

@@ -24,8 +24,14 @@ export interface TenantEnd<Deps, Config> {
   lease?(config: Config): Pick<RunnerOptions, 'leaseMs' | 'stopGraceMs'>;
 }
 
+/** All that ends with a tenant, such as its rows, ends in the transaction that marks it as deleted. */
+export interface TenantClosing {
+  close(db: TenantDb): Promise<void>;
+  finish?: undefined;
+}
+
 /** What a service with tenant rows does when a tenant is deleted, or why it does nothing. */
-export type OnTenantEnd<Deps, Config> = TenantEnd<Deps, Config> | { nothingBecause: string };
+export type OnTenantEnd<Deps, Config> = TenantEnd<Deps, Config> | TenantClosing | { nothingBecause: string };
 
 export function tenantEndJob<Deps, Config>(
   service: string,
@@ -50,7 +56,7 @@ export function tenantEndJob<Deps, Config>(
 /** Marks the tenant as deleted, runs `close`, and appends the job where it is needed, all in one transaction. */
 export function tenantEndReaction(
   service: string,
-  end: Pick<TenantEnd<unknown, unknown>, 'close'>,
+  end: Pick<TenantEnd<unknown, unknown> | TenantClosing, 'close'>,
   database: Database,
 ): EventReaction<TenantDeleted> {
   return {

@@ -14,20 +14,25 @@ import { jobs } from '@parley/postgres/jobs/jobs';
 import { leaseTimes } from '@parley/postgres/jobs/lease-times';
 import { outbox } from '@parley/postgres/outbox/outbox';
 import { tenantTombstones, tombstonesMigration } from '@parley/postgres/tenant-tombstones';
-import { EvaluationServiceDefinition } from '@parley/protos/parley/evaluation/v1/evaluation';
+import {
+  EvaluationServiceDefinition,
+  type EvaluationServiceImplementation,
+} from '@parley/protos/parley/evaluation/v1/evaluation';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
+import type { MeshContext } from '@parley/rpc/server';
 import type { GraphContext } from '@parley/subgraph/subgraph';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import { notesSchema } from '@parley/testing/notes-schema';
 import { startService, testDependencies } from '@parley/testing/service-harness';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import { testSchema } from '@parley/testing/test-schema';
 import type { UnitConfig } from '@parley/unit/declaration';
 import test, { type ExecutionContext } from 'ava';
 import { declareService } from '../src/declaration.ts';
 import { service } from '../src/service.ts';
-import { type TenantEnd, tenantDeleted } from '../src/tenant-end.ts';
+import { type OnTenantEnd, tenantDeleted } from '../src/tenant-end.ts';
 
 const silent = createLogger('notes', { LOG_LEVEL: 'silent' });
 const readConfig = () => ({ opsPort: 0 });
@@ -35,7 +40,10 @@ const notes = declareService({ name: 'notes', serves: [], settings: {}, readConf
 const keeping = { nothingBecause: 'notes need no end' };
 const rpc = {
   definition: EvaluationServiceDefinition,
-  implementation: () => ({ getEvaluation: async () => ({ evaluation: undefined }) }),
+  implementation: () =>
+    stubRpc<EvaluationServiceImplementation<MeshContext>>(EvaluationServiceDefinition, {
+      getEvaluation: async () => ({ evaluation: undefined }),
+    }),
 };
 const nothing = () => ({});
 
@@ -168,25 +176,17 @@ test('a unit that is not among the calls of a service cannot be called', (t) => 
   });
 });
 
-/** A service with these `close` and `finish` of `onTenantEnd`. */
-function endingNotes({
-  finish,
-  ...end
-}: Pick<TenantEnd<object, UnitConfig>, 'close' | 'lease'> & {
-  finish(tenantId: number, signal: AbortSignal): Promise<void>;
-}) {
-  const schema = {
-    ...notesSchema,
-    tables: { ...notesSchema.tables, deleted_tenants: 'tenant' as const },
-    migrations: [...notesSchema.migrations, tombstonesMigration('002-deleted-tenants')],
-  };
+const endingSchema = {
+  ...notesSchema,
+  tables: { ...notesSchema.tables, deleted_tenants: 'tenant' as const },
+  migrations: [...notesSchema.migrations, tombstonesMigration('002-deleted-tenants')],
+};
+
+/** A service with this `onTenantEnd`. */
+function endingNotes(onTenantEnd: OnTenantEnd<object, UnitConfig>) {
   return service(
-    { ...notes, serves: ['rpc'], schema, consumes: [tenantDeleted.type] },
-    {
-      dependencies: ({ database }) => ({ database }),
-      onTenantEnd: { ...end, finish: (_deps, { tenantId, signal }) => finish(tenantId, signal) },
-      rpc,
-    },
+    { ...notes, schema: endingSchema, consumes: [tenantDeleted.type] },
+    { dependencies: nothing, onTenantEnd },
   );
 }
 
@@ -205,13 +205,12 @@ test('a deleted tenant is marked and closed once, and finished by a job that is 
       closed.push(tenantId);
       return tenantId === 1;
     },
-    async finish(tenantId) {
+    async finish(_deps, { tenantId }) {
       finished.push(tenantId);
       if (finished.length === 1) throw new Error('not yet');
     },
   });
-  if (!ending.schema) return t.fail('no schema');
-  const database = await testSchema(t, ending.schema);
+  const database = await testSchema(t, endingSchema);
   const { dependencies } = await startService(t, ending, { database, log: silent });
   const event = deletion(1);
   await dependencies.eventBus.publish([event, deletion(2)]);
@@ -231,6 +230,21 @@ test('a deleted tenant is marked and closed once, and finished by a job that is 
     t.is(marks.length, tenantId === 3 ? 0 : 1);
   }
   await database.transact(1, (db) => tenantTombstones(db).markDeleted());
+});
+
+test('a deleted tenant is closed without a job where nothing is left to finish', async (t) => {
+  const ending = endingNotes({
+    close: async ({ knex, tenantId }) => void (await knex('notes').where({ tenantId }).del()),
+  });
+  const database = await testSchema(t, endingSchema);
+  for (const tenantId of [1, 2])
+    await database.transact(tenantId, ({ knex }) => knex('notes').insert({ tenantId, text: 'a' }));
+  const { dependencies } = await startService(t, ending, { database, log: silent });
+  await dependencies.eventBus.publish([deletion(1)]);
+
+  const left = (tenantId: number) => database.transact(tenantId, async ({ knex }) => (await knex('notes')).length);
+  t.deepEqual([await left(1), await left(2)], [0, 1]);
+  t.is(database.registry.runners.size, 0);
 });
 
 test('parts start in the order of their dependencies and stop in reverse', async (t) => {
@@ -349,7 +363,7 @@ test('the job of a deleted tenant has the lease and the stop grace of its declar
   let handedOver = false;
   const ending = endingNotes({
     close: async () => true,
-    async finish(_tenantId, signal) {
+    async finish(_deps, { signal }) {
       started.open();
       await once(signal, 'abort');
       handedOver = true;
@@ -357,8 +371,7 @@ test('the job of a deleted tenant has the lease and the stop grace of its declar
     },
     lease: ({ opsPort }) => ({ ...leased, stopGraceMs: leased.stopGraceMs + opsPort }),
   });
-  if (!ending.schema) return t.fail('no schema');
-  const database = await testSchema(t, ending.schema);
+  const database = await testSchema(t, endingSchema);
   const { unit, dependencies } = await startService(t, ending, { database, log: silent });
   t.is(database.registry.runners.get('notes.end-tenant')?.leaseMs, leaseTimes(leased.leaseMs).leaseMs);
 
