@@ -7,7 +7,7 @@ import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
 import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
-import { type ChunkWriter, chunkWriter } from './chunk-writer.ts';
+import { type ChunkWriter, chunkWriter } from '@parley/live/subscriptions/chunk-writer';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedTextOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { Ports } from './ports.ts';

@@ -1,13 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { isDomainError } from '@parley/kernel/errors';
 import type { Logger } from '@parley/kernel/log';
 import { compareEventIds, type EventId, eventIdParts, FIRST_EVENT_ID, formatEventId } from '../event-log/event-id.ts';
 import type { EventLog } from '../event-log/event-log.ts';
 import { itemOf, type LiveEvent, type LiveEventType, type LogItem } from './live-events.ts';
-
-const firstRetryMs = 100;
-const longestRetryMs = 5_000;
-const retries = 17;
+import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
 /** How far the clocks of Redis and of other processes may be ahead of this one. */
 const clockSkewMs = 60_000;
@@ -76,7 +71,7 @@ export function liveStream<Event extends LiveEvent, Note>(
         await publish();
       } catch (error) {
         logger.warn({ err: error, ...logFields }, 'live event publish failed; will retry');
-        void retry(publish).catch((last: unknown) =>
+        void retryWhileUnavailable(publish).catch((last: unknown) =>
           logger.warn({ err: last, ...logFields }, 'live event publish failed for good'),
         );
       }
@@ -95,17 +90,4 @@ export function liveStream<Event extends LiveEvent, Note>(
       }
     },
   };
-}
-
-/** Retries for about a minute; readers get `unavailable` in a longer outage. */
-async function retry(publish: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    await delay(Math.min(firstRetryMs * 2 ** (attempt - 1), longestRetryMs), undefined, { ref: false });
-    try {
-      await publish();
-      return;
-    } catch (error) {
-      if (attempt === retries || !isDomainError(error, 'unavailable')) throw error;
-    }
-  }
 }

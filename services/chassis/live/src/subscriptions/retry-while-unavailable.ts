@@ -1,0 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDomainError } from '@parley/kernel/errors';
+
+const firstRetryMs = 100;
+const longestRetryMs = 5_000;
+const retries = 17;
+
+/** Retries, after a pause, what has failed for an outage of the event log, for about a minute; readers get `unavailable` in a longer one. */
+export async function retryWhileUnavailable(publish: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await delay(Math.min(firstRetryMs * 2 ** (attempt - 1), longestRetryMs), undefined, { ref: false });
+    try {
+      await publish();
+      return;
+    } catch (error) {
+      if (attempt === retries || !isDomainError(error, 'unavailable')) throw error;
+    }
+  }
+}
