@@ -4,6 +4,11 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+const tokenBuckets = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+
+/** The values of a metric's labels, by name. */
+export type Labels = Record<string, string>;
+
 /** The Prometheus metrics of a unit. Labels never hold user input or the names of tenants. */
 export function createMetrics(unit: string) {
   const registry = new Registry();
@@ -27,11 +32,15 @@ export function createMetrics(unit: string) {
       buckets,
       registers: [registry],
     }),
-    durations: (name: string, help: string) => new Histogram({ name, help, buckets, registers: [registry] }),
+    durations: (name: string, help: string, labelNames: string[] = []) =>
+      new Histogram({ name, help, labelNames, buckets, registers: [registry] }),
+    /** Tokens per call of a language model. */
+    tokens: (name: string, help: string, labelNames: string[]) =>
+      new Histogram({ name, help, labelNames, buckets: tokenBuckets, registers: [registry] }),
     /** A counter that only this unit has. Its name ends in `_total`. */
-    counter(name: string, help: string) {
-      const counter = new Counter({ name, help, registers: [registry] });
-      return { add: () => counter.inc() };
+    counter(name: string, help: string, labelNames: string[] = []) {
+      const counter = new Counter({ name, help, labelNames, registers: [registry] });
+      return { add: (labels: Labels = {}, amount = 1) => counter.inc(labels, amount) };
     },
     gauge(name: string, help: string, read: () => number | Promise<number>): void {
       new Gauge({
@@ -40,6 +49,19 @@ export function createMetrics(unit: string) {
         registers: [registry],
         async collect() {
           this.set(await read());
+        },
+      });
+    },
+    /** A gauge that is 1 for each of the labels that `read` returns, and else has no value. */
+    states(name: string, help: string, labelNames: string[], read: () => Labels[]): void {
+      new Gauge({
+        name,
+        help,
+        labelNames,
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const labels of read()) this.set(labels, 1);
         },
       });
     },
