@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { readIdentityConfig } from './config.ts';
 
@@ -38,4 +41,52 @@ test('REAUTH_MAX_AGE is unset or a positive whole number of seconds', (t) => {
   t.is(reauth('300'), 300);
   for (const wrong of ['banana', '0', '-1', '1.5', '5m'])
     t.throws(() => reauth(wrong), { message: /REAUTH_MAX_AGE: / }, wrong);
+});
+
+test('ceilings are amounts above 0 in whole cents', (t) => {
+  const { idpOneMonthlyCeilingUsd, platformMonthlyCeilingUsd } = readIdentityConfig(key).settings;
+  t.deepEqual([idpOneMonthlyCeilingUsd, platformMonthlyCeilingUsd], [5_000, null]);
+  const ceiling = (value: string) =>
+    readIdentityConfig({ ...key, PLATFORM_MONTHLY_CEILING_USD: value }).settings.platformMonthlyCeilingUsd;
+  t.deepEqual(['', '1', '0.01', '12345.67', '2.50'].map(ceiling), [null, 1, 0.01, 12_345.67, 2.5]);
+  for (const wrong of ['0', '-1', '0.001', '1e30', 'much', '5,000', 'Infinity', '1000000000']) {
+    t.throws(() => ceiling(wrong), { message: /PLATFORM_MONTHLY_CEILING_USD: must be an amount above 0/u }, wrong);
+  }
+});
+
+test('PLAN_LIMITS_FILE overrides what it names, and what is wrong with it is named all at once', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plan-limits-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const limits = (text: string) => {
+    const file = join(folder, 'limits.json');
+    writeFileSync(file, text);
+    return readIdentityConfig({ ...key, PLAN_LIMITS_FILE: file }).settings.planLimits;
+  };
+  const usual = readIdentityConfig(key).settings.planLimits;
+  t.deepEqual(limits('{}'), usual);
+  t.deepEqual(limits('{"DEV": {"monthlyLlmCapUsd": 0.5, "chunks": 7}, "PRO": {}}'), {
+    ...usual,
+    DEV: { monthlyLlmCapUsd: 0.5, knowledgeBases: 3, chunks: 7, storageMb: 100 },
+  });
+  const wrong = t.throws(() =>
+    limits(
+      '{"DEV": {"monthlyLlmCapUsd": "10", "chunks": 1.5, "cap": 3}, "PRO": {"storageMb": 0, "monthlyLlmCapUsd": 0.001}, "ENTERPRISE": 7, "FREE": {}}',
+    ),
+  );
+  for (const problem of [
+    'DEV monthlyLlmCapUsd must be an amount above 0 in USD with at most two decimals',
+    'DEV chunks must be a whole number above 0',
+    'DEV has no cap',
+    'PRO storageMb must be a whole number above 0',
+    'PRO monthlyLlmCapUsd must be an amount',
+    'ENTERPRISE must be an object',
+    'has no FREE',
+  ]) {
+    t.regex(String(wrong?.message), new RegExp(`PLAN_LIMITS_FILE: .*limits.json: ${problem}`, 'u'));
+  }
+  for (const text of ['[]', 'null', '7']) t.throws(() => limits(text), { message: /limits.json: must be an object/u });
+  t.throws(() => limits('{'), { message: /limits.json is not JSON/u });
+  t.throws(() => readIdentityConfig({ ...key, PLAN_LIMITS_FILE: join(folder, 'none') }), {
+    message: /cannot be read/u,
+  });
 });

@@ -3,7 +3,11 @@ import { type Environment, readSettings } from '@parley/kernel/config';
 import { list, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings, publicUrlSetting, secretsKeysSetting } from '@parley/kernel/shared-settings';
+import { pricesSetting } from '@parley/prices/prices-setting';
 import { z } from 'zod';
+import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
+
+const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
 
 export const identitySettings = {
   secretsKeys: secretsKeysSetting,
@@ -67,6 +71,29 @@ export const identitySettings = {
       'IDENTITY_MAX_OWNED_TENANTS',
       positiveInt.default(5),
       'Live tenants that a user owns at most.',
+    ),
+    planLimits: setting(
+      'PLAN_LIMITS_FILE',
+      planLimitsFile,
+      'A JSON file with limits of plans, such as `{"DEV": {"monthlyLlmCapUsd": 25}}`; also `knowledgeBases`, `chunks`, `storageMb`. What it leaves out stays as it is.',
+      { without: '10, 200 and 5,000 USD for DEV, PRO, ENTERPRISE' },
+    ),
+    idpOneMonthlyCeilingUsd: setting(
+      'IDP_ONE_MONTHLY_CEILING_USD',
+      usd.default(5_000),
+      "What a tenant that IDP_ONE bills may spend on models in a calendar month (UTC), in place of its plan's cap, once the operator has confirmed that billing.",
+    ),
+    platformMonthlyCeilingUsd: setting(
+      'PLATFORM_MONTHLY_CEILING_USD',
+      usd.optional().transform((amount) => amount ?? null),
+      'What all tenants together may spend on models in a calendar month (UTC). Where it is set, calls of all tenants are admitted one after the other.',
+      { without: 'no ceiling' },
+    ),
+    prices: pricesSetting,
+    spendLeaseMs: setting(
+      'IDENTITY_SPEND_LEASE_MS',
+      positiveInt.default(30_000),
+      'After so long without a sign of its caller, a reserved model call is settled at its estimate, or at 0 where the provider was not asked.',
     ),
     maxTenantsMadeIn30Days: setting(
       'IDENTITY_MAX_TENANTS_MADE_IN_30_DAYS',

@@ -3,6 +3,7 @@ import { people } from './migrations/001-people.ts';
 import { keys } from './migrations/002-keys.ts';
 import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
+import { usage } from './migrations/005-usage.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -16,6 +17,12 @@ export const identitySchema: SchemaDeclaration = {
     signing_keys: 'people',
     derivation_keys: 'people',
     avatar_configs: 'tenant',
+    usage_calls: 'tenant',
+    usage_months: 'tenant',
+    usage_counts: 'tenant',
+    usage_reservations: 'internal',
+    platform_months: 'internal',
+    tenant_plans: 'internal',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage],
 };

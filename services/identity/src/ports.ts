@@ -3,6 +3,7 @@ import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import type { IdentitySettings } from './config.ts';
 import type { IdentityKeys } from './identity-keys.ts';
+import type { Ledger } from './ledger.ts';
 import type { LoginLock } from './login-lock.ts';
 import type { Passwords } from './passwords.ts';
 
@@ -11,6 +12,7 @@ export interface Ports {
   passwords: Passwords;
   loginLock: LoginLock;
   keys: IdentityKeys;
+  ledger: Ledger;
   box: SecretBox;
   /** Makes gateways drop cached statuses, after the commit and before the response. Never rejects: they expire in a second. */
   announce: (whose: NonNullable<CredentialsChanged['whose']>) => Promise<void>;

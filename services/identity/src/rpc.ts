@@ -1,11 +1,15 @@
 import type { IdentityServiceImplementation, ResolveSignInResponse } from '@parley/protos/parley/identity/v1/identity';
 import type { MeshContext } from '@parley/rpc/server';
+import { beginSpend } from './begin-spend.ts';
 import { getJwks } from './get-jwks.ts';
 import { getTenant } from './get-tenant.ts';
 import type { Ports } from './ports.ts';
+import { renewSpend } from './renew-spend.ts';
+import { reserveSpend } from './reserve-spend.ts';
 import { resolveApiKey } from './resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from './resolve-sign-in.ts';
 import { rotateSigningKey } from './rotate-signing-key.ts';
+import { settleSpend } from './settle-spend.ts';
 import type { SignInState } from './sign-in-store.ts';
 
 export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshContext> {
@@ -31,6 +35,26 @@ export function identityRpc(ports: Ports): IdentityServiceImplementation<MeshCon
         llmProviderOverride: tenant.llmProviderOverride ?? '',
         llmModelOverride: tenant.llmModelOverride ?? '',
       };
+    },
+
+    async reserveSpend(request, { caller }) {
+      await reserveSpend(ports, caller, request);
+      return { leaseMs: ports.settings.spendLeaseMs };
+    },
+
+    async beginSpend(request, { caller }) {
+      await beginSpend(ports, caller, request);
+      return {};
+    },
+
+    async renewSpend(request, { caller }) {
+      await renewSpend(ports, caller, request);
+      return {};
+    },
+
+    async settleSpend(request, { caller }) {
+      await settleSpend(ports, caller, request);
+      return {};
     },
 
     rotateSigningKey: async (_, { caller }) => ({ kid: await rotateSigningKey(ports, caller) }),

@@ -8,10 +8,12 @@ import { identityDeclaration } from './declaration.ts';
 import type { Context } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
 import { identityKeys } from './identity-keys.ts';
+import { createLedger } from './ledger.ts';
 import { loginLock } from './login-lock.ts';
 import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
+import { spendLeases } from './settle-lapsed-spend.ts';
 
 export const identity = service(identityDeclaration, {
   dependencies({ config, database, keyValue, log }): Ports {
@@ -23,14 +25,16 @@ export const identity = service(identityDeclaration, {
       passwords: createPasswords(config.hashes),
       loginLock: loginLock(keyValue),
       keys: identityKeys(database, box),
+      ledger: createLedger(database, config.settings),
       announce: (whose) => announce({ whose }),
       clock: () => new Date(),
       settings: config.settings,
     };
   },
-  parts: ({ passwords, keys }) => [
-    { name: 'passwords', start: async () => undefined, stop: () => passwords.close() },
-    keys,
+  parts: (ports, { log }) => [
+    { name: 'passwords', start: async () => undefined, stop: () => ports.passwords.close() },
+    ports.keys,
+    spendLeases(ports, log),
   ],
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
   rpc: { definition: IdentityServiceDefinition, implementation: identityRpc },

@@ -1,13 +1,17 @@
 import { forbidden } from '@parley/kernel/errors';
 import { flag, graphEnum, rule, text } from '@parley/kernel/input';
+import { costsSomething } from '@parley/prices/model-price';
 import { z } from 'zod';
 import type { IdentitySettings } from './config.ts';
 import { isRaise, type LlmProvider, type TenantPlan } from './tenant.ts';
 
-export function tenantChanges({ regions }: Pick<IdentitySettings, 'regions'>) {
+export function tenantChanges({ regions, prices }: Pick<IdentitySettings, 'regions' | 'prices'>) {
   const isServed = (region: string) => regions.length === 0 || regions.includes(region);
   const region = text(32).check(
     rule((given) => (isServed(given) ? undefined : `must be one of ${regions.join(', ')}`)),
+  );
+  const model = text(255).check(
+    rule((id) => (costsSomething(prices.find(id)) ? undefined : 'names a model that has no price here')),
   );
   return z
     .object({
@@ -16,13 +20,13 @@ export function tenantChanges({ regions }: Pick<IdentitySettings, 'regions'>) {
       region: region.nullable(),
       isSuspended: flag(),
       llmProviderOverride: graphEnum<LlmProvider>().nullable(),
-      llmModelOverride: text(255).nullable(),
+      llmModelOverride: model.nullable(),
     })
     .partial();
 }
 
 /** Validates a new tenant; the caller removes nulls first. */
-export function newTenant(settings: Pick<IdentitySettings, 'regions'>) {
+export function newTenant(settings: Pick<IdentitySettings, 'regions' | 'prices'>) {
   return tenantChanges(settings).omit({ isSuspended: true }).required({ name: true });
 }
 

@@ -1,3 +1,4 @@
+import { parsePrices } from '@parley/prices/parse-prices';
 import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import test from 'ava';
 import { addMember, anonymous, callerOf, identityApp, mesh, signUp, switchTenant } from './support/identity-app.ts';
@@ -60,7 +61,7 @@ test('updateTenant keeps omitted fields, clears nullable ones by null, and refus
     name: 'New',
     region: 'x',
     llmProviderOverride: 'CLOUD_HOSTED_MODELS',
-    llmModelOverride: 'big-1',
+    llmModelOverride: 'gpt-4o',
   } as const;
   t.like(await app.updateTenant(caller, all), all);
   t.deepEqual(announced.at(-1), { $case: 'tenantId', value: caller.tenantId });
@@ -73,7 +74,7 @@ test('updateTenant keeps omitted fields, clears nullable ones by null, and refus
   });
 
   for (const name of ['name', 'plan', 'isSuspended'] as const) {
-    const error = await t.throwsAsync(app.updateTenant(caller, { llmModelOverride: 'other', [name]: null }));
+    const error = await t.throwsAsync(app.updateTenant(caller, { llmModelOverride: 'gpt-4o-mini', [name]: null }));
     t.like(error, { kind: 'invalid', fields: [{ path: `input.${name}`, message: 'must not be null' }] });
   }
   for (const refused of [
@@ -86,6 +87,22 @@ test('updateTenant keeps omitted fields, clears nullable ones by null, and refus
     t.like(await t.throwsAsync(app.updateTenant(caller, refused)), { kind: 'invalid' });
   }
   t.like(await app.myTenant(caller), { name: 'New', llmModelOverride: null });
+});
+
+test('llmModelOverride names a model with a price that is not 0', async (t) => {
+  const costs = (each: number) => ({ input_cost_per_token: each, output_cost_per_token: each });
+  const { prices } = parsePrices(JSON.stringify({ free: costs(0), priced: costs(1e-6) }));
+  const { app } = await identityApp(t, { prices: { find: (id) => prices.get(id) } });
+  const { caller } = await signUp(app);
+  t.is((await app.updateTenant(caller, { llmModelOverride: 'priced' })).llmModelOverride, 'priced');
+  for (const llmModelOverride of ['free', 'unknown']) {
+    const refused = {
+      kind: 'invalid',
+      fields: [{ path: 'input.llmModelOverride', message: 'names a model that has no price here' }],
+    };
+    t.like(await t.throwsAsync(app.updateTenant(caller, { llmModelOverride })), refused);
+    t.like(await t.throwsAsync(app.createTenant(caller, { name: 'x', llmModelOverride })), refused);
+  }
 });
 
 test('with REGIONS set, region must be one of them', async (t) => {

@@ -127,7 +127,7 @@ test('gRPC describes a tenant, and unknown ids are not found', async (t) => {
   const tenantId = caller.tenantId;
   await unit.graph(
     caller,
-    'mutation { updateTenant(input: { llmProviderOverride: CLOUD_HOSTED_MODELS, llmModelOverride: "m" }) { id } }',
+    'mutation { updateTenant(input: { llmProviderOverride: CLOUD_HOSTED_MODELS, llmModelOverride: "gpt-4o" }) { id } }',
   );
 
   t.deepEqual(await unit.rpc.getTenant({ tenantId }, { caller }), {
@@ -136,7 +136,7 @@ test('gRPC describes a tenant, and unknown ids are not found', async (t) => {
     suspended: false,
     deleted: false,
     llmProviderOverride: 'CLOUD_HOSTED_MODELS',
-    llmModelOverride: 'm',
+    llmModelOverride: 'gpt-4o',
   });
   const expectedErrors = ['notFound' as const];
   for (const id of [0, -1, tenantId + 1000]) {

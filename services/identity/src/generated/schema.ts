@@ -212,6 +212,28 @@ export type GenerateApiKeyResult = {
   warning: Scalars['String']['output'];
 };
 
+/** What the tenant has used of models, whoever of it called them: sessions, evaluations and direct calls. */
+export type ApiUsageSummaryDto = {
+  __typename?: 'ApiUsageSummaryDto';
+  /** In USD, in this calendar month (UTC). */
+  costThisMonthUsd: Scalars['Float']['output'];
+  /** In USD: at it, further calls of models are refused until the month ends. That of the plan, where nothing else was agreed. */
+  monthlySpendCapUsd: Scalars['Float']['output'];
+  /** Over the tenant's lifetime, most calls first. */
+  breakdown: Array<ApiUsageBreakdownItemDto>;
+};
+
+/** The calls of one model for one operation. */
+export type ApiUsageBreakdownItemDto = {
+  __typename?: 'ApiUsageBreakdownItemDto';
+  /** The model that served them. */
+  model: Scalars['String']['output'];
+  /** What they were for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `test` and the like. */
+  operation: Scalars['String']['output'];
+  /** Calls that were served; refused ones do not count. */
+  count: Scalars['Int']['output'];
+};
+
 /** Gender of avatar and voice. */
 export type AvatarGender =
   | 'FEMALE'
@@ -273,6 +295,8 @@ export type Query = {
   getAuthProfile?: Maybe<User>;
   /** The tenant in use; null for a user without one. */
   myTenant?: Maybe<TenantDto>;
+  /** What the tenant's use of models has cost, and may cost. */
+  apiUsageSummary: ApiUsageSummaryDto;
   /** The tenant's avatar and voice defaults. */
   avatarConfig: AvatarConfigDto;
 };

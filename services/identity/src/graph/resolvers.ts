@@ -1,3 +1,4 @@
+import { apiUsageBreakdown, apiUsageSummary } from '../api-usage-summary.ts';
 import { changePassword } from '../change-password.ts';
 import { createTenant } from '../create-tenant.ts';
 import { deleteTenant } from '../delete-tenant.ts';
@@ -18,6 +19,7 @@ export const resolvers: Resolvers = {
     isRegisterable: (_, input, { ports }) => isRegisterable(ports, input),
     getAuthProfile: (_, __, { ports, caller }) => getAuthProfile(ports, caller),
     myTenant: (_, __, { ports, caller }) => myTenant(ports, caller),
+    apiUsageSummary: (_, __, { ports, caller }) => apiUsageSummary(ports, caller),
     avatarConfig: (_, __, { ports, caller }) => getAvatarConfig(ports, caller),
   },
 
@@ -31,5 +33,11 @@ export const resolvers: Resolvers = {
     deleteTenant: (_, __, { ports, caller, gone }) => deleteTenant(ports, caller, gone),
     generateApiKey: (_, __, { ports, caller, gone }) => generateApiKey(ports, caller, gone),
     upsertAvatarConfig: (_, { input }, { ports, caller, gone }) => upsertAvatarConfig(ports, caller, input, gone),
+  },
+
+  ApiUsageSummaryDto: {
+    costThisMonthUsd: ({ spentUsd }) => spentUsd,
+    monthlySpendCapUsd: ({ capUsd }) => capUsd,
+    breakdown: (_, __, { ports, answer, caller }, info) => apiUsageBreakdown(answer.reading(ports, info), caller),
   },
 };

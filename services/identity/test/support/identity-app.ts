@@ -9,6 +9,8 @@ import { replicaOf, testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
 import type { AccessToken } from '../../src/access-token.ts';
+import { apiUsageBreakdown, apiUsageSummary } from '../../src/api-usage-summary.ts';
+import { beginSpend } from '../../src/begin-spend.ts';
 import { changePassword } from '../../src/change-password.ts';
 import { type IdentitySettings, readIdentityConfig } from '../../src/config.ts';
 import { createTenant } from '../../src/create-tenant.ts';
@@ -23,6 +25,7 @@ import { getTenant } from '../../src/get-tenant.ts';
 import { identityKeys } from '../../src/identity-keys.ts';
 import { identitySchema } from '../../src/identity-schema.ts';
 import { isRegisterable } from '../../src/is-registerable.ts';
+import { createLedger } from '../../src/ledger.ts';
 import { login } from '../../src/login.ts';
 import { loginLock } from '../../src/login-lock.ts';
 import { myTenant } from '../../src/my-tenant.ts';
@@ -30,9 +33,13 @@ import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
 import { refreshSignIn } from '../../src/refresh-sign-in.ts';
 import { register } from '../../src/register.ts';
+import { renewSpend } from '../../src/renew-spend.ts';
+import { reserveSpend } from '../../src/reserve-spend.ts';
 import { resolveApiKey } from '../../src/resolve-api-key.ts';
 import { resolveSignIn, resolveSignIns } from '../../src/resolve-sign-in.ts';
 import { rotateSigningKey } from '../../src/rotate-signing-key.ts';
+import { settleLapsedSpend } from '../../src/settle-lapsed-spend.ts';
+import { settleSpend } from '../../src/settle-spend.ts';
 import type { UserCaller } from '../../src/signed-in.ts';
 import { updateTenant } from '../../src/update-tenant.ts';
 import { upsertAvatarConfig } from '../../src/upsert-avatar-config.ts';
@@ -57,6 +64,13 @@ export const useCases = {
   resolveApiKey,
   getTenant,
   rotateSigningKey,
+  reserveSpend,
+  beginSpend,
+  renewSpend,
+  settleSpend,
+  settleLapsedSpend,
+  apiUsageSummary,
+  apiUsageBreakdown,
 };
 
 /** The use cases, bound to their dependencies. */
@@ -88,6 +102,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
   const portsOn = (on: Database): Ports => {
     for (const { name, types } of identityDeclaration.publishes ?? []) on.registry.topics.set(name, types);
     const box = createSecretBox([secretsKey]);
+    const ownSettings = { ...defaultSettings(), ...settings };
     const passwords = createPasswords({ atOnce: 2, waiting: 100, perUser: 4, perAddress: 40 });
     t.teardown(() => passwords.close());
     return {
@@ -96,9 +111,10 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
       passwords,
       loginLock: loginLock(keyValue),
       keys: identityKeys(on, box),
+      ledger: createLedger(on, ownSettings),
       announce: async (whose) => void announced.push(whose),
       clock: () => new Date(Date.now() + offsetMs),
-      settings: { ...defaultSettings(), ...settings },
+      settings: ownSettings,
     };
   };
   const ports = portsOn(database);

@@ -144,7 +144,18 @@ export interface RunTurnResponse {
      * model refuses the size and is asked with a shorter conversation.
      */
     { $case: "contextTokens"; value: number }
+    | //
+    /** Right before `context_tokens`, where the model costs something: its prices, for a caller that cancels before `finished`. */
+    { $case: "prices"; value: TokenPrices }
     | undefined;
+}
+
+/** What a token of a model costs. */
+export interface TokenPrices {
+  /** An input token, in 1e-18 USD: prices of tokens are far below 1e-8 USD. */
+  inputUsdE18: bigint;
+  /** An output token, in 1e-18 USD. */
+  outputUsdE18: bigint;
 }
 
 /** How a reply ended. */
@@ -954,6 +965,9 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       case "contextTokens":
         writer.uint32(24).int32(message.event.value);
         break;
+      case "prices":
+        TokenPrices.encode(message.event.value, writer.uint32(34).fork()).join();
+        break;
     }
     return writer;
   },
@@ -995,6 +1009,14 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
             message.event = { $case: "contextTokens", value: reader.int32() };
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.event = { $case: "prices", value: TokenPrices.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1017,6 +1039,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         ? { $case: "contextTokens", value: globalThis.Number(object.contextTokens) }
         : isSet(object.context_tokens)
         ? { $case: "contextTokens", value: globalThis.Number(object.context_tokens) }
+        : isSet(object.prices)
+        ? { $case: "prices", value: TokenPrices.fromJSON(object.prices) }
         : undefined,
     };
   },
@@ -1029,6 +1053,8 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
       obj.finished = TurnFinished.toJSON(message.event.value);
     } else if (message.event?.$case === "contextTokens") {
       obj.contextTokens = Math.round(message.event.value);
+    } else if (message.event?.$case === "prices") {
+      obj.prices = TokenPrices.toJSON(message.event.value);
     }
     return obj;
   },
@@ -1057,7 +1083,116 @@ export const RunTurnResponse: MessageFns<RunTurnResponse> = {
         }
         break;
       }
+      case "prices": {
+        if (object.event?.value !== undefined && object.event?.value !== null) {
+          message.event = { $case: "prices", value: TokenPrices.fromPartial(object.event.value) };
+        }
+        break;
+      }
     }
+    return message;
+  },
+};
+
+function createBaseTokenPrices(): TokenPrices {
+  return { inputUsdE18: 0n, outputUsdE18: 0n };
+}
+
+export const TokenPrices: MessageFns<TokenPrices> = {
+  encode(message: TokenPrices, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.inputUsdE18 !== 0n) {
+      if (BigInt.asIntN(64, message.inputUsdE18) !== message.inputUsdE18) {
+        throw new globalThis.Error("value provided for field message.inputUsdE18 of type int64 too large");
+      }
+      writer.uint32(8).int64(message.inputUsdE18);
+    }
+    if (message.outputUsdE18 !== 0n) {
+      if (BigInt.asIntN(64, message.outputUsdE18) !== message.outputUsdE18) {
+        throw new globalThis.Error("value provided for field message.outputUsdE18 of type int64 too large");
+      }
+      writer.uint32(16).int64(message.outputUsdE18);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TokenPrices {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTokenPrices();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.inputUsdE18 = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.outputUsdE18 = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): TokenPrices {
+    return {
+      inputUsdE18: isSet(object.inputUsdE18)
+        ? BigInt(object.inputUsdE18)
+        : isSet(object.input_usd_e18)
+        ? BigInt(object.input_usd_e18)
+        : 0n,
+      outputUsdE18: isSet(object.outputUsdE18)
+        ? BigInt(object.outputUsdE18)
+        : isSet(object.output_usd_e18)
+        ? BigInt(object.output_usd_e18)
+        : 0n,
+    };
+  },
+
+  toJSON(message: TokenPrices): unknown {
+    const obj: any = {};
+    if (message.inputUsdE18 !== 0n) {
+      obj.inputUsdE18 = message.inputUsdE18.toString();
+    }
+    if (message.outputUsdE18 !== 0n) {
+      obj.outputUsdE18 = message.outputUsdE18.toString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<TokenPrices>): TokenPrices {
+    return TokenPrices.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TokenPrices>): TokenPrices {
+    const message = createBaseTokenPrices();
+    message.inputUsdE18 = (object.inputUsdE18 !== undefined && object.inputUsdE18 !== null)
+      ? BigInt(object.inputUsdE18)
+      : 0n;
+    message.outputUsdE18 = (object.outputUsdE18 !== undefined && object.outputUsdE18 !== null)
+      ? BigInt(object.outputUsdE18)
+      : 0n;
     return message;
   },
 };
@@ -1899,7 +2034,7 @@ export const AgentServiceDefinition = {
      * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
      * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
      * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-     * model took too long.
+     * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before the first chunk, at the tenant's monthly cap.
      */
     runTurn: {
       name: "RunTurn",
@@ -1913,7 +2048,7 @@ export const AgentServiceDefinition = {
      * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
      * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
      * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-     * context; NOT_FOUND when there is no such agent.
+     * context, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
      */
     generate: {
       name: "Generate",
@@ -1943,7 +2078,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long.
+   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before the first chunk, at the tenant's monthly cap.
    */
   runTurn(
     request: RunTurnRequest,
@@ -1953,7 +2088,7 @@ export interface AgentServiceImplementation<CallContextExt = {}> {
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context; NOT_FOUND when there is no such agent.
+   * context, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
    */
   generate(request: GenerateRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GenerateResponse>>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */
@@ -1971,14 +2106,14 @@ export interface AgentServiceClient<CallOptionsExt = {}> {
    * Cancelling the call cancels the model's request. Works for deleted and inactive agents: running sessions go on.
    * Errors: NOT_FOUND; INVALID_ARGUMENT when the history does not end with a user's message; UNAVAILABLE (reason
    * MODEL_UNAVAILABLE) before the first chunk; INTERNAL (reason MODEL_FAILED) after it; either with reason TURN_TIMEOUT when the
-   * model took too long.
+   * model took too long; INVALID_ARGUMENT (reason SPEND_CAP_REACHED) before the first chunk, at the tenant's monthly cap.
    */
   runTurn(request: DeepPartial<RunTurnRequest>, options?: CallOptions & CallOptionsExt): AsyncIterable<RunTurnResponse>;
   /**
    * One completion without a conversation, for background work. UNAVAILABLE (reason MODEL_UNAVAILABLE) when no model answers;
    * UNAVAILABLE (reason MODEL_BUSY) when the model was not asked, since its other calls took longer than `max_wait_ms`;
    * INVALID_ARGUMENT for a blank prompt, a bad limit or schema, and (reason CONTEXT_TOO_LONG) when the request exceeds the model's
-   * context; NOT_FOUND when there is no such agent.
+   * context, or (reason SPEND_CAP_REACHED) at the tenant's monthly cap; NOT_FOUND when there is no such agent.
    */
   generate(request: DeepPartial<GenerateRequest>, options?: CallOptions & CallOptionsExt): Promise<GenerateResponse>;
   /** The model that Generate would ask for an agent, and its limits. NOT_FOUND when there is no such agent. */

@@ -100,6 +100,96 @@ export interface GetTenantResponse {
   llmModelOverride: string;
 }
 
+/** One call of a model, as it is metered. */
+export interface SpendCall {
+  /** Unique among the tenant's calls, and the same when a request about it is repeated; at most 200 characters. */
+  callId: string;
+  /** What it is for: `generateText`, `startTextGeneration`, `session`, `evaluation`, `test`. */
+  operation: string;
+  /** The provider, e.g. `HOSTED_SMALL_MODEL` or `OFFLINE`. */
+  providerId: string;
+  /** The model. */
+  modelId: string;
+  /** The API key that it was made with. */
+  apiKeyId?:
+    | number
+    | undefined;
+  /** The agent that it is for. */
+  agentId?:
+    | number
+    | undefined;
+  /** The session that it is for. */
+  sessionId?:
+    | number
+    | undefined;
+  /** Input tokens; of a reservation the estimate. */
+  tokensIn: number;
+  /** Those of them that the provider read from its cache. */
+  tokensCached: number;
+  /** Output tokens; of a reservation the maximum. */
+  tokensOut: number;
+  /** The cost in 1e-8 USD; of a reservation the upper estimate. */
+  costUsdE8: bigint;
+}
+
+/** Asks to admit a call. */
+export interface ReserveSpendRequest {
+  /** The call, with its estimates. */
+  call?:
+    | SpendCall
+    | undefined;
+  /** True when the provider is asked as soon as the call is admitted; otherwise BeginSpend says so. */
+  begins: boolean;
+}
+
+/** The call is admitted. */
+export interface ReserveSpendResponse {
+  /** After how many milliseconds without RenewSpend the reservation counts as its caller's death. */
+  leaseMs: number;
+}
+
+/** Names a reservation. */
+export interface BeginSpendRequest {
+  /** Its call. */
+  callId: string;
+}
+
+/** The reservation stands. */
+export interface BeginSpendResponse {
+}
+
+/** Names reservations of one tenant. */
+export interface RenewSpendRequest {
+  /** At most 1,000 calls. */
+  callIds: string[];
+}
+
+/** The leases are extended. */
+export interface RenewSpendResponse {
+}
+
+/** What calls of one tenant cost. */
+export interface SettleSpendRequest {
+  /** At most 200. */
+  settlements: SpendSettlement[];
+}
+
+/** What one call cost. */
+export interface SpendSettlement {
+  /** The call, with the figures of the provider that served it. */
+  call?:
+    | SpendCall
+    | undefined;
+  /** True when the tokens are an estimate, because the provider gave no figures. */
+  estimated: boolean;
+  /** False for a call that nothing was served by: it costs what it says, and is not counted. */
+  served: boolean;
+}
+
+/** All of them are recorded. */
+export interface SettleSpendResponse {
+}
+
 /** Asks for a new signing key. */
 export interface RotateSigningKeyRequest {
 }
@@ -1145,6 +1235,922 @@ export const GetTenantResponse: MessageFns<GetTenantResponse> = {
   },
 };
 
+function createBaseSpendCall(): SpendCall {
+  return {
+    callId: "",
+    operation: "",
+    providerId: "",
+    modelId: "",
+    apiKeyId: undefined,
+    agentId: undefined,
+    sessionId: undefined,
+    tokensIn: 0,
+    tokensCached: 0,
+    tokensOut: 0,
+    costUsdE8: 0n,
+  };
+}
+
+export const SpendCall: MessageFns<SpendCall> = {
+  encode(message: SpendCall, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== "") {
+      writer.uint32(10).string(message.callId);
+    }
+    if (message.operation !== "") {
+      writer.uint32(18).string(message.operation);
+    }
+    if (message.providerId !== "") {
+      writer.uint32(26).string(message.providerId);
+    }
+    if (message.modelId !== "") {
+      writer.uint32(34).string(message.modelId);
+    }
+    if (message.apiKeyId !== undefined) {
+      writer.uint32(40).int32(message.apiKeyId);
+    }
+    if (message.agentId !== undefined) {
+      writer.uint32(48).int32(message.agentId);
+    }
+    if (message.sessionId !== undefined) {
+      writer.uint32(56).int32(message.sessionId);
+    }
+    if (message.tokensIn !== 0) {
+      writer.uint32(64).int32(message.tokensIn);
+    }
+    if (message.tokensCached !== 0) {
+      writer.uint32(72).int32(message.tokensCached);
+    }
+    if (message.tokensOut !== 0) {
+      writer.uint32(80).int32(message.tokensOut);
+    }
+    if (message.costUsdE8 !== 0n) {
+      if (BigInt.asIntN(64, message.costUsdE8) !== message.costUsdE8) {
+        throw new globalThis.Error("value provided for field message.costUsdE8 of type int64 too large");
+      }
+      writer.uint32(88).int64(message.costUsdE8);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SpendCall {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSpendCall();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.operation = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.providerId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.modelId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.apiKeyId = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.agentId = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.sessionId = reader.int32();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.tokensIn = reader.int32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.tokensCached = reader.int32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.tokensOut = reader.int32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.costUsdE8 = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SpendCall {
+    return {
+      callId: isSet(object.callId)
+        ? globalThis.String(object.callId)
+        : isSet(object.call_id)
+        ? globalThis.String(object.call_id)
+        : "",
+      operation: isSet(object.operation) ? globalThis.String(object.operation) : "",
+      providerId: isSet(object.providerId)
+        ? globalThis.String(object.providerId)
+        : isSet(object.provider_id)
+        ? globalThis.String(object.provider_id)
+        : "",
+      modelId: isSet(object.modelId)
+        ? globalThis.String(object.modelId)
+        : isSet(object.model_id)
+        ? globalThis.String(object.model_id)
+        : "",
+      apiKeyId: isSet(object.apiKeyId)
+        ? globalThis.Number(object.apiKeyId)
+        : isSet(object.api_key_id)
+        ? globalThis.Number(object.api_key_id)
+        : undefined,
+      agentId: isSet(object.agentId)
+        ? globalThis.Number(object.agentId)
+        : isSet(object.agent_id)
+        ? globalThis.Number(object.agent_id)
+        : undefined,
+      sessionId: isSet(object.sessionId)
+        ? globalThis.Number(object.sessionId)
+        : isSet(object.session_id)
+        ? globalThis.Number(object.session_id)
+        : undefined,
+      tokensIn: isSet(object.tokensIn)
+        ? globalThis.Number(object.tokensIn)
+        : isSet(object.tokens_in)
+        ? globalThis.Number(object.tokens_in)
+        : 0,
+      tokensCached: isSet(object.tokensCached)
+        ? globalThis.Number(object.tokensCached)
+        : isSet(object.tokens_cached)
+        ? globalThis.Number(object.tokens_cached)
+        : 0,
+      tokensOut: isSet(object.tokensOut)
+        ? globalThis.Number(object.tokensOut)
+        : isSet(object.tokens_out)
+        ? globalThis.Number(object.tokens_out)
+        : 0,
+      costUsdE8: isSet(object.costUsdE8)
+        ? BigInt(object.costUsdE8)
+        : isSet(object.cost_usd_e8)
+        ? BigInt(object.cost_usd_e8)
+        : 0n,
+    };
+  },
+
+  toJSON(message: SpendCall): unknown {
+    const obj: any = {};
+    if (message.callId !== "") {
+      obj.callId = message.callId;
+    }
+    if (message.operation !== "") {
+      obj.operation = message.operation;
+    }
+    if (message.providerId !== "") {
+      obj.providerId = message.providerId;
+    }
+    if (message.modelId !== "") {
+      obj.modelId = message.modelId;
+    }
+    if (message.apiKeyId !== undefined) {
+      obj.apiKeyId = Math.round(message.apiKeyId);
+    }
+    if (message.agentId !== undefined) {
+      obj.agentId = Math.round(message.agentId);
+    }
+    if (message.sessionId !== undefined) {
+      obj.sessionId = Math.round(message.sessionId);
+    }
+    if (message.tokensIn !== 0) {
+      obj.tokensIn = Math.round(message.tokensIn);
+    }
+    if (message.tokensCached !== 0) {
+      obj.tokensCached = Math.round(message.tokensCached);
+    }
+    if (message.tokensOut !== 0) {
+      obj.tokensOut = Math.round(message.tokensOut);
+    }
+    if (message.costUsdE8 !== 0n) {
+      obj.costUsdE8 = message.costUsdE8.toString();
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SpendCall>): SpendCall {
+    return SpendCall.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SpendCall>): SpendCall {
+    const message = createBaseSpendCall();
+    message.callId = object.callId ?? "";
+    message.operation = object.operation ?? "";
+    message.providerId = object.providerId ?? "";
+    message.modelId = object.modelId ?? "";
+    message.apiKeyId = object.apiKeyId ?? undefined;
+    message.agentId = object.agentId ?? undefined;
+    message.sessionId = object.sessionId ?? undefined;
+    message.tokensIn = object.tokensIn ?? 0;
+    message.tokensCached = object.tokensCached ?? 0;
+    message.tokensOut = object.tokensOut ?? 0;
+    message.costUsdE8 = (object.costUsdE8 !== undefined && object.costUsdE8 !== null) ? BigInt(object.costUsdE8) : 0n;
+    return message;
+  },
+};
+
+function createBaseReserveSpendRequest(): ReserveSpendRequest {
+  return { call: undefined, begins: false };
+}
+
+export const ReserveSpendRequest: MessageFns<ReserveSpendRequest> = {
+  encode(message: ReserveSpendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.call !== undefined) {
+      SpendCall.encode(message.call, writer.uint32(10).fork()).join();
+    }
+    if (message.begins !== false) {
+      writer.uint32(16).bool(message.begins);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveSpendRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveSpendRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.call = SpendCall.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.begins = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ReserveSpendRequest {
+    return {
+      call: isSet(object.call) ? SpendCall.fromJSON(object.call) : undefined,
+      begins: isSet(object.begins) ? globalThis.Boolean(object.begins) : false,
+    };
+  },
+
+  toJSON(message: ReserveSpendRequest): unknown {
+    const obj: any = {};
+    if (message.call !== undefined) {
+      obj.call = SpendCall.toJSON(message.call);
+    }
+    if (message.begins !== false) {
+      obj.begins = message.begins;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ReserveSpendRequest>): ReserveSpendRequest {
+    return ReserveSpendRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReserveSpendRequest>): ReserveSpendRequest {
+    const message = createBaseReserveSpendRequest();
+    message.call = (object.call !== undefined && object.call !== null) ? SpendCall.fromPartial(object.call) : undefined;
+    message.begins = object.begins ?? false;
+    return message;
+  },
+};
+
+function createBaseReserveSpendResponse(): ReserveSpendResponse {
+  return { leaseMs: 0 };
+}
+
+export const ReserveSpendResponse: MessageFns<ReserveSpendResponse> = {
+  encode(message: ReserveSpendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.leaseMs !== 0) {
+      writer.uint32(8).int32(message.leaseMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReserveSpendResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReserveSpendResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.leaseMs = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): ReserveSpendResponse {
+    return {
+      leaseMs: isSet(object.leaseMs)
+        ? globalThis.Number(object.leaseMs)
+        : isSet(object.lease_ms)
+        ? globalThis.Number(object.lease_ms)
+        : 0,
+    };
+  },
+
+  toJSON(message: ReserveSpendResponse): unknown {
+    const obj: any = {};
+    if (message.leaseMs !== 0) {
+      obj.leaseMs = Math.round(message.leaseMs);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<ReserveSpendResponse>): ReserveSpendResponse {
+    return ReserveSpendResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReserveSpendResponse>): ReserveSpendResponse {
+    const message = createBaseReserveSpendResponse();
+    message.leaseMs = object.leaseMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseBeginSpendRequest(): BeginSpendRequest {
+  return { callId: "" };
+}
+
+export const BeginSpendRequest: MessageFns<BeginSpendRequest> = {
+  encode(message: BeginSpendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.callId !== "") {
+      writer.uint32(10).string(message.callId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginSpendRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBeginSpendRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): BeginSpendRequest {
+    return {
+      callId: isSet(object.callId)
+        ? globalThis.String(object.callId)
+        : isSet(object.call_id)
+        ? globalThis.String(object.call_id)
+        : "",
+    };
+  },
+
+  toJSON(message: BeginSpendRequest): unknown {
+    const obj: any = {};
+    if (message.callId !== "") {
+      obj.callId = message.callId;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<BeginSpendRequest>): BeginSpendRequest {
+    return BeginSpendRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BeginSpendRequest>): BeginSpendRequest {
+    const message = createBaseBeginSpendRequest();
+    message.callId = object.callId ?? "";
+    return message;
+  },
+};
+
+function createBaseBeginSpendResponse(): BeginSpendResponse {
+  return {};
+}
+
+export const BeginSpendResponse: MessageFns<BeginSpendResponse> = {
+  encode(_: BeginSpendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginSpendResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBeginSpendResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): BeginSpendResponse {
+    return {};
+  },
+
+  toJSON(_: BeginSpendResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<BeginSpendResponse>): BeginSpendResponse {
+    return BeginSpendResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<BeginSpendResponse>): BeginSpendResponse {
+    const message = createBaseBeginSpendResponse();
+    return message;
+  },
+};
+
+function createBaseRenewSpendRequest(): RenewSpendRequest {
+  return { callIds: [] };
+}
+
+export const RenewSpendRequest: MessageFns<RenewSpendRequest> = {
+  encode(message: RenewSpendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.callIds) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewSpendRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewSpendRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.callIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): RenewSpendRequest {
+    return {
+      callIds: globalThis.Array.isArray(object?.callIds)
+        ? object.callIds.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.call_ids)
+        ? object.call_ids.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+
+  toJSON(message: RenewSpendRequest): unknown {
+    const obj: any = {};
+    if (message.callIds?.length) {
+      obj.callIds = message.callIds;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<RenewSpendRequest>): RenewSpendRequest {
+    return RenewSpendRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RenewSpendRequest>): RenewSpendRequest {
+    const message = createBaseRenewSpendRequest();
+    message.callIds = object.callIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseRenewSpendResponse(): RenewSpendResponse {
+  return {};
+}
+
+export const RenewSpendResponse: MessageFns<RenewSpendResponse> = {
+  encode(_: RenewSpendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RenewSpendResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRenewSpendResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): RenewSpendResponse {
+    return {};
+  },
+
+  toJSON(_: RenewSpendResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<RenewSpendResponse>): RenewSpendResponse {
+    return RenewSpendResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RenewSpendResponse>): RenewSpendResponse {
+    const message = createBaseRenewSpendResponse();
+    return message;
+  },
+};
+
+function createBaseSettleSpendRequest(): SettleSpendRequest {
+  return { settlements: [] };
+}
+
+export const SettleSpendRequest: MessageFns<SettleSpendRequest> = {
+  encode(message: SettleSpendRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.settlements) {
+      SpendSettlement.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleSpendRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleSpendRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.settlements.push(SpendSettlement.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SettleSpendRequest {
+    return {
+      settlements: globalThis.Array.isArray(object?.settlements)
+        ? object.settlements.map((e: any) => SpendSettlement.fromJSON(e))
+        : [],
+    };
+  },
+
+  toJSON(message: SettleSpendRequest): unknown {
+    const obj: any = {};
+    if (message.settlements?.length) {
+      obj.settlements = message.settlements.map((e) => SpendSettlement.toJSON(e));
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SettleSpendRequest>): SettleSpendRequest {
+    return SettleSpendRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettleSpendRequest>): SettleSpendRequest {
+    const message = createBaseSettleSpendRequest();
+    message.settlements = object.settlements?.map((e) => SpendSettlement.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSpendSettlement(): SpendSettlement {
+  return { call: undefined, estimated: false, served: false };
+}
+
+export const SpendSettlement: MessageFns<SpendSettlement> = {
+  encode(message: SpendSettlement, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.call !== undefined) {
+      SpendCall.encode(message.call, writer.uint32(10).fork()).join();
+    }
+    if (message.estimated !== false) {
+      writer.uint32(16).bool(message.estimated);
+    }
+    if (message.served !== false) {
+      writer.uint32(24).bool(message.served);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SpendSettlement {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSpendSettlement();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.call = SpendCall.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.estimated = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.served = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(object: any): SpendSettlement {
+    return {
+      call: isSet(object.call) ? SpendCall.fromJSON(object.call) : undefined,
+      estimated: isSet(object.estimated) ? globalThis.Boolean(object.estimated) : false,
+      served: isSet(object.served) ? globalThis.Boolean(object.served) : false,
+    };
+  },
+
+  toJSON(message: SpendSettlement): unknown {
+    const obj: any = {};
+    if (message.call !== undefined) {
+      obj.call = SpendCall.toJSON(message.call);
+    }
+    if (message.estimated !== false) {
+      obj.estimated = message.estimated;
+    }
+    if (message.served !== false) {
+      obj.served = message.served;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<SpendSettlement>): SpendSettlement {
+    return SpendSettlement.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SpendSettlement>): SpendSettlement {
+    const message = createBaseSpendSettlement();
+    message.call = (object.call !== undefined && object.call !== null) ? SpendCall.fromPartial(object.call) : undefined;
+    message.estimated = object.estimated ?? false;
+    message.served = object.served ?? false;
+    return message;
+  },
+};
+
+function createBaseSettleSpendResponse(): SettleSpendResponse {
+  return {};
+}
+
+export const SettleSpendResponse: MessageFns<SettleSpendResponse> = {
+  encode(_: SettleSpendResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleSpendResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleSpendResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  fromJSON(_: any): SettleSpendResponse {
+    return {};
+  },
+
+  toJSON(_: SettleSpendResponse): unknown {
+    const obj: any = {};
+    return obj;
+  },
+
+  create(base?: DeepPartial<SettleSpendResponse>): SettleSpendResponse {
+    return SettleSpendResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<SettleSpendResponse>): SettleSpendResponse {
+    const message = createBaseSettleSpendResponse();
+    return message;
+  },
+};
+
 function createBaseRotateSigningKeyRequest(): RotateSigningKeyRequest {
   return {};
 }
@@ -1316,6 +2322,53 @@ export const IdentityServiceDefinition = {
       options: { idempotencyLevel: "NO_SIDE_EFFECTS" },
     },
     /**
+     * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
+     * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
+     * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
+     * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
+     */
+    reserveSpend: {
+      name: "ReserveSpend",
+      requestType: ReserveSpendRequest as typeof ReserveSpendRequest,
+      requestStream: false,
+      responseType: ReserveSpendResponse as typeof ReserveSpendResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
+     * Says that the provider is asked now, for a reservation that was made before: should its caller die, it is settled at its
+     * estimate instead of 0. NOT_FOUND when its lease has ended: then the provider must not be asked.
+     */
+    beginSpend: {
+      name: "BeginSpend",
+      requestType: BeginSpendRequest as typeof BeginSpendRequest,
+      requestStream: false,
+      responseType: BeginSpendResponse as typeof BeginSpendResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /** Extends the leases of the reservations of one tenant. Those that have ended are left as they are. */
+    renewSpend: {
+      name: "RenewSpend",
+      requestType: RenewSpendRequest as typeof RenewSpendRequest,
+      requestStream: false,
+      responseType: RenewSpendResponse as typeof RenewSpendResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
+     * Records what calls of the caller's tenant cost and ends their reservations. Each call id is recorded once: a second settlement
+     * changes nothing, but replaces the estimate of a call whose lease had ended. One without a reservation is recorded too.
+     */
+    settleSpend: {
+      name: "SettleSpend",
+      requestType: SettleSpendRequest as typeof SettleSpendRequest,
+      requestStream: false,
+      responseType: SettleSpendResponse as typeof SettleSpendResponse,
+      responseStream: false,
+      options: { idempotencyLevel: "IDEMPOTENT" },
+    },
+    /**
      * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
      * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
      */
@@ -1351,6 +2404,37 @@ export interface IdentityServiceImplementation<CallContextExt = {}> {
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: GetTenantRequest, context: CallContext & CallContextExt): Promise<DeepPartial<GetTenantResponse>>;
   /**
+   * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
+   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
+   * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
+   * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
+   */
+  reserveSpend(
+    request: ReserveSpendRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<ReserveSpendResponse>>;
+  /**
+   * Says that the provider is asked now, for a reservation that was made before: should its caller die, it is settled at its
+   * estimate instead of 0. NOT_FOUND when its lease has ended: then the provider must not be asked.
+   */
+  beginSpend(
+    request: BeginSpendRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<BeginSpendResponse>>;
+  /** Extends the leases of the reservations of one tenant. Those that have ended are left as they are. */
+  renewSpend(
+    request: RenewSpendRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<RenewSpendResponse>>;
+  /**
+   * Records what calls of the caller's tenant cost and ends their reservations. Each call id is recorded once: a second settlement
+   * changes nothing, but replaces the estimate of a call whose lease had ended. One without a reservation is recorded too.
+   */
+  settleSpend(
+    request: SettleSpendRequest,
+    context: CallContext & CallContextExt,
+  ): Promise<DeepPartial<SettleSpendResponse>>;
+  /**
    * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
    * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.
    */
@@ -1380,6 +2464,37 @@ export interface IdentityServiceClient<CallOptionsExt = {}> {
   ): Promise<ResolveApiKeyResponse>;
   /** The facts of a tenant that other services need. NOT_FOUND when there is none. */
   getTenant(request: DeepPartial<GetTenantRequest>, options?: CallOptions & CallOptionsExt): Promise<GetTenantResponse>;
+  /**
+   * Admits a call of a model for the caller's tenant while its spend and its reservations are below its cap, and reserves the most
+   * that the call may cost, in one step. A call id that is already reserved or settled changes nothing and is admitted.
+   * INVALID_ARGUMENT (reason SPEND_CAP_REACHED) at the cap, with a message that names cap and spend; UNAVAILABLE (reason
+   * PLATFORM_CEILING_REACHED) when the ceiling of all tenants together is reached.
+   */
+  reserveSpend(
+    request: DeepPartial<ReserveSpendRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<ReserveSpendResponse>;
+  /**
+   * Says that the provider is asked now, for a reservation that was made before: should its caller die, it is settled at its
+   * estimate instead of 0. NOT_FOUND when its lease has ended: then the provider must not be asked.
+   */
+  beginSpend(
+    request: DeepPartial<BeginSpendRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<BeginSpendResponse>;
+  /** Extends the leases of the reservations of one tenant. Those that have ended are left as they are. */
+  renewSpend(
+    request: DeepPartial<RenewSpendRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<RenewSpendResponse>;
+  /**
+   * Records what calls of the caller's tenant cost and ends their reservations. Each call id is recorded once: a second settlement
+   * changes nothing, but replaces the estimate of a call whose lease had ended. One without a reservation is recorded too.
+   */
+  settleSpend(
+    request: DeepPartial<SettleSpendRequest>,
+    options?: CallOptions & CallOptionsExt,
+  ): Promise<SettleSpendResponse>;
   /**
    * For operators: makes a new key to sign access tokens with. It signs half an hour later, when no cached key
    * set lacks it any more; tokens of the old key stay valid until they expire. Only for the mesh itself, on behalf of no tenant.

@@ -137,7 +137,11 @@ export interface Message {
     | Date
     | undefined;
   /** When it last changed. */
-  updatedAt?: Date | undefined;
+  updatedAt?:
+    | Date
+    | undefined;
+  /** The model that served it; absent for USER, a static greeting and a reply that was cut short. */
+  modelId?: string | undefined;
 }
 
 /** Names sessions. */
@@ -1189,6 +1193,7 @@ function createBaseMessage(): Message {
     structuredContentJson: "",
     createdAt: undefined,
     updatedAt: undefined,
+    modelId: undefined,
   };
 }
 
@@ -1229,6 +1234,9 @@ export const Message: MessageFns<Message> = {
     }
     if (message.updatedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.updatedAt), writer.uint32(90).fork()).join();
+    }
+    if (message.modelId !== undefined) {
+      writer.uint32(98).string(message.modelId);
     }
     return writer;
   },
@@ -1334,6 +1342,14 @@ export const Message: MessageFns<Message> = {
             message.updatedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.modelId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1391,6 +1407,11 @@ export const Message: MessageFns<Message> = {
         : isSet(object.updated_at)
         ? fromJsonTimestamp(object.updated_at)
         : undefined,
+      modelId: isSet(object.modelId)
+        ? globalThis.String(object.modelId)
+        : isSet(object.model_id)
+        ? globalThis.String(object.model_id)
+        : undefined,
     };
   },
 
@@ -1429,6 +1450,9 @@ export const Message: MessageFns<Message> = {
     if (message.updatedAt !== undefined) {
       obj.updatedAt = message.updatedAt.toISOString();
     }
+    if (message.modelId !== undefined) {
+      obj.modelId = message.modelId;
+    }
     return obj;
   },
 
@@ -1448,6 +1472,7 @@ export const Message: MessageFns<Message> = {
     message.structuredContentJson = object.structuredContentJson ?? "";
     message.createdAt = object.createdAt ?? undefined;
     message.updatedAt = object.updatedAt ?? undefined;
+    message.modelId = object.modelId ?? undefined;
     return message;
   },
 };

@@ -2,6 +2,7 @@
 
 import type * as Types from '../../generated/schema.ts';
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { ApiUsageSummaryDto } from '../mappers.ts';
 import type { Context } from '../context.ts';
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 
@@ -95,6 +96,8 @@ export type ResolversTypes = {
   CreateTenantInput: Types.CreateTenantInput;
   UpdateTenantInput: Types.UpdateTenantInput;
   GenerateApiKeyResult: ResolverTypeWrapper<Types.GenerateApiKeyResult>;
+  ApiUsageSummaryDto: ResolverTypeWrapper<ApiUsageSummaryDto>;
+  ApiUsageBreakdownItemDto: ResolverTypeWrapper<Types.ApiUsageBreakdownItemDto>;
   AvatarGender: Types.AvatarGender;
   VoiceTier: Types.VoiceTier;
   AvatarConfigDto: ResolverTypeWrapper<Types.AvatarConfigDto>;
@@ -123,6 +126,8 @@ export type ResolversParentTypes = {
   CreateTenantInput: Types.CreateTenantInput;
   UpdateTenantInput: Types.UpdateTenantInput;
   GenerateApiKeyResult: Types.GenerateApiKeyResult;
+  ApiUsageSummaryDto: ApiUsageSummaryDto;
+  ApiUsageBreakdownItemDto: Types.ApiUsageBreakdownItemDto;
   AvatarConfigDto: Types.AvatarConfigDto;
   UpsertAvatarConfigInput: Types.UpsertAvatarConfigInput;
   Query: Record<PropertyKey, never>;
@@ -183,6 +188,18 @@ export type GenerateApiKeyResultResolvers<ContextType = Context, ParentType exte
   warning?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
+export type ApiUsageSummaryDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiUsageSummaryDto'] = ResolversParentTypes['ApiUsageSummaryDto']> = {
+  costThisMonthUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  monthlySpendCapUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  breakdown?: Resolver<Array<ResolversTypes['ApiUsageBreakdownItemDto']>, ParentType, ContextType>;
+};
+
+export type ApiUsageBreakdownItemDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApiUsageBreakdownItemDto'] = ResolversParentTypes['ApiUsageBreakdownItemDto']> = {
+  model?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  operation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+};
+
 export type AvatarConfigDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AvatarConfigDto'] = ResolversParentTypes['AvatarConfigDto']> = {
   id?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   gender?: Resolver<ResolversTypes['AvatarGender'], ParentType, ContextType>;
@@ -199,6 +216,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   isRegisterable?: Resolver<ResolversTypes['JSONObject'], ParentType, ContextType, RequireFields<Types.QueryIsRegisterableArgs, 'email'>>;
   getAuthProfile?: Resolver<Types.Maybe<ResolversTypes['User']>, ParentType, ContextType>;
   myTenant?: Resolver<Types.Maybe<ResolversTypes['TenantDto']>, ParentType, ContextType>;
+  apiUsageSummary?: Resolver<ResolversTypes['ApiUsageSummaryDto'], ParentType, ContextType>;
   avatarConfig?: Resolver<ResolversTypes['AvatarConfigDto'], ParentType, ContextType>;
 };
 
@@ -222,6 +240,8 @@ export type PartialResolvers<ContextType = Context> = {
   User?: UserResolvers<ContextType>;
   TenantDto?: TenantDtoResolvers<ContextType>;
   GenerateApiKeyResult?: GenerateApiKeyResultResolvers<ContextType>;
+  ApiUsageSummaryDto?: ApiUsageSummaryDtoResolvers<ContextType>;
+  ApiUsageBreakdownItemDto?: ApiUsageBreakdownItemDtoResolvers<ContextType>;
   AvatarConfigDto?: AvatarConfigDtoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
@@ -232,6 +252,7 @@ export type PartialResolvers<ContextType = Context> = {
 export type Resolvers = PartialResolvers & {
   Query: Required<QueryResolvers>;
   Mutation: Required<MutationResolvers>;
+  ApiUsageSummaryDto: Needed<ApiUsageSummaryDtoResolvers, Types.ApiUsageSummaryDto, ApiUsageSummaryDto>;
 };
 
 type Needed<Resolvers, Dto, Held> = Required<Pick<Resolvers, NotHeld<Dto, Held> & keyof Resolvers>>;

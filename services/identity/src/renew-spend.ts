@@ -1,0 +1,15 @@
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { parseInput } from '@parley/kernel/input';
+import type { RenewSpendRequest } from '@parley/protos/parley/identity/v1/identity';
+import { z } from 'zod';
+import type { Ports } from './ports.ts';
+import { callId } from './spend-call.ts';
+
+const renewed = z.object({ callIds: z.array(callId).max(1_000) });
+
+/** Reservations whose lease has ended stay as they are. */
+export async function renewSpend({ ledger }: Ports, caller: Caller, request: RenewSpendRequest): Promise<void> {
+  const { tenantId } = inTenant(caller);
+  const { callIds } = parseInput(renewed, request, '');
+  if (callIds.length > 0) await ledger.renew(tenantId, callIds);
+}

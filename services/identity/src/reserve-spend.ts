@@ -1,0 +1,21 @@
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { badRequest, DomainError, notFound } from '@parley/kernel/errors';
+import type { ReserveSpendRequest } from '@parley/protos/parley/identity/v1/identity';
+import type { Ports } from './ports.ts';
+import { meteredCall } from './spend-call.ts';
+
+/** Also for a suspended tenant, whose turns go on. @throws `invalid`, `SPEND_CAP_REACHED`; `unavailable`, `PLATFORM_CEILING_REACHED` */
+export async function reserveSpend({ ledger }: Ports, caller: Caller, request: ReserveSpendRequest): Promise<void> {
+  const { tenantId } = inTenant(caller);
+  const call = meteredCall(request.call);
+  const admission = await ledger.reserve(tenantId, { ...call, begins: request.begins });
+  if (!admission) throw notFound('Tenant', tenantId);
+  const { refusedBy, capUsd, spentUsd } = admission;
+  if (refusedBy === 'cap') {
+    throw badRequest(`Monthly LLM spend cap reached: $${capUsd} (spent $${spentUsd})`, 'SPEND_CAP_REACHED');
+  }
+  if (refusedBy === 'ceiling') {
+    const reason = 'PLATFORM_CEILING_REACHED';
+    throw new DomainError('unavailable', 'The platform has reached its monthly ceiling of LLM spend', { reason });
+  }
+}

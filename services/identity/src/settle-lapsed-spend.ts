@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@parley/kernel/log';
+import type { Part } from '@parley/kernel/unit';
+import type { Ports } from './ports.ts';
+
+/** Settles all reservations whose lease has ended, of suspended and deleted tenants too. Safe on many replicas. */
+export async function settleLapsedSpend({ database, ledger }: Ports): Promise<number> {
+  const tenantIds = await database.transactShared<number[]>(({ knex }) =>
+    knex('usage_reservations').where('leaseUntil', '<=', knex.raw('parley_now()')).distinct().pluck('tenantId'),
+  );
+  let settled = 0;
+  const failures: unknown[] = [];
+  for (const tenantId of tenantIds) {
+    try {
+      for (let count = await ledger.settleLapsed(tenantId); count > 0; count = await ledger.settleLapsed(tenantId)) {
+        settled += count;
+      }
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return settled;
+}
+
+const longestPauseMs = 10_000;
+
+/** Does so every third of a lease. */
+export function spendLeases(ports: Ports, log: Pick<Logger, 'warn'>): Part {
+  const stopping = new AbortController();
+  const pauseMs = Math.min(longestPauseMs, ports.settings.spendLeaseMs / 3);
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    for (let isAway = false; !stopping.signal.aborted; ) {
+      try {
+        const calls = await settleLapsedSpend(ports);
+        if (calls > 0) log.warn({ calls }, 'calls of gone callers settled');
+        isAway = false;
+      } catch (error) {
+        if (!isAway) log.warn({ err: error }, 'ended leases not settled; will retry');
+        isAway = true;
+      }
+      await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  return {
+    name: 'spend leases',
+    async start() {
+      running = run();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import type { SettleSpendRequest } from '@parley/protos/parley/identity/v1/identity';
+import type { Ports } from './ports.ts';
+import { settlementsOf } from './spend-call.ts';
+
+/** Also for a deleted tenant, and without a reservation: the provider has billed it. */
+export async function settleSpend({ ledger }: Ports, caller: Caller, request: SettleSpendRequest): Promise<void> {
+  const { tenantId } = inTenant(caller);
+  const settlements = settlementsOf(request.settlements);
+  if (settlements.length > 0) await ledger.settle(tenantId, settlements);
+}
