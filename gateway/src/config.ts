@@ -104,6 +104,19 @@ export const gatewaySettings = {
       'The same of one tenant, of a user in none, and of all who are not signed in together.',
     ),
   },
+  long: {
+    timeoutMs: setting(
+      'GATEWAY_LONG_CALL_TIMEOUT_MS',
+      positiveInt.default(310_000),
+      'The same of operations that wait for a model: above the `…_CALL_TIMEOUT_MS` of all providers that may be asked in turn.',
+    ),
+    inFlight: setting(
+      'GATEWAY_LONG_CALLS',
+      positiveInt.default(500),
+      'Such calls under way at once, beside the others.',
+    ),
+    perTenant: setting('GATEWAY_LONG_CALLS_PER_TENANT', positiveInt.default(100), 'The same of one tenant.'),
+  },
   maxAnswerBytes: setting(
     'GATEWAY_MAX_ANSWER_BYTES',
     positiveInt.default(33_554_432),
@@ -179,13 +192,17 @@ export type GatewayConfig = ReturnType<typeof readGatewayConfig>;
 const startsPerSocket = 5;
 
 export function readGatewayConfig(env: Environment) {
-  const { calls, ...read } = readSettings(env, gatewaySettings);
+  const { calls, long, ...read } = readSettings(env, gatewaySettings);
   if (read.maxBodyBytes > read.maxLongBodyBytes)
     throw new SettingsError(['GATEWAY_MAX_BODY_BYTES: is above GATEWAY_MAX_LONG_BODY_BYTES']);
   return {
     ...read,
     explorer: env.NODE_ENV !== 'production',
     subgraphCalls: subgraphCallLimits(calls),
+    longCalls: {
+      timeoutMs: long.timeoutMs,
+      calls: subgraphCallLimits({ ...calls, ...long, perClient: long.perTenant }),
+    },
     subscriptionStarts: {
       limits: {
         inFlight: calls.inFlight,

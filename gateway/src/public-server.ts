@@ -59,7 +59,7 @@ export interface PublicServerOptions {
 export function publicServer(options: PublicServerOptions): Part {
   const { config, given, readSdl, identity, session, metrics, log } = options;
   const { addresses, callers, keyValue, host } = given;
-  const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls } = config;
+  const { introspection, maxAnswerBytes, maxBodyBytes, subgraphTimeoutMs, subgraphCalls, longCalls } = config;
   const degraded = metrics.counter(
     'parley_throttle_degraded_total',
     'Throttled requests that this process counted alone, or refused, because counts could not be shared',
@@ -107,6 +107,7 @@ export function publicServer(options: PublicServerOptions): Part {
       addresses,
       subgraphTimeoutMs,
       subgraphCalls,
+      longCalls,
       maxAnswerBytes,
       log,
     });

@@ -12,6 +12,7 @@ export interface FieldRule {
   /** `failing`: only when the call fails. */
   changesCaller?: 'always' | 'failing';
   sentOnce?: boolean;
+  longRunning?: boolean;
 }
 
 export interface Throttle {
@@ -64,6 +65,7 @@ function ruleOn(type: string, field: FieldDefinitionNode): FieldRule {
     }),
     ...(directive(field, 'longBody') && { longBody: true }),
     ...(directive(field, 'sentOnce') && { sentOnce: true }),
+    ...(directive(field, 'longRunning') && { longRunning: true }),
     ...(changesCaller && { changesCaller: changesCaller.onlyFailing === true ? 'failing' : 'always' }),
   };
 }

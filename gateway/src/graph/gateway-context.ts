@@ -19,6 +19,8 @@ export interface GatewayContext {
   client: string;
   /** A subgraph has been called, so a full queue no longer refuses the request. */
   begun?: boolean;
+  /** One of its root fields may take minutes. */
+  longRunning?: boolean;
   connection: ClientConnection;
   bodyBytes: number;
   /** Undefined when the request contains no valid document. */

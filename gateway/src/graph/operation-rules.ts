@@ -109,6 +109,7 @@ export function operationRules(options: OperationRulesOptions): ApolloServerPlug
           if (fields.some((field) => ruleOf(rules, field)?.throttle)) {
             await holdToThrottles(fields, ip, response.http.headers);
           }
+          contextValue.longRunning = fields.some((field) => ruleOf(rules, field)?.longRunning);
           isAdmitted = true;
         },
         async willSendResponse(request) {

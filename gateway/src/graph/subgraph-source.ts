@@ -25,6 +25,8 @@ export interface SubgraphSourceOptions {
   /** Time limit in ms from entering the queue to the last byte of the response. */
   timeoutMs: number;
   calls: FairQueueLimits<SubgraphShare>;
+  /** The same of requests with a field that may take minutes. */
+  long: { timeoutMs: number; calls: FairQueueLimits<SubgraphShare> };
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -45,13 +47,15 @@ export function subgraphSource({
   callers,
   timeoutMs,
   calls,
+  long,
   maxAnswerBytes,
   log,
 }: SubgraphSourceOptions): SubgraphSource {
   // The queue of the pool is first in, first out, so one client could fill it.
-  const queue = fairQueue(calls);
+  const usual = { queue: fairQueue(calls), timeoutMs };
+  const longRunning = { queue: fairQueue(long.calls), timeoutMs: long.timeoutMs };
   const pool = new Pool(new URL(url).origin, {
-    connections: calls.inFlight ?? null,
+    connections: calls.inFlight === undefined ? null : calls.inFlight + (long.calls.inFlight ?? 0),
     connectTimeout: 1_000,
     // The timeouts of undici exclude the wait in the queue and restart with every byte.
     headersTimeout: 0,
@@ -62,9 +66,10 @@ export function subgraphSource({
 
   async function send(request: Query, context: GatewayContext, caller: Caller): Promise<GraphAnswer> {
     const { client, connection } = context;
+    const { queue, timeoutMs: limitMs } = context.longRunning ? longRunning : usual;
     // AbortSignal.timeout would keep this request in memory for the whole timeout.
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => abort.abort(new Error(`${unit} took longer than ${limitMs} ms`)), limitMs);
     const unsubscribe = connection.onClose(() => abort.abort(new Error('The client is gone')));
     try {
       abort.signal.throwIfAborted();
@@ -164,7 +169,7 @@ export function subgraphSource({
       return send(asked, context, await callerOf(currentCaller, () => fields));
     },
     get waiting() {
-      return queue.waiting;
+      return usual.queue.waiting + longRunning.queue.waiting;
     },
     close: () => pool.close(),
   };

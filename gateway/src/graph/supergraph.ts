@@ -9,7 +9,7 @@ import { installCustomScalars } from './custom-scalars.ts';
 import { type FieldRules, readFieldRules } from './field-rules.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import type { SubgraphShare } from './subgraph-share.ts';
-import { type SubgraphSource, subgraphSource } from './subgraph-source.ts';
+import { type SubgraphSource, type SubgraphSourceOptions, subgraphSource } from './subgraph-source.ts';
 
 export interface Supergraph {
   gateway: ApolloGateway;
@@ -25,6 +25,7 @@ export interface SupergraphOptions {
   addresses: Addresses;
   subgraphTimeoutMs: number;
   subgraphCalls: FairQueueLimits<SubgraphShare>;
+  longCalls: SubgraphSourceOptions['long'];
   maxAnswerBytes: number;
   log: Logger;
 }
@@ -40,6 +41,7 @@ export async function createSupergraph({
   addresses,
   subgraphTimeoutMs: timeoutMs,
   subgraphCalls: calls,
+  longCalls: long,
   maxAnswerBytes,
   log,
 }: SupergraphOptions): Promise<Supergraph> {
@@ -53,7 +55,7 @@ export async function createSupergraph({
     logger: log.child({}, { level: 'warn' }),
     buildService: ({ name }) => {
       const url = addresses.of(name, 'graph');
-      const source = subgraphSource({ unit: name, url, rules, callers, timeoutMs, calls, maxAnswerBytes, log });
+      const source = subgraphSource({ unit: name, url, rules, callers, timeoutMs, calls, long, maxAnswerBytes, log });
       sources.push(source);
       return source as SubgraphSource & { process: (options: { context: GatewayContext }) => never };
     },

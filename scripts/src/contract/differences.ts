@@ -38,10 +38,25 @@ export function unlikeDocument(contract: ReadonlyMap<string, ContractRule>, docu
 
 /** The values that both define, with defaults; that of `whileSuspended` is defined by a rule of the schema. */
 function comparable({ by, throttle, ...rule }: FieldRule) {
-  const { whileSuspended = false, whileLimited = false, longBody = false, sentOnce = false } = rule;
+  const {
+    whileSuspended = false,
+    whileLimited = false,
+    longBody = false,
+    sentOnce = false,
+    longRunning = false,
+  } = rule;
   const { changesCaller = 'never' } = rule;
   const counted = throttle && { failsClosed: false, ...throttle };
-  return { by: by.toSorted(), whileSuspended, whileLimited, longBody, sentOnce, changesCaller, throttle: counted };
+  return {
+    by: by.toSorted(),
+    whileSuspended,
+    whileLimited,
+    longBody,
+    sentOnce,
+    longRunning,
+    changesCaller,
+    throttle: counted,
+  };
 }
 
 function differing<Rule extends object>(what: string, wanted: Rule, found: Rule): string[] {
