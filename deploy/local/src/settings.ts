@@ -8,6 +8,7 @@ import {
   secretsKeysSetting,
 } from '@parley/kernel/shared-settings';
 import { settingsOfProcess } from '@parley/service/unit-settings';
+import type { UsedEndpoint } from '@parley/unit/address-settings';
 import { commandSettings } from './command-settings.ts';
 import { type ListedUnit, units } from './units.ts';
 
@@ -25,7 +26,11 @@ export const oneProcessSettings = {
   ),
 };
 
-const subgraphs = units.filter(({ serves }) => serves.some((endpoint) => endpoint === 'graph')).map(({ name }) => name);
+/** What gateways need of other units beside their calls. */
+const subgraphs = units.flatMap(({ name: unit, serves, hasSubscriptions }): UsedEndpoint[] => [
+  ...(serves.some((endpoint) => endpoint === 'graph') ? [{ unit, endpoint: 'graph' as const }] : []),
+  ...(hasSubscriptions ? [{ unit, endpoint: 'rpc' as const }] : []),
+]);
 
 /** The settings of a unit as a process of its own. Starts and reads nothing. */
 export function settingsOfUnit(unit: Omit<ListedUnit, 'readConfig' | 'load'>) {

@@ -11,6 +11,7 @@ export const sessionDeclaration = declareService({
   readConfig: (env) => readSettings(env, sessionSettings),
   calls: ['agent', 'evaluation'],
   schema: sessionSchema,
+  hasSubscriptions: true,
   consumes: ['tenant.deleted.v1'],
   publishes: [{ name: 'session-ended', types: ['session.ended.v1'], partitions: 12, retentionMs: usualRetentionMs }],
 });

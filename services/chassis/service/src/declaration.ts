@@ -21,6 +21,8 @@ export interface ServiceDeclaration<Name extends string = string, Config extends
   consumes?: readonly string[];
   /** Whether it keeps files, so that its process needs an object store. */
   keepsFiles?: boolean;
+  /** Whether its schema has fields of Subscription, so that gateways need the address of its gRPC. */
+  hasSubscriptions?: boolean;
 }
 
 /** A unit of either kind. */
@@ -28,7 +30,7 @@ export type DeclaredUnit<Name extends string = string, Config extends UnitConfig
   Name,
   Config
 > &
-  Pick<ServiceDeclaration<Name, Config>, 'schema' | 'publishes' | 'consumes' | 'keepsFiles'>;
+  Pick<ServiceDeclaration<Name, Config>, 'schema' | 'publishes' | 'consumes' | 'keepsFiles' | 'hasSubscriptions'>;
 
 /** Checks a declaration. @throws Error where it contradicts itself. */
 export function declareService<const Name extends string, Config extends UnitConfig>(

@@ -220,7 +220,7 @@ export function service<
 
 /** Why a declaration and a definition contradict each other; undefined where they do not. */
 function problemOf(
-  { serves, schema, keepsFiles = false, consumes: declared = [] }: ServiceDeclaration,
+  { serves, schema, keepsFiles = false, hasSubscriptions = false, consumes: declared = [] }: ServiceDeclaration,
   definition: {
     consumed: string[];
     files?: unknown;
@@ -242,6 +242,11 @@ function problemOf(
   const closesTenants = onTenantEnd !== undefined && 'close' in onTenantEnd;
   if (closesTenants && tenantDeleted.type in (definition.consumes ?? {})) {
     return `onTenantEnd consumes ${tenantDeleted.type}, so leave that out of consumes`;
+  }
+  if (hasSubscriptions !== (definition.graph?.subscriptions !== undefined)) {
+    return hasSubscriptions
+      ? 'it declares that it has subscriptions, and defines none'
+      : 'it defines subscriptions, so declare hasSubscriptions';
   }
   if (definition.graph?.subscriptions && !definition.rpc) return 'gateways follow subscriptions by gRPC, so define rpc';
   if (definition.needsDatabase && !schema) return 'jobs and consumed events are stored, so declare a schema';

@@ -35,7 +35,7 @@ async function namesRead(connect: (env: Environment) => Part): Promise<string[]>
 }
 
 function namesListed(unit: Parameters<typeof settingsOfProcess>[0]) {
-  const { own, shared } = settingsOfProcess(unit, ['garden']);
+  const { own, shared } = settingsOfProcess(unit, [{ unit: 'garden', endpoint: 'graph' }]);
   return { own: own.map(({ name }) => name), all: [...own, ...shared].map(({ name }) => name).toSorted() };
 }
 

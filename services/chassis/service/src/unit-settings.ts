@@ -6,27 +6,24 @@ import {
   poolSizeSetting,
   unitProcessSettings,
 } from '@parley/kernel/shared-settings';
-import { addressSettings } from '@parley/unit/address-settings';
+import { addressSettings, type UsedEndpoint } from '@parley/unit/address-settings';
 import { type DeclaredUnit, usesEvents } from './declaration.ts';
 
 /**
  * Lists all settings that the unit reads in a process of its own, without starting or reading anything.
- * @param subgraphs the units whose subgraphs it queries.
+ * @param used the endpoints of other units that it needs beside the gRPC of its `calls`.
  * @returns `own`: those that only it reads, addresses of other units included; `shared`: those of every process.
  */
 export function settingsOfProcess(
   unit: Omit<DeclaredUnit, 'serves' | 'readConfig'>,
-  subgraphs: readonly string[] = [],
+  used: readonly UsedEndpoint[] = [],
 ): { own: ListedSetting[]; shared: ListedSetting[] } {
   const { name, settings, schema, keepsFiles, calls = [] } = unit;
   const urls = databaseSettings(name);
   return {
     own: listSettings({
       settings,
-      addresses: addressSettings([
-        ...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })),
-        ...subgraphs.map((unit) => ({ unit, endpoint: 'graph' as const })),
-      ]),
+      addresses: addressSettings([...calls.map((unit) => ({ unit, endpoint: 'rpc' as const })), ...used]),
       ...(schema && { database: urls.own }),
     }),
     shared: listSettings({

@@ -140,11 +140,12 @@ test('a subscription that is only in the schema, or only in the code, is refused
     serves: ['rpc', 'graph'],
     settings: portSettings('ticking', ['rpc', 'graph']),
     readConfig,
+    hasSubscriptions: true,
   });
-  const build = (served: string[]) => {
+  const build = (served: string[], declaration = ticking) => {
     const fields = served.map((field) => [field, async function* () {}]);
     const graph = { schema, resolvers: {}, context: () => (request: GraphContext) => request };
-    return service(ticking, {
+    return service(declaration, {
       dependencies: nothing,
       rpc,
       graph: subgraphOf({ ...graph, subscriptions: () => Object.fromEntries(fields) }),
@@ -153,6 +154,19 @@ test('a subscription that is only in the schema, or only in the code, is refused
   t.notThrows(() => build(['tocks', 'ticks']));
   for (const served of [[], ['ticks'], ['ticks', 'tocks', 'more']])
     t.throws(() => build(served), { message: /^ticking: its schema has the subscriptions "ticks,tocks", it serves/ });
+  t.throws(() => build(['tocks', 'ticks'], { ...ticking, hasSubscriptions: false }), {
+    message: 'ticking: it defines subscriptions, so declare hasSubscriptions',
+  });
+  t.throws(
+    () =>
+      service(
+        { ...notes, serves: ['rpc'], hasSubscriptions: true },
+        { dependencies: nothing, onTenantEnd: keeping, rpc },
+      ),
+    {
+      message: 'notes: it declares that it has subscriptions, and defines none',
+    },
+  );
 });
 
 test('a unit that is not among the calls of a service cannot be called', (t) => {
