@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
 import { type DomainError, isDomainError } from '@parley/kernel/errors';
 import type { Agent, DescribeModelResponse, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
@@ -40,7 +41,7 @@ export async function judgeWithModel(ports: Ports, request: JudgementRequest): P
   let calls = 0;
   const generate = ({ system, prompt }: FittedPrompt): Promise<GenerateResponse> => {
     calls += 1;
-    const callId = `evaluation-${sessionId}-${attempt}-${calls}`;
+    const callId = `evaluation-${sessionId}-${attempt}-${calls}-${randomUUID()}`;
     const about = { agentId: agent.id, sessionId, operation: 'evaluation', callId };
     return ports.agent.generate(
       { ...about, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs },

@@ -1,4 +1,5 @@
 import type { TenantDb } from '@parley/postgres/database/types';
+import type { TokenPrices } from '@parley/protos/parley/agent/v1/agent';
 import { estimateTokens } from '@parley/text/token-estimate';
 import { messageStore } from './message-store.ts';
 import type { Ports } from './ports.ts';
@@ -9,6 +10,8 @@ export interface PartialReply {
   text: string;
   /** Tokens of the context sent to the model; undefined if none was asked, or only a lost process knows. */
   contextTokens: number | undefined;
+  /** Undefined where the model costs nothing, or only a lost process knows. */
+  prices?: TokenPrices | undefined;
 }
 
 export interface InterruptedTurn {
@@ -23,13 +26,14 @@ export async function interruptedReply(
   db: TenantDb,
   { session, turn, partial }: InterruptedTurn,
 ): Promise<Reply> {
-  const { text } = partial;
+  const { text, prices } = partial;
   const sent = partial.contextTokens ?? (text === '' ? undefined : await estimateContext(ports, db, session, turn));
+  const used = { tokensIn: sent ?? 0, tokensOut: estimateTokens(text) };
   return {
     text,
-    tokensIn: sent ?? 0,
-    tokensOut: estimateTokens(text),
-    costUsdE8: 0n,
+    ...used,
+    costUsdE8: prices ? costUsdE8(used, prices) : 0n,
+    modelId: null,
     contextTokens: sent ?? session.totalTokensInContext,
     interrupted: true,
   };
@@ -44,4 +48,12 @@ async function estimateContext(
 ): Promise<number> {
   const history = await messageStore(db).sumTokens(id, turnIndex);
   return Math.max(totalTokensInContext, Math.min(history, settings.historyTokens));
+}
+
+const e18PerE8 = 10_000_000_000n;
+
+/** Rounded up, as the ledger does. */
+function costUsdE8({ tokensIn, tokensOut }: Pick<Reply, 'tokensIn' | 'tokensOut'>, prices: TokenPrices): bigint {
+  const costE18 = BigInt(tokensIn) * prices.inputUsdE18 + BigInt(tokensOut) * prices.outputUsdE18;
+  return (costE18 + e18PerE8 - 1n) / e18PerE8;
 }

@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serviceCaller } from '@parley/kernel/caller';
 import { DomainError, isDomainError } from '@parley/kernel/errors';
 import { withRequestId } from '@parley/kernel/request-context';
+import { type ChunkWriter, chunkWriter } from '@parley/live/subscriptions/chunk-writer';
 import type { TenantDb } from '@parley/postgres/database/types';
 import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
 import { JobCancelled } from '@parley/postgres/jobs/job-signals';
 import type { TenantJob } from '@parley/postgres/jobs/job-types';
-import { Role, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
-import { type ChunkWriter, chunkWriter } from '@parley/live/subscriptions/chunk-writer';
+import { Role, type TokenPrices, type TurnFinished } from '@parley/protos/parley/agent/v1/agent';
 import type { SessionConfig } from './config.ts';
 import { endExhaustedTurn, finishTurn, streamedTextOfTurn, type TurnOutcome } from './finish-turn.ts';
 import type { Ports } from './ports.ts';
@@ -61,7 +62,11 @@ async function generateReply(
   log: SessionLog,
 ): Promise<TurnOutcome | undefined> {
   let contextTokens: number | undefined;
-  const interrupted = (text: string): TurnOutcome => ({ kind: 'interrupted', partial: { text, contextTokens } });
+  let prices: TokenPrices | undefined;
+  const interrupted = (text: string): TurnOutcome => ({
+    kind: 'interrupted',
+    partial: { text, contextTokens, prices },
+  });
   // Without chunks of its own an attempt does not replace those of the one before: they are the reply so far.
   const streamedBefore = () => (run.attempt === 1 ? '' : log.streamedText(turn.turnIndex, turn.lastEventId));
   if (run.signal.reason instanceof JobCancelled) return interrupted(await streamedBefore());
@@ -93,6 +98,9 @@ async function generateReply(
     clearTimeout(timer);
     timer = startTimer();
   };
+  const onPrices = (asked: TokenPrices) => {
+    prices = asked;
+  };
   const onRetry = () => {
     if (contextTokens === undefined) return; // no model was asked, so all the waiting counts
     contextTokens = undefined;
@@ -101,9 +109,12 @@ async function generateReply(
   };
 
   try {
-    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onContextTokens, onRetry });
+    const finished = await callAgent(ports, run, turn, { signal, chunks, onText, onPrices, onContextTokens, onRetry });
     await chunks.flush();
-    return { kind: 'reply', reply: { ...finished, text: chunks.text, interrupted: false } };
+    return {
+      kind: 'reply',
+      reply: { ...finished, modelId: finished.modelId || null, text: chunks.text, interrupted: false },
+    };
   } catch (error) {
     await chunks.flush();
     if (run.signal.aborted && !(run.signal.reason instanceof JobCancelled)) return undefined;
@@ -116,7 +127,7 @@ async function generateReply(
       { err: error, sessionId: turn.sessionId, turnIndex: turn.turnIndex, code: failure.code },
       'turn failed',
     );
-    return { kind: 'failure', failure, partial: { text, contextTokens } };
+    return { kind: 'failure', failure, partial: { text, contextTokens, prices } };
   } finally {
     clearTimeout(timer);
   }
@@ -126,6 +137,8 @@ interface TurnCallbacks {
   signal: AbortSignal;
   chunks: ChunkWriter;
   onText(text: string): void;
+  /** What the model costs that is asked next. */
+  onPrices(prices: TokenPrices): void;
   /** The model is asked now, with so many tokens of context. */
   onContextTokens(tokens: number): void;
   /** A call failed without text; the next one may wait for the model again. */
@@ -141,7 +154,7 @@ async function callAgent(
 ): Promise<TurnFinished> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}`, callbacks);
+      return await callAgentOnce(ports, run, turn, `${run.id}.${run.attempt}.${attempt}.${randomUUID()}`, callbacks);
     } catch (error) {
       const unreached =
         isDomainError(error, 'unavailable') && error.reason === undefined && callbacks.chunks.text === '';
@@ -157,7 +170,7 @@ async function callAgentOnce(
   { tenantId, data }: TurnRun,
   turn: PreparedTurn,
   callId: string,
-  { signal, onText, onContextTokens }: TurnCallbacks,
+  { signal, onText, onPrices, onContextTokens }: TurnCallbacks,
 ): Promise<TurnFinished> {
   let finished: TurnFinished | undefined;
   const history = turn.history.map(({ role, text }) => ({
@@ -171,6 +184,7 @@ async function callAgentOnce(
   for await (const { event } of stream) {
     if (event?.$case === 'text')
       onText(event.value.replaceAll('\0', '')); // NUL, which PostgreSQL cannot store
+    else if (event?.$case === 'prices') onPrices(event.value);
     else if (event?.$case === 'contextTokens') onContextTokens(event.value);
     else if (event?.$case === 'finished') finished = event.value;
   }

@@ -38,10 +38,11 @@ export function statusEvent(header: EventHeader, status: SessionStatus): Session
   return { ...header, kind: { $case: 'sessionStatusChanged', value: { status } } };
 }
 
-export function protoMessage({ costUsd, structuredContent, ...message }: Message): MessageProto {
+export function protoMessage({ costUsd, modelId, structuredContent, ...message }: Message): MessageProto {
   return {
     ...message,
     costUsdE8: BigInt(Math.round(costUsd * 1e8)),
+    modelId: modelId ?? undefined,
     structuredContentJson: structuredContent === null ? '' : JSON.stringify(structuredContent),
   };
 }

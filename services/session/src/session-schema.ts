@@ -2,9 +2,10 @@ import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { conversations } from './migrations/001-conversations.ts';
 import { deletedTenants } from './migrations/002-deleted-tenants.ts';
 import { tenantTombstones } from './migrations/003-tenant-tombstones.ts';
+import { messageModels } from './migrations/004-message-models.ts';
 
 export const sessionSchema: SchemaDeclaration = {
   name: 'session',
   tables: { sessions: 'tenant', messages: 'tenant', turns: 'tenant', events: 'tenant', deleted_tenants: 'tenant' },
-  migrations: [conversations, deletedTenants, tenantTombstones],
+  migrations: [conversations, deletedTenants, tenantTombstones, messageModels],
 };

@@ -46,6 +46,7 @@ export const messages = table('messages', {
   tokensIn: column<number>(),
   tokensOut: column<number>(),
   costUsd: column<number>({ sql: (message) => `cast(${message}.cost_usd AS float8)` }),
+  modelId: column<string | null>(),
   /** A card, table or list; null when there is none. */
   structuredContent: column<unknown>({ json: true, long: 'NULL' }),
   createdAt: column<Date>(),

@@ -29,7 +29,8 @@ test('unknown fields of an event are ignored', (t) => {
 
 test("a reply's message has the fields of the GraphQL type", (t) => {
   const structuredContent = { kind: 'card', buttons: [{ label: 'a', value: 'b' }] };
-  const row = { id: 12, sessionId: 7, role: 'MODEL', text: 'Hello 🦜', turnIndex: 1, tokensIn: 10, tokensOut: 2 };
+  const said = { role: 'MODEL', text: 'Hello 🦜', turnIndex: 1, tokensIn: 10, tokensOut: 2, modelId: 'test-model' };
+  const row = { id: 12, sessionId: 7, ...said };
   const message = {
     ...row,
     costUsdE8: 123_456_789n,

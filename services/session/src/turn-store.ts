@@ -49,6 +49,7 @@ export interface Reply {
   tokensOut: number;
   /** In 1e-8 USD. */
   costUsdE8: bigint;
+  modelId: string | null;
   contextTokens: number;
   interrupted: boolean;
 }
@@ -76,9 +77,9 @@ export function turnStore({ knex, tenantId }: TenantDb) {
             FOR UPDATE
        ), message AS (
          INSERT INTO messages (tenant_id, session_id, role, text, turn_index, exchange_index, tokens_in, tokens_out, cost_usd,
-                               token_estimate)
+                               model_id, token_estimate)
          SELECT tenant_id, id, 'MODEL', :text, next_turn_index, :turnIndex, :tokensIn, :tokensOut,
-                cast(:costUsdE8 AS numeric) / 100000000, :tokens
+                cast(:costUsdE8 AS numeric) / 100000000, :modelId, :tokens
            FROM locked RETURNING *
        ), turn AS (
          UPDATE turns SET state = 'DONE', interrupted = :interrupted, finished_at = parley_now() FROM locked
@@ -103,6 +104,7 @@ export function turnStore({ knex, tenantId }: TenantDb) {
         tokensIn: reply.tokensIn,
         tokensOut: reply.tokensOut,
         costUsdE8: reply.costUsdE8.toString(),
+        modelId: reply.modelId,
         contextTokens: reply.contextTokens,
         interrupted: reply.interrupted,
         isLocked,

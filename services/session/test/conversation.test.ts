@@ -1,6 +1,7 @@
 import { compareEventIds } from '@parley/live/event-log/event-id';
 import test from 'ava';
-import { createGate, gatedReply } from './scripted-agent.ts';
+import { eventStore } from '../src/event-store.ts';
+import { createGate, finished, gatedReply } from './scripted-agent.ts';
 import {
   inTenant,
   isChunk,
@@ -27,10 +28,40 @@ test('a reply is streamed in chunks that join to the stored message', async (t) 
   t.is(joinedChunks(subscriber.events, 0), 'Re: How are you?');
   const [messages] = await app.listMessages(inTenant(1), [session.id], {});
   t.like(messages, [
-    { role: 'USER', text: 'How are you?', turnIndex: 0, tokensIn: 0, tokensOut: 0, costUsd: 0 },
-    { role: 'MODEL', text: 'Re: How are you?', turnIndex: 1, tokensIn: 20, tokensOut: 5, costUsd: 0.0000015 },
+    { role: 'USER', text: 'How are you?', turnIndex: 0, tokensIn: 0, tokensOut: 0, costUsd: 0, modelId: null },
+    {
+      role: 'MODEL',
+      text: 'Re: How are you?',
+      turnIndex: 1,
+      tokensIn: 20,
+      tokensOut: 5,
+      costUsd: 0.0000015,
+      modelId: 'script',
+    },
   ]);
   t.is((await app.findSession(inTenant(1), session.id))?.totalTokensInContext, 25);
+});
+
+test('a reply names the model that served it, live and when it is replayed from the database', async (t) => {
+  const { app, agent, database } = await sessionMesh(t);
+  const { id } = await app.startSession(inTenant(1), start);
+  const subscriber = subscribe(t, app, id, { after: '0' });
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'one' });
+  const live = await subscriber.until('the reply', isReply);
+  const all = { after: '0-0', upTo: live.eventId, limit: 10 };
+  const replayed = await database.transact(1, (db) => eventStore(db).list(id, all));
+  for (const event of [live, replayed.at(-1)]) t.like(event, { kind: { value: { message: { modelId: 'script' } } } });
+
+  agent.script = async function* () {
+    yield finished('');
+  };
+  await app.sendMessage(inTenant(1), { sessionId: id, text: 'of an agent service that names none' });
+  await subscriber.until('the second reply', isReply, 2);
+  const [messages] = await app.listMessages(inTenant(1), [id], {});
+  t.deepEqual(
+    messages?.map(({ modelId }) => modelId),
+    [null, 'script', null, null],
+  );
 });
 
 test('ten messages sent at once are answered one after another, in order', async (t) => {
@@ -92,7 +123,7 @@ test('a session starts with the greeting of its agent, unless the agent has a wo
 
   const silent = await app.startSession(inTenant(1), { ...start, agentId: 5 });
   const [[said] = [], other] = await app.listMessages(inTenant(1), [greeted.id, silent.id], {});
-  t.like(said, { role: 'MODEL', text: 'Hello there', turnIndex: 0, costUsd: 0, tokensOut: 0 });
+  t.like(said, { role: 'MODEL', text: 'Hello there', turnIndex: 0, costUsd: 0, tokensOut: 0, modelId: null });
   t.deepEqual(other, []);
 });
 

@@ -14,7 +14,15 @@ import { type Prepared, type TurnJob, turnKind } from '../src/turn-job.ts';
 import { turnStore } from '../src/turn-store.ts';
 import { oneAtATime } from './session-mesh.ts';
 
-const reply = { text: 'Re', tokensIn: 1, tokensOut: 2, costUsdE8: 3n, contextTokens: 4, interrupted: false };
+const reply = {
+  text: 'Re',
+  tokensIn: 1,
+  tokensOut: 2,
+  costUsdE8: 3n,
+  modelId: 'script',
+  contextTokens: 4,
+  interrupted: false,
+};
 
 /** A session with a running turn, whose newest event is 5-5. */
 async function insertTurn(database: Database) {

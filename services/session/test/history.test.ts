@@ -123,7 +123,15 @@ test('a message that waited for the lock gets the whole history or none', async 
   const { sessionId, turnId } = await insertLongSession(database, 3);
   await database.transact(1, ({ knex }) => knex('turns').where({ id: turnId }).update({ state: 'DONE' }));
   const taken = { sessionId, text: 'And?', clientTurnId: null, testDraft: false, historyTokens: 1_000 };
-  const reply = { text: 'Re', tokensIn: 1, tokensOut: 1, costUsdE8: 0n, contextTokens: 1, interrupted: false };
+  const reply = {
+    text: 'Re',
+    tokensIn: 1,
+    tokensOut: 1,
+    costUsdE8: 0n,
+    modelId: null,
+    contextTokens: 1,
+    interrupted: false,
+  };
   let processId = 0;
   // An embedded database runs one transaction at a time: there the other one has not begun.
   const isWaiting = async ({ knex }: TenantDb) => {

@@ -23,7 +23,7 @@ test('an interrupted reply counts the context that was sent, which becomes the l
   await subscriber.until('the reply', isReply);
 
   const { session, messages } = await app.getTranscript(owner, id);
-  t.like(messages[1], { text: 'half a 👋👋', tokensIn: 378, tokensOut: 3, costUsd: 0 });
+  t.like(messages[1], { text: 'half a 👋👋', tokensIn: 378, tokensOut: 3, costUsd: 0, modelId: null });
   t.is(session.totalTokensInContext, 378);
 });
 

@@ -45,10 +45,10 @@ export const contextSent = (contextTokens: number): RunTurnResponse => ({
   event: { $case: 'contextTokens', value: contextTokens },
 });
 
-export const finished = (tokensOut = 5): RunTurnResponse => ({
+export const finished = (modelId = 'script'): RunTurnResponse => ({
   event: {
     $case: 'finished',
-    value: { tokensIn: 20, tokensOut, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId: 'script' },
+    value: { tokensIn: 20, tokensOut: 5, contextTokens: 25, costUsdE8: 150n, providerId: 'TEST', modelId },
   },
 });
 

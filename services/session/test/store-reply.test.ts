@@ -7,7 +7,15 @@ import { sessionSchema } from '../src/session-schema.ts';
 import { turnStore } from '../src/turn-store.ts';
 import { oneAtATime } from './session-mesh.ts';
 
-const reply = { text: 'Re', tokensIn: 1, tokensOut: 2, costUsdE8: 3n, contextTokens: 4, interrupted: false };
+const reply = {
+  text: 'Re',
+  tokensIn: 1,
+  tokensOut: 2,
+  costUsdE8: 3n,
+  modelId: 'script',
+  contextTokens: 4,
+  interrupted: false,
+};
 
 /** A session whose only turn runs; its newest event is 5-5. */
 async function insertRunning(database: Database): Promise<{ sessionId: number; id: number; turnIndex: number }> {
@@ -39,7 +47,7 @@ test('a reply without anything else to do is stored with its event by one statem
   const database = await oneAtATime(() => testSchema(t, sessionSchema));
   const { sessionId, ...turn } = await insertRunning(database);
   const store = (db: TenantDb) => turnStore(db).storeReplyUnlocked(sessionId, turn, reply, '5-6');
-  t.like(await database.transact(1, store), { text: 'Re', turnIndex: 1, role: 'MODEL' });
+  t.like(await database.transact(1, store), { text: 'Re', turnIndex: 1, role: 'MODEL', modelId: 'script' });
   const stored = await rowsOf(database);
   t.deepEqual(stored, {
     messages: [{ text: 'Re', turnIndex: 1 }],

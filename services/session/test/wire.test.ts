@@ -55,7 +55,7 @@ test('a conversation works over GraphQL and gRPC from start to evaluation', asyn
   const whole = await query(
     `query ($id: ID!, $number: Int!) {
        session(id: $id) { id agentId agent { id } status interruptCount totalTokensInContext startedAt endedAt lastEventAt
-         messages { role text turnIndex tokensIn tokensOut costUsd structuredContent sessionId }
+         messages { role text turnIndex tokensIn tokensOut costUsd modelId structuredContent sessionId }
          tail: messages(first: 1, after: 1) { turnIndex } }
        sessions(agentId: 2, first: 5) { id messages { id } }
        sessionCount
@@ -66,9 +66,9 @@ test('a conversation works over GraphQL and gRPC from start to evaluation', asyn
   t.is(whole.errors, undefined);
   t.like(whole.data.session, { agentId: 2, agent: { id: 2 }, status: 'ENDED', totalTokensInContext: 25 });
   t.like(whole.data.session.messages, [
-    { role: 'MODEL', text: 'Hello there', turnIndex: 0, costUsd: 0 },
-    { role: 'USER', text: 'Hi', turnIndex: 1 },
-    { role: 'MODEL', text: 'Re: Hi', turnIndex: 2, structuredContent: null, sessionId },
+    { role: 'MODEL', text: 'Hello there', turnIndex: 0, costUsd: 0, modelId: null },
+    { role: 'USER', text: 'Hi', turnIndex: 1, modelId: null },
+    { role: 'MODEL', text: 'Re: Hi', turnIndex: 2, modelId: 'script', structuredContent: null, sessionId },
   ]);
   t.regex(whole.data.session.endedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   t.deepEqual(whole.data.session.tail, [{ turnIndex: 1 }]);

@@ -102,6 +102,8 @@ export type MessageDto = {
   tokensOut: Scalars['Float']['output'];
   /** What it cost, in USD. */
   costUsd: Scalars['Float']['output'];
+  /** The model that served it. Null for USER, a static greeting, a reply that was cut short, and messages before this field. */
+  modelId?: Maybe<Scalars['String']['output']>;
   /** {kind: card, table or list, …}, from a workflow's response node. */
   structuredContent?: Maybe<Scalars['JSON']['output']>;
   /** When the message was made. */

@@ -177,6 +177,7 @@ export type MessageDtoResolvers<ContextType = Context, ParentType extends Resolv
   tokensIn?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   tokensOut?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   structuredContent?: Resolver<Types.Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
