@@ -14,6 +14,8 @@ export interface ModelAnswer {
   beforeDelta?: Gate;
   /** Passed before each byte of `packets: 'byte'`. */
   beforeByte?: Gate;
+  /** Milliseconds before each byte of `packets: 'byte'`. Default 0. */
+  byteDelayMs?: number;
   /** Milliseconds before each delta, for people and benches; tests use gates. Default 0. */
   deltaDelayMs?: number;
   /** The object that is returned as JSON to a request with a `response_format`. Default: the text. */
@@ -21,20 +23,38 @@ export interface ModelAnswer {
   /**
    * How it ends after all deltas: normally with `stop`, `length` or `content_filter`; `cut`: the socket is closed; `error-event`: an
    * error within the 200; `malformed`: invalid JSON in an event; `unfinished`: no finish reason; `never`: the socket stays open
-   * until the client leaves. Default `stop`.
+   * until the client leaves; `endless`: the deltas are repeated until then. Default `stop`.
    */
-  ending?: 'stop' | 'length' | 'content_filter' | 'cut' | 'error-event' | 'malformed' | 'unfinished' | 'never';
-  /** A status other than 200 is sent with `body`, by default an error in OpenAI's format. */
+  ending?:
+    | 'stop'
+    | 'length'
+    | 'content_filter'
+    | 'cut'
+    | 'error-event'
+    | 'malformed'
+    | 'unfinished'
+    | 'never'
+    | 'endless';
+  /** The vendor's name of the error of an `error-event`, e.g. `overloaded_error`. Default: one that blames the server. */
+  error?: string;
+  /** A status other than 200 is sent with `body`, by default an error in the request's format. */
   status?: number;
   /** Headers added to the answer, e.g. `location` or `retry-after`. */
   headers?: Record<string, string>;
   /** Sent instead of everything above. */
   body?: string;
-  /** The provider's usage; null: none. Default: counted words. */
-  usage?: { prompt_tokens: number; completion_tokens: number } | null;
+  /** The figures sent with the answer; null: none, or zeros where the format always has some. Default: counted words. */
+  usage?: ModelUsage | null;
 }
 
-/** The part of a chat completion request that tests read. */
+export interface ModelUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  /** Those of `prompt_tokens` that were cached. Default 0. */
+  cached_tokens?: number;
+}
+
+/** The part of a request that tests read, as OpenAI's chat completions have it; other formats are translated. */
 export interface ChatRequestBody {
   model: string;
   messages: { role: string; content: unknown }[];

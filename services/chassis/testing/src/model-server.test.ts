@@ -98,3 +98,55 @@ test('a request with a JSON schema gets the object of the script', async (t) => 
 
   t.like(answer, { choices: [{ message: { content: '{"score":80}' } }] });
 });
+
+/** A request of each format, as its vendor documents it. */
+const requests = {
+  openai: {
+    path: '/v1/chat/completions',
+    body: { model: 'm', stream: true, messages: [{ role: 'user', content: 'Hi there' }] },
+  },
+  anthropic: {
+    path: '/v1/messages',
+    body: {
+      model: 'm',
+      stream: true,
+      max_tokens: 9,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi there' }] }],
+    },
+  },
+  google: {
+    path: '/v1beta/models/m:streamGenerateContent',
+    body: { contents: [{ role: 'user', parts: [{ text: 'Hi there' }] }] },
+  },
+  bedrock: {
+    path: '/model/m/converse-stream',
+    body: { messages: [{ role: 'user', content: [{ text: 'Hi there' }] }] },
+  },
+};
+
+for (const [format, { path, body }] of Object.entries(requests)) {
+  test(`${format}: a request is seen in OpenAI's terms, and its finished answer is billed`, async (t) => {
+    const usage = { prompt_tokens: 10, completion_tokens: 3, cached_tokens: 4 };
+    const server = await serverFor(t, { script: { usage, deltas: 'whole' } });
+    const post = () =>
+      fetch(new URL(path, server.url), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    t.true((await (await post()).text()).includes('Hello from the model server.'));
+    server.answerWith({ ending: 'cut' });
+    await t.throwsAsync(post().then((response) => response.text()));
+    server.answerWith({ status: 500 });
+    t.is((await post()).status, 500);
+    server.answerWith({ usage: null });
+    await (await post()).text();
+    await server.until(({ counts }) => counts.running === 0);
+
+    t.like(server.requests[0], { format, body: { model: 'm', messages: [{ role: 'user' }] }, path });
+    t.deepEqual(server.requests[0]?.billed, { tokensIn: 10, tokensCached: 4, tokensOut: 3 });
+    const words = server.requests[3]?.billed ?? { tokensIn: 0, tokensOut: 0 };
+    t.is(words.tokensOut, 5, 'an answer without figures is billed too');
+    t.deepEqual(server.billed, { tokensIn: 10 + words.tokensIn, tokensCached: 4, tokensOut: 8 });
+  });
+}

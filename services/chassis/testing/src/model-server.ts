@@ -1,14 +1,45 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
+import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { listen } from '@parley/kernel/listen';
 import type { ChatRequestBody, ModelAnswer } from './model-answer.ts';
-import { doneEvent, finishEvents, json, openingEvent, piecesOf, splitBytes, textEvent } from './model-server-wire.ts';
+import {
+  type Answering,
+  json,
+  type ModelFormat,
+  type ModelFormatName,
+  piecesOf,
+  type ReadRequest,
+  splitBytes,
+  usageOf,
+} from './model-format.ts';
+import { anthropicFormat } from './model-formats/anthropic-format.ts';
+import { bedrockFormat } from './model-formats/bedrock-format.ts';
+import { googleFormat } from './model-formats/google-format.ts';
+import { openaiFormat, wholeAnswer } from './model-formats/openai-format.ts';
+
+const formats: readonly ModelFormat[] = [openaiFormat, anthropicFormat, googleFormat, bedrockFormat];
+
+/** What was billed for finished answers. */
+export interface BilledTokens {
+  tokensIn: number;
+  /** Those of `tokensIn` that were cached. */
+  tokensCached: number;
+  tokensOut: number;
+}
 
 export interface ReceivedRequest {
+  format: ModelFormatName;
+  /** With its query. */
   path: string;
   headers: IncomingMessage['headers'];
+  /** In OpenAI's terms, whatever the format. */
   body: ChatRequestBody;
+  /** As it was sent. */
+  text: string;
+  /** Set when the whole answer has been sent; also where the answer does not say it. */
+  billed?: BilledTokens;
   /** `cancelled`: the client closed the socket before the end. `cut`: the server did, by its script. */
   state: 'running' | 'finished' | 'cancelled' | 'cut';
 }
@@ -19,7 +50,7 @@ export type ModelScript = ModelAnswer | ((body: ChatRequestBody, index: number) 
 export interface ModelServerOptions {
   /** Default: a normal short answer. */
   script?: ModelScript;
-  /** Requests without this bearer key get 401. Default: no key is needed. */
+  /** Requests without this key get 401; of a key for Bedrock only its id is compared. Default: no key is needed. */
   key?: string;
   /** The ids of `GET /v1/models`. Requests may have any id. Default `test-model`. */
   modelIds?: string[];
@@ -30,10 +61,14 @@ export interface ModelServerOptions {
 export interface ModelServer {
   /** The base URL, `/v1` included, as in `..._URL` settings. */
   readonly url: string;
+  /** The base URL of each wire format. */
+  readonly urls: Readonly<Record<ModelFormatName | 'openai-compatible', string>>;
   /** Chat requests in the order of arrival. */
   readonly requests: readonly ReceivedRequest[];
   /** The number of chat requests by state. */
   readonly counts: { started: number; finished: number; cancelled: number; running: number };
+  /** The sum of what finished answers were billed at. */
+  readonly billed: BilledTokens;
   /** Sockets accepted so far. */
   readonly connections: number;
   /** Changes the script for later requests. */
@@ -44,8 +79,8 @@ export interface ModelServer {
 }
 
 /**
- * Starts an HTTP server on loopback with OpenAI's chat completions, streamed or not, answered by a script. It replaces a model
- * provider in tests, behind a real socket.
+ * Starts an HTTP server on loopback that streams in the formats of OpenAI, Anthropic, Google and Amazon Bedrock, each at its own paths,
+ * answered by a script; in OpenAI's also without a stream. It replaces model providers in tests, behind a real socket.
  */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   let script: ModelScript = options.script ?? {};
@@ -67,8 +102,8 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   });
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    if (options.key !== undefined && request.headers.authorization !== `Bearer ${options.key}`) {
+    const { pathname: path, search } = new URL(request.url ?? '/', 'http://localhost');
+    if (options.key !== undefined && !isKeyed(request.headers, options.key)) {
       return json(response, 401, {
         error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' },
       });
@@ -82,12 +117,21 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       }));
       return json(response, 200, { object: 'list', data });
     }
-    if (request.method !== 'POST' || path !== '/v1/chat/completions') {
+    const text = await textOf(request);
+    const parsed = parseJson(text);
+    const sent = isJsonObject(parsed) ? parsed : {};
+    const [found] = formats.flatMap((format) => {
+      const read = request.method === 'POST' ? format.read(path, sent) : undefined;
+      return read ? [{ format: format.name, read }] : [];
+    });
+    if (!found) {
       return json(response, 404, { error: { message: `Unknown path ${path}`, type: 'invalid_request_error' } });
     }
 
-    const body = JSON.parse(await textOf(request)) as ChatRequestBody;
-    const received: ReceivedRequest = { path, headers: request.headers, body, state: 'running' };
+    const { format, read } = found;
+    const body = read.request;
+    const { headers } = request;
+    const received: ReceivedRequest = { format, path: path + search, headers, body, text, state: 'running' };
     requests.push(received);
     const left = new Promise<void>((resolve) => {
       response.on('close', () => {
@@ -99,13 +143,20 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     changed();
 
     const answer = typeof script === 'function' ? await script(body, requests.length - 1) : script;
-    await Promise.race([left, give(response, received, answer)]);
+    await Promise.race([left, give(response, received, read, answer)]);
   }
 
   const address = await listen(http, options.port);
 
   const server: ModelServer = {
     url: `http://${address}/v1`,
+    urls: {
+      openai: `http://${address}/v1`,
+      'openai-compatible': `http://${address}/v1`,
+      anthropic: `http://${address}/v1`,
+      google: `http://${address}/v1beta`,
+      bedrock: `http://${address}`,
+    },
     requests,
     get connections() {
       return connections;
@@ -118,6 +169,16 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
         cancelled: in_('cancelled'),
         running: in_('running'),
       };
+    },
+    get billed() {
+      const sum = { tokensIn: 0, tokensCached: 0, tokensOut: 0 };
+      for (const { state, billed } of requests) {
+        if (state !== 'finished' || !billed) continue;
+        sum.tokensIn += billed.tokensIn;
+        sum.tokensCached += billed.tokensCached;
+        sum.tokensOut += billed.tokensOut;
+      }
+      return sum;
     },
     answerWith(next) {
       script = next;
@@ -149,85 +210,91 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   return server;
 }
 
-async function give(response: ServerResponse, received: ReceivedRequest, answer: ModelAnswer): Promise<void> {
+async function give(response: ServerResponse, received: ReceivedRequest, read: ReadRequest, answer: ModelAnswer) {
   await answer.beforeHeaders?.pass();
+  const format = formatOf(received.format);
   const status = answer.status ?? 200;
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
   if (answer.body !== undefined) return void response.writeHead(status).end(answer.body);
-  if (status !== 200) {
-    return json(response, status, { error: { message: `Scripted status ${status}`, type: 'scripted', code: status } });
-  }
+  if (status !== 200) return json(response, status, format.refusal(status));
 
-  const { body } = received;
-  const pieces = body.response_format && answer.json !== undefined ? [JSON.stringify(answer.json)] : piecesOf(answer);
-  if (body.stream === true) return stream(response, received, answer, pieces);
-
-  for (const _ of pieces) await pause(answer);
-  await end(response, received, answer, () => {
-    const message = { role: 'assistant', content: pieces.join('') };
-    const { finish, usage } = finishEvents(body, answer, pieces);
-    const choices = [{ index: 0, message, finish_reason: finish }];
-    json(response, 200, { id: 'chatcmpl-1', object: 'chat.completion', created: 0, model: body.model, choices, usage });
-  });
+  const { request } = read;
+  const isJson = request.response_format !== undefined && answer.json !== undefined;
+  const pieces = isJson ? [JSON.stringify(answer.json)] : piecesOf(answer);
+  const { ending = 'stop' } = answer;
+  const usage = usageOf(request, answer, pieces);
+  const answering: Answering = {
+    request,
+    asTool: read.asTool && isJson,
+    finish: ending === 'length' || ending === 'content_filter' ? ending : 'stop',
+    usage: answer.usage === null ? undefined : usage,
+  };
+  const billed = {
+    tokensIn: usage.prompt_tokens,
+    tokensCached: usage.cached_tokens,
+    tokensOut: usage.completion_tokens,
+  };
+  if (request.stream === true) return stream(response, received, answer, { format, answering, pieces, billed });
+  received.billed = billed;
+  json(response, 200, wholeAnswer(answering, pieces.join('')));
 }
 
-async function stream(response: ServerResponse, received: ReceivedRequest, answer: ModelAnswer, pieces: string[]) {
-  const { body } = received;
-  const send = async (event: string) => {
-    for (const packet of splitBytes(event, answer.packets ?? 'event')) {
-      if (answer.packets === 'byte') await answer.beforeByte?.pass();
+interface Streaming {
+  format: ModelFormat;
+  answering: Answering;
+  pieces: string[];
+  billed: BilledTokens;
+}
+
+async function stream(
+  response: ServerResponse,
+  received: ReceivedRequest,
+  answer: ModelAnswer,
+  { format, answering, pieces, billed }: Streaming,
+): Promise<void> {
+  const send = async (...events: Buffer[]) => {
+    for (const packet of events.flatMap((event) => splitBytes(event, answer.packets ?? 'event'))) {
+      if (answer.packets === 'byte') {
+        await answer.beforeByte?.pass();
+        if (answer.byteDelayMs) await delay(answer.byteDelayMs);
+      }
       if (response.destroyed) return;
       // Waits for a turn of the event loop, so that each packet is sent by itself.
       if (!response.write(packet)) await drainedOrClosed(response);
       if (answer.packets !== undefined && answer.packets !== 'event') await nextTick();
     }
   };
+  const { ending = 'stop' } = answer;
 
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  response.writeHead(200, { 'content-type': format.streamType, 'cache-control': 'no-cache' });
   response.flushHeaders();
-  await send(openingEvent(body));
-  for (const piece of pieces) {
-    await pause(answer);
-    if (response.destroyed) return;
-    await send(textEvent(body, piece));
+  await send(...format.opening(answering));
+  for (;;) {
+    for (const piece of pieces) {
+      await pause(answer);
+      if (response.destroyed) return;
+      await send(format.delta(answering, piece));
+    }
+    if (ending !== 'endless') break;
+    await nextTick();
   }
-  await end(response, received, answer, async () => {
-    for (const event of finishEvents(body, answer, pieces).events) await send(event);
-    await send(doneEvent);
-    response.end();
-  });
-}
-
-/** Ends the response by its script; `inOrder` is the normal end. */
-async function end(
-  response: ServerResponse,
-  received: ReceivedRequest,
-  answer: ModelAnswer,
-  inOrder: () => void | Promise<void>,
-): Promise<void> {
-  switch (answer.ending) {
+  switch (ending) {
     case 'never':
       return;
     case 'cut':
       received.state = 'cut';
       // The chunked body stays incomplete, so the client must notice.
-      response.socket?.end();
-      return;
-    case 'error-event': {
-      const error = { message: 'The scripted model broke', type: 'server_error', code: 'broken' };
-      response.end(
-        received.body.stream === true ? `data: ${JSON.stringify({ error })}\n\n` : JSON.stringify({ error }),
-      );
-      return;
-    }
+      return void response.socket?.end();
+    case 'error-event':
+      return void response.end(format.error(answer.error));
     case 'malformed':
-      response.end(received.body.stream === true ? 'data: {"choices": [{"delta": \n\n' : '{"choices": [');
-      return;
+      return void response.end(format.malformed);
     case 'unfinished':
-      response.end(received.body.stream === true ? doneEvent : '{}');
-      return;
+      return void response.end(Buffer.concat(format.unfinished));
     default:
-      await inOrder();
+      received.billed = billed;
+      await send(...format.finish(answering));
+      response.end();
   }
 }
 
@@ -244,6 +311,16 @@ function drainedOrClosed(response: ServerResponse): Promise<void> {
     };
     response.on('drain', done).on('close', done);
   });
+}
+
+function formatOf(name: ModelFormatName): ModelFormat {
+  return formats.find((format) => format.name === name) ?? openaiFormat;
+}
+
+function isKeyed(headers: IncomingMessage['headers'], key: string): boolean {
+  const { authorization = '' } = headers;
+  if ([headers['x-api-key'], headers['x-goog-api-key']].includes(key) || authorization === `Bearer ${key}`) return true;
+  return key.includes(':') && authorization.startsWith(`AWS4-HMAC-SHA256 Credential=${key.split(':')[0]}/`);
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -1,0 +1,83 @@
+import type { ServerResponse } from 'node:http';
+import type { ChatRequestBody, ModelAnswer, ModelUsage } from './model-answer.ts';
+
+export type ModelFormatName = 'openai' | 'anthropic' | 'google' | 'bedrock';
+
+/** A request, and what its answer says. */
+export interface Answering {
+  request: ChatRequestBody;
+  /** Whether the answer is JSON that the format has in a call of a tool. */
+  asTool: boolean;
+  finish: 'stop' | 'length' | 'content_filter';
+  /** Undefined: left out. */
+  usage: Required<ModelUsage> | undefined;
+}
+
+export type ReadRequest = Pick<Answering, 'request' | 'asTool'>;
+
+/** One wire format of model providers. Events are bytes, as they are sent. */
+export interface ModelFormat {
+  name: ModelFormatName;
+  /** The request in OpenAI's terms; undefined where the path is none of this format. */
+  read(path: string, body: Record<string, unknown>): ReadRequest | undefined;
+  streamType: string;
+  /** Events before the text. */
+  opening(answering: Answering): Buffer[];
+  /** One delta of text. */
+  delta(answering: Answering, text: string): Buffer;
+  /** The last events of a normal answer. */
+  finish(answering: Answering): Buffer[];
+  /** What ends a stream without saying why. */
+  unfinished: Buffer[];
+  malformed: Buffer;
+  /** The body of an answer with a status other than 200. */
+  refusal(status: number): unknown;
+  /** An error within a 200. */
+  error(name: string | undefined): Buffer;
+}
+
+/** Splits the text of an answer into deltas. */
+export function piecesOf({ text = 'Hello from the model server.', deltas = 'word' }: ModelAnswer): string[] {
+  if (Array.isArray(text)) return text;
+  if (deltas === 'character') return [...text];
+  if (deltas === 'whole') return text === '' ? [] : [text];
+  return text.match(/\s*\S+\s*$|\s*\S+|\s+$/gu) ?? [];
+}
+
+/** What the answer is billed at: the script's figures, else its words. */
+export function usageOf({ messages }: ChatRequestBody, { usage }: ModelAnswer, pieces: string[]): Required<ModelUsage> {
+  if (usage) return { cached_tokens: 0, ...usage };
+  const words = (text: string) => text.split(/\s+/u).filter(Boolean).length;
+  const prompt = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));
+  return {
+    prompt_tokens: words(prompt.join(' ')),
+    completion_tokens: words(pieces.join('')),
+    cached_tokens: 0,
+  };
+}
+
+/** Splits the bytes of an event into packets. */
+export function splitBytes(bytes: Buffer, packets: NonNullable<ModelAnswer['packets']>): Buffer[] {
+  if (packets === 'event') return [bytes];
+  if (packets === 'byte') return Array.from(bytes, (byte) => Buffer.of(byte));
+
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const [at, byte] of bytes.entries()) {
+    // 10xxxxxx is a continuation byte, so this splits a character.
+    if ((byte & 0xc0) !== 0x80) continue;
+    parts.push(bytes.subarray(from, at));
+    from = at;
+  }
+  return [...parts, bytes.subarray(from)];
+}
+
+/** A server-sent event. */
+export function sse(data: unknown, type?: string): Buffer {
+  const event = type === undefined ? '' : `event: ${type}\n`;
+  return Buffer.from(`${event}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+}
+
+export function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

@@ -1,0 +1,34 @@
+import { isJsonObject } from '@parley/kernel/json';
+import type { ChatRequestBody } from '../model-answer.ts';
+
+interface Parts {
+  model: string;
+  system: string;
+  messages: ChatRequestBody['messages'];
+  maxTokens: unknown;
+  /** Of the JSON that is asked for. */
+  schema: unknown;
+}
+
+/** A request for a stream in OpenAI's terms. */
+export function chatRequest({ model, system, messages, maxTokens, schema }: Parts): ChatRequestBody {
+  return {
+    model,
+    messages: system === '' ? messages : [{ role: 'system', content: system }, ...messages],
+    stream: true,
+    ...(typeof maxTokens === 'number' && { max_tokens: maxTokens }),
+    ...(schema !== undefined && {
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+    }),
+  };
+}
+
+export function objectIn(from: unknown, ...path: string[]): Record<string, unknown> | undefined {
+  const found = path.reduce((at: unknown, key) => (isJsonObject(at) ? at[key] : undefined), from);
+  return isJsonObject(found) ? found : undefined;
+}
+
+export function listIn(from: unknown, key: string): Record<string, unknown>[] {
+  const list = isJsonObject(from) ? from[key] : undefined;
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}

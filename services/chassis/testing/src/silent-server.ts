@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { listen } from '@parley/kernel/listen';
+
+/** A server that takes connections and never says a word: over `https`, connecting to it does not end. */
+export async function startSilentServer() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  const address = await listen(server);
+  return {
+    url: `https://${address}`,
+    get connections() {
+      return sockets.size;
+    },
+    async stop(): Promise<void> {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
