@@ -16,11 +16,15 @@ import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import { credentialsChanged } from '@parley/protos/announcements';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
-import { SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
+import {
+  SubscriptionServiceDefinition,
+  type SubscriptionServiceImplementation,
+} from '@parley/protos/parley/live/v1/subscriptions';
 import { SessionServiceDefinition } from '@parley/protos/parley/session/v1/session';
-import { type RpcServerOptions, rpcServer } from '@parley/rpc/server';
+import { type MeshContext, type RpcServerOptions, rpcServer } from '@parley/rpc/server';
 import { type GraphContext, subgraph } from '@parley/subgraph/subgraph';
 import { testDependencies } from '@parley/testing/service-harness';
+import { stubRpc } from '@parley/testing/stub-rpc';
 import type { ExecutionContext } from 'ava';
 import { readGatewayConfig } from '../../src/config.ts';
 import { readSupergraph } from '../../src/graph/supergraph.ts';
@@ -29,6 +33,8 @@ import { identityScript, publicUrl } from './identity-script.ts';
 import { sessionScript } from './session-script.ts';
 
 type SubgraphName = string;
+type RpcName = 'agent' | 'identity' | 'session';
+type Subscriptions = SubscriptionServiceImplementation<MeshContext>;
 export type Resolvers = GraphQLResolverMap<GraphContext>;
 
 export interface GatewayMeshOptions {
@@ -76,7 +82,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   const log = createLogger('test');
   const meshKey = randomBytes(32);
   const callers = createCallers(meshKey);
-  const addresses = createAddresses({});
+  const addresses = createAddresses({ AGENT_RPC_URL: '127.0.0.1:1' });
   const memory = memoryKeyValue();
   const keyValue: KeyValue = {
     ...memory,
@@ -133,7 +139,13 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
     server.add(SessionServiceDefinition, session.rpc);
     if (!options.oldSession) server.add(SubscriptionServiceDefinition, session.subscriptions);
   };
-  function rpcOf(name: 'identity' | 'session', port = 0): Part {
+  const serve: Record<RpcName, RpcServerOptions['services']> = {
+    identity: (server) => server.add(IdentityServiceDefinition, identity.rpc),
+    session: addSession,
+    agent: (server) =>
+      server.add(SubscriptionServiceDefinition, stubRpc<Subscriptions>(SubscriptionServiceDefinition, {})),
+  };
+  function rpcOf(name: RpcName, port = 0): Part {
     return rpcServer({
       unit: name,
       port,
@@ -141,8 +153,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
       log,
       metrics: createMetrics(name),
       drainTimeoutMs: 1_000,
-      services: (server) =>
-        name === 'identity' ? server.add(IdentityServiceDefinition, identity.rpc) : addSession(server),
+      services: serve[name],
       onListening: (address) => addresses.announce(name, 'rpc', address),
     });
   }
@@ -155,6 +166,7 @@ export async function gatewayMesh(t: Pick<ExecutionContext, 'teardown'>, options
   }
   await start(rpcOf('identity'));
   await start(rpcOf('session'));
+  await start(rpcOf('agent'));
   const tokenKey = randomBytes(32);
   const config = readGatewayConfig({
     GATEWAY_PORT: '0',

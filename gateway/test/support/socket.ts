@@ -75,7 +75,7 @@ export const sessionEventsQuery = `subscription ($sessionId: ID!, $after: String
     ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
     ... on AiResponseEvent {
       clientTurnId turnIndex text interrupted
-      message { id sessionId role text turnIndex tokensIn tokensOut costUsd structuredContent createdAt updatedAt }
+      message { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId structuredContent createdAt updatedAt }
     }
     ... on TurnFailedEvent { clientTurnId turnIndex code failure: message }
     ... on SessionStatusEvent { status }

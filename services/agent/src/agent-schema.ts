@@ -1,8 +1,9 @@
 import type { SchemaDeclaration } from '@parley/postgres/database/types';
 import { agents } from './migrations/001-agents.ts';
+import { textGenerations } from './migrations/002-text-generations.ts';
 
 export const agentSchema: SchemaDeclaration = {
   name: 'agent',
-  tables: { agents: 'tenant', agent_audit_logs: 'tenant', workflows: 'tenant' },
-  migrations: [agents],
+  tables: { agents: 'tenant', agent_audit_logs: 'tenant', workflows: 'tenant', text_generations: 'internal' },
+  migrations: [agents, textGenerations],
 };

@@ -4,7 +4,14 @@ import { coalesceText } from './coalesce-text.ts';
 import type { TurnEvent } from './run-turn.ts';
 
 const text = (value: string): TurnEvent => ({ type: 'text', text: value });
-const finished: TurnEvent = { type: 'finished', tokensIn: 1, tokensOut: 2, providerId: 'p', modelId: 'm' };
+const finished: TurnEvent = {
+  type: 'finished',
+  tokensIn: 1,
+  tokensOut: 2,
+  costUsdE8: 0n,
+  providerId: 'p',
+  modelId: 'm',
+};
 
 async function allOf(events: AsyncGenerator<TurnEvent>): Promise<TurnEvent[]> {
   const all: TurnEvent[] = [];

@@ -5,16 +5,21 @@ import { readAgentConfig } from './config.ts';
 test('no setting is required', (t) => {
   const config = readAgentConfig({});
   t.like(config, { rpcPort: 0, graphPort: 0, opsPort: 0 });
-  t.is(config.models.hostedSmallModel, undefined);
+  t.deepEqual(config.models.providers, []);
 });
 
 test('an error names every invalid setting', (t) => {
   const error = t.throws(
     () =>
-      readAgentConfig({ AGENT_RPC_PORT: 'x', AGENT_LIPSYNC_DOCS_URL: 'ftp://a', HOSTED_SMALL_MODEL_URL: 'nowhere' }),
+      readAgentConfig({
+        AGENT_RPC_PORT: 'x',
+        AGENT_LIPSYNC_DOCS_URL: 'ftp://a',
+        HOSTED_SMALL_MODEL_URL: 'nowhere',
+        LLM_PRICES_FILE: '/nowhere',
+      }),
     { instanceOf: SettingsError },
   );
-  for (const name of ['AGENT_RPC_PORT', 'AGENT_LIPSYNC_DOCS_URL', 'HOSTED_SMALL_MODEL_URL']) {
+  for (const name of ['AGENT_RPC_PORT', 'AGENT_LIPSYNC_DOCS_URL', 'HOSTED_SMALL_MODEL_URL', 'LLM_PRICES_FILE']) {
     t.true(error.message.includes(name), name);
   }
 });

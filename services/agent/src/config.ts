@@ -1,9 +1,9 @@
 import { defaultMaxAnswerBytes } from '@parley/kernel/answer-budget';
-import { type Environment, readSettings } from '@parley/kernel/config';
+import { type Environment, readAll, readSettings } from '@parley/kernel/config';
 import { httpUrl, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
 import { portSettings } from '@parley/kernel/shared-settings';
-import { type ModelSettings, modelSettings } from './models/model-settings.ts';
+import { type ModelSettings, modelSettings, readModelSettings } from './models/model-settings.ts';
 
 export const agentSettings = {
   models: modelSettings,
@@ -40,6 +40,9 @@ export interface AgentConfig extends Omit<ValuesOf<typeof agentSettings>, 'model
 }
 
 export function readAgentConfig(env: Environment): AgentConfig {
-  const { models, ...others } = readSettings(env, agentSettings);
-  return { ...others, models: { ...models, offlineWordPaceMs: 15 } };
+  const { all, models } = readAll({
+    all: () => readSettings(env, agentSettings),
+    models: () => readModelSettings(env),
+  });
+  return { ...all, models };
 }

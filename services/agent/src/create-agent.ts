@@ -4,10 +4,12 @@ import type { Agent } from './agent.ts';
 import { agentDefaults, checkAvatarBackend, newAgent } from './agent-input.ts';
 import { agentStore } from './agent-store.ts';
 import type { CreateAgentInput } from './generated/schema.ts';
+import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
 
 export async function createAgent(ports: Ports, caller: TenantCaller, input: CreateAgentInput): Promise<Agent> {
   const fields = { ...agentDefaults, ...parseInput(newAgent, withoutNulls(input)) };
   checkAvatarBackend(fields);
+  checkModelOverride(ports, fields);
   return ports.database.transact(caller.tenantId, (db) => agentStore(db).insert(fields));
 }

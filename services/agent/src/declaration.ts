@@ -10,4 +10,5 @@ export const agentDeclaration = declareService({
   readConfig: readAgentConfig,
   calls: ['identity'],
   schema: agentSchema,
+  hasSubscriptions: true,
 });

@@ -7,8 +7,8 @@ export async function describeModel(
   caller: TenantCaller,
   agentId: number,
 ): Promise<DescribeModelResponse> {
-  const model = await ports.chooseModel(await ports.readAgent(caller.tenantId, agentId), caller);
-  const { offline, providerId, modelId, contextTokens, maxOutputTokens } = model;
+  const { first } = await ports.chooseModel(await ports.readAgent(caller.tenantId, agentId), caller);
+  const { offline, providerId, modelId, contextTokens, maxOutputTokens } = first;
   const limits = offline ? { contextTokens: 0, maxOutputTokens: 0 } : { contextTokens, maxOutputTokens };
   return { offline, providerId, modelId, ...limits };
 }

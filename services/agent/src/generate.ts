@@ -2,21 +2,21 @@ import type { TenantCaller } from '@parley/kernel/caller';
 import { DomainError, invalid } from '@parley/kernel/errors';
 import { isJsonObject, parseJson } from '@parley/kernel/json';
 import type { GenerateRequest, GenerateResponse } from '@parley/protos/parley/agent/v1/agent';
+import { meteredGenerate } from './metered-chain.ts';
 import type { ModelRequest } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import type { ChosenModel } from './models/models.ts';
 import type { Ports } from './ports.ts';
 
-export type Generation = Omit<GenerateRequest, 'sessionId' | 'operation' | 'callId'>;
-export type Generated = Omit<GenerateResponse, 'costUsdE8'>;
-
 /** One completion for background work. `MODEL_BUSY` means that no slot was free in time and the model was not called. */
 export async function generate(
   ports: Ports,
   caller: TenantCaller,
-  { agentId, system, prompt, jsonSchemaJson, maxOutputTokens, maxWaitMs }: Generation,
+  generation: GenerateRequest,
   signal: AbortSignal,
-): Promise<Generated> {
+): Promise<GenerateResponse> {
+  const { agentId, sessionId, operation, callId, system, prompt, jsonSchemaJson } = generation;
+  const { maxOutputTokens, maxWaitMs } = generation;
   if (prompt.trim() === '') throw invalid({ path: 'prompt', message: 'must not be blank' });
   if (maxOutputTokens !== undefined && maxOutputTokens < 1) {
     throw invalid({ path: 'max_output_tokens', message: 'must be at least 1' });
@@ -29,13 +29,20 @@ export async function generate(
     ...jsonOf(jsonSchemaJson),
   };
   const agent = await ports.readAgent(caller.tenantId, agentId);
-  const model = await ports.chooseModel(agent, caller);
-  const { providerId, modelId, offline } = model;
-  if (offline) return { text: '', offline, tokensIn: 0, tokensOut: 0, providerId, modelId };
-  using _slot = await acquireSlot(model, caller.tenantId, maxWaitMs, signal);
+  const chain = await ports.chooseModel(agent, caller);
+  if (chain.first.offline) {
+    const { providerId, modelId } = chain.first;
+    return { text: '', offline: true, tokensIn: 0, tokensOut: 0, costUsdE8: 0n, providerId, modelId };
+  }
+  const { tenantId, requestId } = caller;
+  const account = { tenantId, requestId, callId, operation, agentId, sessionId };
+  const acquire = (model: ChosenModel) => acquireSlot(model, tenantId, maxWaitMs, signal);
   try {
-    const { text, tokensIn, tokensOut } = await model.generate(request, { signal });
-    return { text, offline, tokensIn, tokensOut, providerId, modelId };
+    const options = { account, signal, acquireSlot: acquire };
+    const { text, model, usage, costUsdE8 } = await meteredGenerate(ports.metering, chain, request, options);
+    const { providerId, modelId } = model;
+    const { tokensIn, tokensOut } = usage;
+    return { text, offline: false, tokensIn, tokensOut, costUsdE8, providerId, modelId };
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     if (error.kind === 'tooLong') throw new DomainError('invalid', error.message, { reason: 'CONTEXT_TOO_LONG' });

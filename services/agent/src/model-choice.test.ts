@@ -1,6 +1,8 @@
 import test from 'ava';
 import { modelChooser } from './model-choice.ts';
-import type { ChosenModel, ModelChoice, ModelDescription } from './models/models.ts';
+import type { ModelChoice } from './models/model-chains.ts';
+import type { ModelDescription } from './models/models.ts';
+import type { ProviderChain } from './models/provider-chain.ts';
 import type { TenantOverrides } from './tenant-overrides.ts';
 
 const caller = { kind: 'service', service: 'session', tenantId: 1, requestId: 'r' } as const;
@@ -14,20 +16,10 @@ function chooserOver(providerIds: string[], override: { provider: string; model:
     if (override instanceof Error) throw override;
     return override;
   };
-  const never = () => {
-    throw new Error('must not be called');
-  };
   const models = {
-    choose: ({ providerOverride, modelOverride }: ModelChoice = {}): ChosenModel => ({
-      providerId: providerOverride ?? providerIds[0] ?? '',
-      modelId: modelOverride ?? 'its own',
-      offline: false,
-      contextTokens: 8_192,
-      maxOutputTokens: 1_024,
-      stream: never,
-      generate: never,
-      acquireSlot: never,
-    }),
+    chain: ({ provider, model }: ModelChoice = {}) =>
+      ({ first: { providerId: provider ?? providerIds[0], modelId: model ?? 'its own' } }) as ProviderChain,
+    isUnpriced: ({ model }: ModelChoice) => model === 'unpriced',
     describe: (): ModelDescription[] =>
       providerIds.map((providerId) => ({ providerId, modelId: 'its own', offline: false, text: '' })),
   };
@@ -35,7 +27,7 @@ function chooserOver(providerIds: string[], override: { provider: string; model:
   return {
     lookups,
     chosen: async (agent: Parameters<typeof choose>[0]) => {
-      const { providerId, modelId } = await choose(agent, caller);
+      const { providerId, modelId } = (await choose(agent, caller)).first;
       return [providerId, modelId];
     },
   };
@@ -89,4 +81,10 @@ test('only CLOUD_HOSTED_MODELS accepts a model override', async (t) => {
     'its own',
   ]);
   t.deepEqual(await chosen(noOverride), ['DIRECT_MODEL_API', 'its own']);
+});
+
+test('an override whose model has lost its price is refused', async (t) => {
+  const { chosen } = chooserOver(all, { provider: '', model: '' });
+  const agent = { llmProviderOverride: 'CLOUD_HOSTED_MODELS', llmModelOverride: 'unpriced' } as const;
+  t.like(await t.throwsAsync(chosen(agent)), { kind: 'unavailable', reason: 'MODEL_UNAVAILABLE' });
 });

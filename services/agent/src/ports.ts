@@ -1,11 +1,24 @@
+import type { Logger } from '@parley/kernel/log';
+import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentReader } from './agent-reader.ts';
 import type { DocumentationUrls } from './catalogue.ts';
+import type { ImageBudget } from './image-budget.ts';
+import type { Metering } from './metered-chain.ts';
 import type { ModelChooser } from './model-choice.ts';
+import type { ModelChains } from './models/model-chains.ts';
+import type { AdmittedGeneration } from './text-generation-job.ts';
 
 export interface Ports {
   database: Database;
+  eventLog: EventLog;
+  models: ModelChains;
   readAgent: AgentReader;
   chooseModel: ModelChooser;
+  metering: Metering;
+  /** By request id. */
+  admittedGenerations: Map<string, AdmittedGeneration>;
+  images: ImageBudget;
   documentation: DocumentationUrls;
+  log: Logger;
 }

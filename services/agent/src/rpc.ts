@@ -23,25 +23,29 @@ export function agentRpc(ports: Ports): AgentServiceImplementation<MeshContext> 
       agent: toMessage(await getAgent(ports, inTenant(caller), agentId)),
     }),
 
-    async *runTurn({ agentId, history }, { caller, signal }) {
-      const turn = { agentId, history: history.map((message) => fromMessage(message)) };
+    async *runTurn({ history, ...which }, { caller, signal }) {
+      const turn = { ...which, history: history.map((message) => fromMessage(message)) };
+      let isPriced = false;
       for await (const event of coalesceText(runTurn(ports, inTenant(caller), turn, signal))) {
         if (event.type === 'text') yield { event: { $case: 'text', value: event.text } };
-        else if (event.type === 'request') yield { event: { $case: 'contextTokens', value: event.contextTokens } };
-        else {
-          const { tokensIn, tokensOut, providerId, modelId } = event;
-          const finished = { tokensIn, tokensOut, contextTokens: tokensIn, costUsdE8: 0n, providerId, modelId };
-          yield { event: { $case: 'finished', value: finished } };
+        else if (event.type === 'request') {
+          const { contextTokens, price } = event;
+          isPriced ||= price !== undefined;
+          if (isPriced) {
+            const value = { inputUsdE18: price?.inputUsdE18 ?? 0n, outputUsdE18: price?.outputUsdE18 ?? 0n };
+            yield { event: { $case: 'prices', value } };
+          }
+          yield { event: { $case: 'contextTokens', value: contextTokens } };
+        } else {
+          const { type: _, ...finished } = event;
+          yield { event: { $case: 'finished', value: { ...finished, contextTokens: finished.tokensIn } } };
         }
       }
     },
 
     describeModel: ({ agentId }, { caller }) => describeModel(ports, inTenant(caller), agentId),
 
-    generate: async (request, { caller, signal }) => ({
-      ...(await generate(ports, inTenant(caller), request, signal)),
-      costUsdE8: 0n,
-    }),
+    generate: (request, { caller, signal }) => generate(ports, inTenant(caller), request, signal),
   };
 }
 

@@ -1,5 +1,8 @@
 import type { TenantCaller } from '@parley/kernel/caller';
 import { invalid } from '@parley/kernel/errors';
+import type { ModelPrice } from '@parley/prices/model-price';
+import type { TurnFinished } from '@parley/protos/parley/agent/v1/agent';
+import { meteredStream } from './metered-chain.ts';
 import type { ModelMessage } from './models/model.ts';
 import { ModelError } from './models/model-error.ts';
 import { estimateRequestTokens } from './models/token-estimate.ts';
@@ -9,39 +12,45 @@ import { turnError } from './turn-error.ts';
 
 export interface Turn {
   agentId: number;
+  sessionId: number;
+  /** Unique to this attempt at the turn. */
+  callId: string;
   /** The conversation, oldest first; ends with the user's message to answer. */
   history: ModelMessage[];
 }
 
-/** `request` comes before each request to the model, with its estimated tokens; then text and one `finished`. */
+/** `request` comes before each request to a model, with its estimated tokens; then text and one `finished`. */
 export type TurnEvent =
-  | { type: 'request'; contextTokens: number }
+  | { type: 'request'; contextTokens: number; price: ModelPrice | undefined }
   | { type: 'text'; text: string }
-  | { type: 'finished'; tokensIn: number; tokensOut: number; providerId: string; modelId: string };
+  | ({ type: 'finished' } & Pick<TurnFinished, 'tokensIn' | 'tokensOut' | 'costUsdE8' | 'providerId' | 'modelId'>);
 
 /** Deleted and inactive agents answer too, because running sessions continue. Errors are those of `turnError`. */
 export async function* runTurn(
   ports: Ports,
   caller: TenantCaller,
-  { agentId, history }: Turn,
+  { agentId, sessionId, callId, history }: Turn,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
   if (history.at(-1)?.role !== 'user')
     throw invalid({ path: 'history', message: 'must end with the message to answer' });
   const agent = await ports.readAgent(caller.tenantId, agentId);
-  const model = await ports.chooseModel(agent, caller);
-  // Waits before any time limit of model or turn starts.
-  using _slot = await model.acquireSlot(caller.tenantId, signal);
+  const chain = await ports.chooseModel(agent, caller);
+  const { tenantId, requestId } = caller;
   let messages = history;
-  for (;;) {
+  for (let part = 1; ; part += 1) {
     const request = { system: systemPrompt(agent), messages };
-    yield { type: 'request', contextTokens: estimateRequestTokens(request) };
+    const account = { tenantId, requestId, callId: `${callId}.${part}`, operation: 'session', agentId, sessionId };
     try {
-      for await (const event of model.stream(request, { signal })) {
+      for await (const event of meteredStream(ports.metering, chain, request, { account, signal })) {
         if (event.type === 'text') yield event;
-        else {
-          const { tokensIn, tokensOut } = event;
-          yield { type: 'finished', tokensIn, tokensOut, providerId: model.providerId, modelId: model.modelId };
+        else if (event.type === 'asked') {
+          const price = ports.metering.costs.priceOf(event.model);
+          yield { type: 'request', contextTokens: estimateRequestTokens(request), price };
+        } else {
+          const { tokensIn, tokensOut } = event.usage;
+          const { providerId, modelId } = event.model;
+          yield { type: 'finished', tokensIn, tokensOut, costUsdE8: event.costUsdE8, providerId, modelId };
         }
       }
       return;

@@ -1,41 +1,63 @@
 import { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { isUnimplemented } from '@parley/rpc/client-errors';
 import { service } from '@parley/service/service';
 import { subgraphOf } from '@parley/subgraph/subgraph-of';
 import { agentReader } from './agent-reader.ts';
+import { callCosts } from './call-cost.ts';
 import { agentDeclaration } from './declaration.ts';
 import { contextFor } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
+import { imageBudget } from './image-budget.ts';
 import { modelChooser } from './model-choice.ts';
-import { createModels, type Models } from './models/models.ts';
+import { modelChains } from './models/model-chains.ts';
+import { createModels } from './models/models.ts';
 import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
+import { type SpendMeter, spendMeter } from './spend-meter.ts';
+import { agentSubscriptions } from './subscriptions.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
+import { textGenerationJob } from './text-generation-job.ts';
 
 export const agent = service(agentDeclaration, {
   calls: { identity: IdentityServiceDefinition },
-  dependencies({ config, database, calls, log, metrics }): Ports & { models: Models } {
+  dependencies({ config, database, eventLog, calls, log, metrics }): Ports & { metering: { meter: SpendMeter } } {
     const models = createModels(config.models, log);
+    const chains = modelChains(models, log, metrics);
     metrics.gauge('parley_agent_model_calls_waiting', 'Calls of models that wait for a place', () => models.waiting);
     return {
       database,
-      models,
+      eventLog,
+      models: chains,
       readAgent: agentReader(database),
-      chooseModel: modelChooser(models, tenantOverrides(calls.identity, log)),
+      chooseModel: modelChooser(chains, tenantOverrides(calls.identity, log)),
+      metering: {
+        meter: spendMeter({ ledger: calls.identity, isUnimplemented, log }),
+        costs: callCosts(models.prices),
+        metrics: chains.metrics,
+      },
+      admittedGenerations: new Map(),
+      images: imageBudget(),
       documentation: config.documentation,
+      log,
     };
   },
-  parts: ({ models }) => [{ name: 'models', start: async () => undefined, stop: () => models.close() }],
+  parts: ({ models, metering }) => [
+    { name: 'models', start: async () => undefined, stop: () => models.close() },
+    metering.meter,
+  ],
+  jobs: [textGenerationJob],
   onTenantEnd: { nothingBecause: 'agents act for callers of their tenant only, and those are refused' },
   rpc: {
     definition: AgentServiceDefinition,
     implementation: (ports) => agentRpc(ports),
     // An interrupted reply is lost, so replies in progress get most of the 25 s that a stop may take.
-    drainTimeoutMs: 15_000,
+    drainTimeoutMs: 12_000,
   },
   graph: subgraphOf({
     schema: new URL('schema.graphql', import.meta.url),
     resolvers,
+    subscriptions: agentSubscriptions,
     context: contextFor,
   }),
 });

@@ -10,6 +10,7 @@ import { agentQueueKey } from './agent-queue-key.ts';
 import { agentStore } from './agent-store.ts';
 import { auditLogStore } from './audit-log-store.ts';
 import type { UpdateAgentInput } from './generated/schema.ts';
+import { checkModelOverride } from './model-override.ts';
 import type { Ports } from './ports.ts';
 import { workflowStore } from './workflow-store.ts';
 
@@ -22,6 +23,7 @@ export async function updateAgent(
   signal?: AbortSignal,
 ): Promise<Agent> {
   const given = parseInput(agentChanges, input);
+  checkModelOverride(ports, given);
   try {
     return await ports.database.transact(caller.tenantId, (db) => change(db, caller, id, given), {
       turn: agentQueueKey(caller, id),

@@ -1,4 +1,7 @@
 import type { TenantCaller } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
 import { wholeRowsDatabase } from '@parley/postgres/database/answer-database';
 import type { Database } from '@parley/postgres/database/types';
 import { type Bound, bound } from '@parley/testing/bound';
@@ -6,6 +9,7 @@ import { testSchema } from '@parley/testing/test-schema';
 import type { ExecutionContext } from 'ava';
 import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
+import { callCosts } from '../src/call-cost.ts';
 import { configOptions } from '../src/catalogue.ts';
 import { readAgentConfig } from '../src/config.ts';
 import { createAgent } from '../src/create-agent.ts';
@@ -13,7 +17,11 @@ import { deleteAgent } from '../src/delete-agent.ts';
 import { describeModel } from '../src/describe-model.ts';
 import { generate } from '../src/generate.ts';
 import type { CreateAgentInput } from '../src/generated/schema.ts';
-import { createModels, type Models } from '../src/models/models.ts';
+import { imageBudget } from '../src/image-budget.ts';
+import { modelChains } from '../src/models/model-chains.ts';
+import { readModelSettings } from '../src/models/model-settings.ts';
+import { createModels } from '../src/models/models.ts';
+import type { Ports } from '../src/ports.ts';
 import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from '../src/read-agents.ts';
 import { runTurn } from '../src/run-turn.ts';
 import { updateAgent } from '../src/update-agent.ts';
@@ -45,19 +53,27 @@ export interface AgentApp {
 /** The use cases of agent on a schema of the test's own, with the offline model and without servers. */
 export async function agentApp(t: ExecutionContext): Promise<AgentApp> {
   const database = await testSchema(t, agentSchema);
-  const models = offlineModels();
-  const app = bound(useCases, {
-    database: wholeRowsDatabase(database),
-    readAgent: agentReader(database),
-    chooseModel: async () => models.choose(),
-    documentation: readAgentConfig({}).documentation,
-  });
-  return { app, database };
+  return { app: bound(useCases, offlinePorts(database)), database };
 }
 
-/** The offline model alone, which answers without pauses. */
-export function offlineModels(): Models {
-  return createModels({ callsAtOnce: 1, offlineWordPaceMs: 0 }, { warn: () => undefined });
+/** With the offline model alone, which answers without pauses, and no ledger. */
+export function offlinePorts(database: Database): Ports {
+  const log = createLogger('agent', { LOG_LEVEL: 'silent' });
+  const settings = { ...readModelSettings({}), offlineWordPaceMs: 0 };
+  const models = modelChains(createModels(settings, log), log, createMetrics('agent'));
+  const unmetered = { reserve: async () => undefined, begin: async () => undefined, settle: async () => undefined };
+  return {
+    database: wholeRowsDatabase(database),
+    eventLog: memoryEventLog(),
+    models,
+    readAgent: agentReader(database),
+    chooseModel: async () => models.chain(),
+    metering: { meter: { open: () => unmetered }, costs: callCosts(settings.prices), metrics: models.metrics },
+    admittedGenerations: new Map(),
+    images: imageBudget(),
+    documentation: readAgentConfig({}).documentation,
+    log,
+  };
 }
 
 /** A signed-in user of a tenant. */
@@ -92,7 +108,7 @@ export const everyField = {
   externalSyncOwnerId: 12,
   externalSyncSchemaConfig: { score: '$.score', 'full name': '$.person.name' },
   llmProviderOverride: 'CLOUD_HOSTED_MODELS',
-  llmModelOverride: 'large-2',
+  llmModelOverride: 'gpt-4o',
   avatarBackend: 'HOSTED_API',
   avatarBackendConfig: { vendorAvatarId: 'v-1', vendorAvatarModel: 'studio' },
 } as const satisfies Omit<Required<CreateAgentInput>, 'externalSyncSecretRef' | 'evaluationRecommendationLabels'> & {

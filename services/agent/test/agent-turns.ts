@@ -29,7 +29,7 @@ export interface Reply {
 export async function runTurn(
   unit: AgentUnit,
   agentId: number,
-  { history = hello, caller = inTenant(1), signal, onText }: TurnOptions = {},
+  { history = hello, caller = inTenant(1), callId = 'c', signal, onText }: TurnOptions = {},
 ): Promise<Reply> {
   const reply: Reply = { texts: [] };
   const call = {
@@ -38,7 +38,7 @@ export async function runTurn(
     ...(signal && { signal }),
   };
   try {
-    for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId: 'c', history }, call)) {
+    for await (const { event } of unit.rpc.runTurn({ agentId, sessionId: 1, callId, history }, call)) {
       if (event?.$case === 'contextTokens')
         reply.requested = { contextTokens: event.value, textsBefore: reply.texts.length };
       if (event?.$case === 'finished') reply.finished = event.value;
@@ -55,6 +55,7 @@ export async function runTurn(
 export interface TurnOptions {
   history?: { role: Role; text: string }[];
   caller?: ReturnType<typeof inTenant>;
+  callId?: string;
   signal?: AbortSignal;
   onText?: (text: string) => void;
 }

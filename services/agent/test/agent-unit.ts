@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { createAddresses } from '@parley/kernel/addresses';
-import type { Caller, TenantCaller } from '@parley/kernel/caller';
+import { type Caller, createCallers, type TenantCaller } from '@parley/kernel/caller';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentServiceDefinition } from '@parley/protos/parley/agent/v1/agent';
 import { type RunningService, startService } from '@parley/testing/service-harness';
@@ -8,8 +9,10 @@ import type { ExecutionContext } from 'ava';
 import type { Agent } from '../src/agent.ts';
 import { agentSchema } from '../src/agent-schema.ts';
 import { agent } from '../src/service.ts';
+import { type StubLedger, startLedger } from './ledger.ts';
 
 export interface AgentUnit extends Pick<RunningService<unknown, AgentServiceDefinition>, 'rpc' | 'graph' | 'database'> {
+  ledger: StubLedger;
   /** Transactions started so far. */
   transactions(): number;
 }
@@ -33,10 +36,12 @@ export async function agentUnit(
       return database.read(tenantId, work);
     },
   };
-  const addresses = createAddresses({ IDENTITY_RPC_URL: '127.0.0.1:1' }); // identity is unreachable
-  const given = { addresses, development: false };
+  const callers = createCallers(randomBytes(32));
+  const addresses = createAddresses({});
+  const ledger = await startLedger(t, { callers, addresses });
+  const given = { callers, addresses, development: false };
   const { rpc, graph } = await startService(t, agent, { env, migrated, database: counted, dependencies: given });
-  return { rpc, graph, database, transactions: () => transactions };
+  return { rpc, graph, database, ledger, transactions: () => transactions };
 }
 
 /** A signed-in user of a tenant. */

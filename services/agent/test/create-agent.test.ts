@@ -145,7 +145,6 @@ const texts = [
   'ttsLang',
   'avatarGlb',
   'lipsyncLang',
-  'llmModelOverride',
 ] as const;
 
 /** An input for each place that can contain a string. */

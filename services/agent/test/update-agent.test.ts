@@ -4,11 +4,9 @@ import { bound } from '@parley/testing/bound';
 import { createGate } from '@parley/testing/gate';
 import { replicaOf } from '@parley/testing/test-schema';
 import test from 'ava';
-import { agentReader } from '../src/agent-reader.ts';
 import { agentSchema } from '../src/agent-schema.ts';
-import { readAgentConfig } from '../src/config.ts';
 import type { UpdateAgentInput } from '../src/generated/schema.ts';
-import { ada, agentApp, everyFieldInput, inTenant, offlineModels, useCases } from './agent-app.ts';
+import { ada, agentApp, everyFieldInput, inTenant, offlinePorts, useCases } from './agent-app.ts';
 
 const owner = inTenant(1);
 
@@ -187,12 +185,7 @@ test('a foreign key refuses a workflow of another tenant', async (t) => {
 test('concurrent updates all take effect, and each is logged against the previous value', async (t) => {
   const { app, database } = await agentApp(t);
   const replica = await replicaOf(t, database, agentSchema);
-  const second = bound(useCases, {
-    database: replica,
-    readAgent: agentReader(replica),
-    chooseModel: async () => offlineModels().choose(),
-    documentation: readAgentConfig({}).documentation,
-  });
+  const second = bound(useCases, offlinePorts(replica));
   const { id } = await app.createAgent(owner, ada);
   await Promise.all([
     ...['a', 'b', 'c', 'd', 'e'].map((name) => app.updateAgent(owner, id, { name })),

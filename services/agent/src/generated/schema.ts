@@ -308,6 +308,78 @@ export type AuditLogDto = {
   createdAt: Scalars['DateTime']['output'];
 };
 
+/** A prompt for one completion, without an agent or a session. */
+export type GenerateTextInput = {
+  /** 1 to 4,000 characters, not blank. */
+  prompt: Scalars['String']['input'];
+  /** Who is asked first; where it is not configured, or omitted, the platform's default. Overrides of agents and tenants play no part. */
+  provider?: InputMaybe<LlmProviderType>;
+  /** Replaces the model of `provider`; it must have a price. Ignored by HOSTED_SMALL_MODEL, without `provider`, and by fallbacks. */
+  modelId?: InputMaybe<Scalars['String']['input']>;
+  /** At most one `data:image/(png|jpeg|webp|gif);base64,…`. Read by models of CLOUD_HOSTED_MODELS that see images, ignored by others. */
+  images?: InputMaybe<Array<Scalars['String']['input']>>;
+};
+
+/** A completion. */
+export type GenerateTextResultDto = {
+  __typename?: 'GenerateTextResultDto';
+  /** The completion. */
+  text: Scalars['String']['output'];
+  /** Who served it; another provider than the one asked for after a fallback. */
+  providerId: Scalars['String']['output'];
+  /** The model that served it. */
+  modelId: Scalars['String']['output'];
+  /** What it cost. */
+  costUsd: Scalars['Float']['output'];
+};
+
+/** A generation that runs. */
+export type StartTextGenerationResultDto = {
+  __typename?: 'StartTextGenerationResultDto';
+  /** What `textGenerationEvents` takes, for ten minutes. */
+  requestId: Scalars['String']['output'];
+};
+
+/** A part of a generation, or its end. */
+export type TextGenerationEventDto = {
+  __typename?: 'TextGenerationEventDto';
+  /** That of `startTextGeneration`. */
+  requestId: Scalars['String']['output'];
+  /** Text to append; empty at the end. */
+  text: Scalars['String']['output'];
+  /** True for the last event. */
+  done: Scalars['Boolean']['output'];
+  /** Who served it; null before the end, and where nobody did. */
+  providerId?: Maybe<Scalars['String']['output']>;
+  /** The model that served it; null before the end, and where none did. */
+  modelId?: Maybe<Scalars['String']['output']>;
+  /** Why it failed, safe to show; null otherwise. */
+  error?: Maybe<Scalars['String']['output']>;
+};
+
+/** Which provider to try. */
+export type TestLlmProviderInput = {
+  /** The provider. */
+  provider: LlmProviderType;
+  /** A model other than its default; it must have a price. Ignored by HOSTED_SMALL_MODEL. */
+  modelId?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** How a provider took a tiny call. */
+export type TestLlmProviderResultDto = {
+  __typename?: 'TestLlmProviderResultDto';
+  /** Whether it answered. */
+  ok: Scalars['Boolean']['output'];
+  /** The provider; null where it is not configured. */
+  providerId?: Maybe<Scalars['String']['output']>;
+  /** The model that was asked; null where the provider is not configured. */
+  modelId?: Maybe<Scalars['String']['output']>;
+  /** Milliseconds to the whole answer; null without one. */
+  latencyMs?: Maybe<Scalars['Int']['output']>;
+  /** What went wrong: credentials refused, unreachable, model unknown, timed out, rate-limited and the like; null where it answered. */
+  error?: Maybe<Scalars['String']['output']>;
+};
+
 export type Query = {
   __typename?: 'Query';
   /** Null when it is not there, not the caller's, or deleted. */
@@ -320,6 +392,8 @@ export type Query = {
   agentConfigOptions: AgentConfigOptionsDto;
   /** What updateAgent changed, newest first; a deleted agent's stays readable. */
   agentAuditLogs: Array<AuditLogDto>;
+  /** One completion, metered. BAD_REQUEST, SPEND_CAP_REACHED at the tenant's monthly cap, before any provider is asked. */
+  generateText: GenerateTextResultDto;
 };
 
 
@@ -338,6 +412,11 @@ export type QueryAgentAuditLogsArgs = {
   id: Scalars['ID']['input'];
 };
 
+
+export type QueryGenerateTextArgs = {
+  input: GenerateTextInput;
+};
+
 export type Mutation = {
   __typename?: 'Mutation';
   /** Makes an agent; starts nothing. */
@@ -346,6 +425,10 @@ export type Mutation = {
   updateAgent: AgentDto;
   /** Deletes an agent. Its sessions stay readable, and running ones go on. */
   deleteAgent: Scalars['Boolean']['output'];
+  /** Starts a completion and answers at once; refused at the cap as `generateText`. It goes on when nobody listens. */
+  startTextGeneration: StartTextGenerationResultDto;
+  /** Asks a provider for a few words, metered, past fallbacks and breaker. */
+  testLlmProvider: TestLlmProviderResultDto;
 };
 
 
@@ -362,4 +445,28 @@ export type MutationUpdateAgentArgs = {
 
 export type MutationDeleteAgentArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+export type MutationStartTextGenerationArgs = {
+  input: GenerateTextInput;
+};
+
+
+export type MutationTestLlmProviderArgs = {
+  input: TestLlmProviderInput;
+};
+
+export type Subscription = {
+  __typename?: 'Subscription';
+  /**
+   * The events of one generation from this moment on; those before are lost. FORBIDDEN for a `requestId` that the tenant did not start,
+   * or that is older than ten minutes.
+   */
+  textGenerationEvents: TextGenerationEventDto;
+};
+
+
+export type SubscriptionTextGenerationEventsArgs = {
+  requestId: Scalars['String']['input'];
 };

@@ -3,7 +3,10 @@ import { parseId, requireId } from '@parley/kernel/row-id';
 import { configOptions } from '../catalogue.ts';
 import { createAgent } from '../create-agent.ts';
 import { deleteAgent } from '../delete-agent.ts';
+import { generateText } from '../generate-text.ts';
 import { countAgents, findAgent, listAgents, listAuditLogs } from '../read-agents.ts';
+import { startTextGeneration } from '../start-text-generation.ts';
+import { testLlmProvider } from '../test-llm-provider.ts';
 import { updateAgent } from '../update-agent.ts';
 import type { Resolvers } from './generated/resolvers.ts';
 
@@ -22,6 +25,7 @@ export const resolvers: Resolvers = {
     },
     agentAuditLogs: (_, { id }, { ports, answer, caller }, info) =>
       listAuditLogs(answer.reading(ports, info), inTenant(caller), requireId('Agent', id)),
+    generateText: (_, { input }, { ports, caller, gone }) => generateText(ports, inTenant(caller), input, gone),
   },
   Mutation: {
     createAgent: (_, { input }, { ports, caller }) => createAgent(ports, inTenant(caller), input),
@@ -31,6 +35,8 @@ export const resolvers: Resolvers = {
       await deleteAgent(ports, inTenant(caller), requireId('Agent', id), gone);
       return true;
     },
+    startTextGeneration: (_, { input }, { ports, caller }) => startTextGeneration(ports, inTenant(caller), input),
+    testLlmProvider: (_, { input }, { ports, caller, gone }) => testLlmProvider(ports, inTenant(caller), input, gone),
   },
   AgentDto: {
     __resolveReference: ({ id }, { agentOf }, info) => agentOf(info, id),

@@ -1,11 +1,11 @@
 /** Time limits of one call, in milliseconds from its start. */
 export interface CallLimits {
-  /** Until the first token; default: `answerTimeoutMs`. */
-  firstTokenTimeoutMs?: number;
-  answerTimeoutMs: number;
+  firstTokenTimeoutMs: number;
+  idleTimeoutMs: number;
+  callTimeoutMs: number;
 }
 
-export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, answerTimeoutMs }: CallLimits) {
+export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs }: CallLimits) {
   const controller = new AbortController();
   let passed = false;
   const abortAfter = (timeoutMs: number) =>
@@ -17,16 +17,21 @@ export function callDeadlines(caller: AbortSignal, { firstTokenTimeoutMs, answer
   const cancel = () => controller.abort(caller.reason);
   if (caller.aborted) cancel();
   else caller.addEventListener('abort', cancel, { once: true });
-  const firstToken = firstTokenTimeoutMs === undefined ? undefined : abortAfter(firstTokenTimeoutMs);
-  const answer = abortAfter(answerTimeoutMs);
+  let next = abortAfter(firstTokenTimeoutMs);
+  const whole = abortAfter(callTimeoutMs);
 
   return {
     signal: controller.signal,
     timedOut: () => passed,
-    started: () => clearTimeout(firstToken),
+    /** A token has arrived. The next one is awaited only when `awaitNext` is called, so that a slow reader is no pause. */
+    arrived: () => clearTimeout(next),
+    awaitNext(): void {
+      clearTimeout(next);
+      next = abortAfter(idleTimeoutMs);
+    },
     end(complete: boolean): void {
-      clearTimeout(firstToken);
-      clearTimeout(answer);
+      clearTimeout(next);
+      clearTimeout(whole);
       caller.removeEventListener('abort', cancel);
       if (!complete) controller.abort();
     },

@@ -18,6 +18,7 @@ export interface ModelErrorOptions {
   beforeFirstChunk: boolean;
   /** A retry, here or with another provider, may succeed. */
   transient: boolean;
+  retryAfterMs?: number;
   usage?: TokenUsage;
   cause?: unknown;
 }
@@ -28,14 +29,18 @@ export class ModelError extends Error {
   readonly kind: ModelErrorKind;
   readonly beforeFirstChunk: boolean;
   readonly retryable: boolean;
-  /** Estimated usage before the failure. */
+  /** As the provider asked with `Retry-After`, at most 10 minutes. */
+  readonly retryAfterMs: number | undefined;
+  /** Before the failure: the provider's figures where it gave some, else an estimate. */
   readonly usage: TokenUsage;
 
-  constructor(kind: ModelErrorKind, { beforeFirstChunk, transient, usage, cause }: ModelErrorOptions) {
+  constructor(kind: ModelErrorKind, options: ModelErrorOptions) {
+    const { beforeFirstChunk, transient, retryAfterMs, usage, cause } = options;
     super(MESSAGES[kind], cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.beforeFirstChunk = beforeFirstChunk;
     this.retryable = beforeFirstChunk && transient;
-    this.usage = usage ?? { tokensIn: 0, tokensOut: 0 };
+    this.retryAfterMs = retryAfterMs;
+    this.usage = usage ?? { tokensIn: 0, tokensCached: 0, tokensOut: 0, estimated: false };
   }
 }

@@ -1,50 +1,106 @@
-import { positiveInt } from '@parley/kernel/setting-types';
-import { optionalGroup, setting, type ValuesOf } from '@parley/kernel/settings';
-import { fetchedUrl, turnsAtOnceSetting } from '@parley/kernel/shared-settings';
-import { z } from 'zod';
+import { type Environment, readAll, readSettings, SettingsError } from '@parley/kernel/config';
+import { oneOf, someOf } from '@parley/kernel/setting-types';
+import { setting, type ValuesOf } from '@parley/kernel/settings';
+import { turnsAtOnceSetting } from '@parley/kernel/shared-settings';
+import type { Prices } from '@parley/prices/prices';
+import { pricesSetting } from '@parley/prices/prices-setting';
+import { providerProblems } from './provider-problems.ts';
+import {
+  cloudHostedModels,
+  directModelApi,
+  hostedSmallModel,
+  type ProviderApi,
+  type ProviderId,
+  providerIds,
+} from './provider-settings.ts';
+import { vendorUrl } from './vendor-url.ts';
 
 export const modelSettings = {
   callsAtOnce: turnsAtOnceSetting,
-  hostedSmallModel: optionalGroup('HOSTED_SMALL_MODEL_URL', {
-    url: setting(
-      'HOSTED_SMALL_MODEL_URL',
-      fetchedUrl,
-      'Base URL of an OpenAI-compatible endpoint, `/v1` included, e.g. `http://localhost:11434/v1`.',
-      { without: 'the offline model answers' },
-    ),
-    modelId: setting('HOSTED_SMALL_MODEL_MODEL', z.string(), "The model's name there."),
-    key: setting('HOSTED_SMALL_MODEL_KEY', z.string().optional(), 'Sent as bearer token.', { secret: true }),
-    api: setting(
-      'HOSTED_SMALL_MODEL_API',
-      z.literal('openai', 'can only be openai').default('openai'),
-      'The wire format, the only one there is.',
-    ),
-    contextTokens: setting(
-      'HOSTED_SMALL_MODEL_CONTEXT_TOKENS',
-      positiveInt.default(16_384),
-      'The most tokens of a request and its answer together, as the endpoint serves the model. An endpoint that cuts silently (Ollama) needs the right figure.',
-    ),
-    maxOutputTokens: setting(
-      'HOSTED_SMALL_MODEL_MAX_OUTPUT_TOKENS',
-      positiveInt.default(4_096),
-      'The most tokens of an answer.',
-    ),
-    firstTokenTimeoutMs: setting(
-      'HOSTED_SMALL_MODEL_FIRST_TOKEN_TIMEOUT_MS',
-      positiveInt.default(15_000),
-      'How long the first token may take.',
-    ),
-  }),
+  providers: { hostedSmallModel, cloudHostedModels, directModelApi },
+  defaultProvider: setting(
+    'LLM_DEFAULT_PROVIDER',
+    oneOf(providerIds).optional(),
+    'The provider that answers where none is named.',
+    { without: 'the first configured one, in this order; without any, the offline model' },
+  ),
+  fallbacks: setting(
+    'LLM_FALLBACKS',
+    someOf(providerIds).default([]),
+    'The providers that are asked next, in this order, when one fails before its first word.',
+    { without: 'none' },
+  ),
+  prices: pricesSetting,
 };
 
 type Read = ValuesOf<typeof modelSettings>;
+type Group = NonNullable<Read['providers'][keyof Read['providers']]>;
 
-export type ProviderSettings = Omit<NonNullable<Read['hostedSmallModel']>, 'api' | 'key'> & {
+export interface ProviderSettings
+  extends Pick<
+    Group,
+    | 'contextTokens'
+    | 'maxOutputTokens'
+    | 'retries'
+    | 'connectTimeoutMs'
+    | 'firstTokenTimeoutMs'
+    | 'idleTimeoutMs'
+    | 'callTimeoutMs'
+  > {
+  id: ProviderId;
+  /** `openai-compatible`: any server of OpenAI's format; `openai` also knows what OpenAI's own models need. */
+  api: ProviderApi | 'openai-compatible';
+  url: string;
+  region?: string | undefined;
   key?: string | undefined;
-};
+  modelId: string;
+  /** `never`: no model gets images. `priced`: those to which the price table gives vision. */
+  visionModels: string[] | 'never' | 'priced';
+}
 
 export interface ModelSettings extends Pick<Read, 'callsAtOnce'> {
-  hostedSmallModel?: ProviderSettings | undefined;
+  /** The default provider first. */
+  providers: ProviderSettings[];
+  fallbacks: ProviderId[];
+  prices: Prices;
   /** Milliseconds between words of the offline model, so that people can read along; 0 in tests. */
   offlineWordPaceMs: number;
+}
+
+/** @throws SettingsError naming every setting that is missing or wrong, the entries of the price file included. */
+export function readModelSettings(env: Environment): ModelSettings {
+  const { read } = readAll({
+    read: () => readSettings(env, modelSettings),
+    problems: () => {
+      const problems = providerProblems(env);
+      if (problems.length > 0) throw new SettingsError(problems);
+    },
+  });
+  const { callsAtOnce, fallbacks, defaultProvider, prices } = read;
+  const configured = configuredProviders(read.providers);
+  const first = configured.find(({ id }) => id === defaultProvider) ?? configured[0];
+  const providers = first ? [first, ...configured.filter((each) => each !== first)] : [];
+  return { callsAtOnce, providers, fallbacks, prices, offlineWordPaceMs: 15 };
+}
+
+function configuredProviders({ hostedSmallModel, cloudHostedModels, directModelApi }: Read['providers']) {
+  const providers: ProviderSettings[] = [];
+  if (hostedSmallModel) {
+    providers.push({
+      ...hostedSmallModel,
+      id: 'HOSTED_SMALL_MODEL',
+      api: 'openai-compatible',
+      visionModels: 'never',
+    });
+  }
+  if (cloudHostedModels) {
+    const { api, region, visionModels = 'priced' } = cloudHostedModels;
+    const url = cloudHostedModels.url ?? vendorUrl(api, region);
+    providers.push({ ...cloudHostedModels, id: 'CLOUD_HOSTED_MODELS', url, visionModels });
+  }
+  if (directModelApi) {
+    const url = directModelApi.url ?? vendorUrl(directModelApi.api);
+    providers.push({ ...directModelApi, id: 'DIRECT_MODEL_API', url, visionModels: 'never' });
+  }
+  return providers;
 }

@@ -7,25 +7,25 @@ export interface ModelRequest {
   system: string;
   /** The conversation, oldest first; the model replies to the last message. */
   messages: ModelMessage[];
+  /** `data:image/(png|jpeg|webp|gif);base64,…`, checked by the caller. Sent with the last message to a model with `vision`, else ignored. */
+  images?: string[];
   /** Maximum tokens of the answer; default and upper bound: the model's own maximum. */
   maxOutputTokens?: number;
   /** Strict JSON Schema: all properties required, no others. `name`: letters, digits, `_`, `-`. The caller checks the answer. */
   json?: { schema: Record<string, unknown>; name: string };
 }
 
-/** As reported by the provider, else characters / 4. */
 export interface TokenUsage {
+  /** All tokens of the request, cached ones included. */
   tokensIn: number;
+  /** Those of `tokensIn` that the provider read from its cache. */
+  tokensCached: number;
   tokensOut: number;
+  estimated: boolean;
 }
 
 /** `length`: the maximum of tokens was reached. `contentFilter`: cut by the provider's filter. */
 export type FinishReason = 'stop' | 'length' | 'contentFilter' | 'other';
-
-export interface ModelResult extends TokenUsage {
-  text: string;
-  finishReason: FinishReason;
-}
 
 /** A non-empty, well-formed piece of the answer; or `finish`, exactly once and last. */
 export type ModelEvent = { type: 'text'; text: string } | ({ type: 'finish'; finishReason: FinishReason } & TokenUsage);
@@ -42,9 +42,9 @@ export interface Model {
   readonly modelId: string;
   /** True for the built-in model, which is no LLM and refuses `json` requests. */
   readonly offline: boolean;
+  readonly vision: boolean;
   /** Maximum tokens of a request and its answer together; Infinity: unlimited, as in `maxOutputTokens`. */
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   stream(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;
-  generate(request: ModelRequest, call: ModelCall): Promise<ModelResult>;
 }

@@ -1,31 +1,45 @@
 import { setImmediate } from 'node:timers/promises';
+import { shippedPrices } from '@parley/prices/prices';
 import { startModelServer } from '@parley/testing/model-server';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { type ModelSettings, type ProviderSettings } from './model-settings.ts';
 import { createModels } from './models.ts';
-import { ask, eventsOf, textOf, uncancelled } from './testing/model-on-server.ts';
+import { ask, eventsOf, failureOf, textOf, uncancelled } from './testing/model-on-server.ts';
+import { defaultProvider } from './testing/provider-settings.ts';
 
 const silent = { warn: () => {} };
-const small = {
-  url: 'http://127.0.0.1:9/v1',
-  modelId: 'small',
-  contextTokens: 8_192,
-  maxOutputTokens: 10,
-  firstTokenTimeoutMs: 1_000,
+const small = { ...defaultProvider, modelId: 'small' };
+const cloud: ProviderSettings = {
+  ...defaultProvider,
+  id: 'CLOUD_HOSTED_MODELS',
+  api: 'anthropic',
+  key: 'key',
+  modelId: 'claude-haiku-4-5',
+  visionModels: 'priced',
+  contextTokens: undefined,
 };
 
-test('without a provider the offline model answers, and its description says that it is no LLM', async (t) => {
-  const models = createModels({ callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);
+function modelsOf(t: ExecutionContext, providers: ProviderSettings[], settings: Partial<ModelSettings> = {}) {
+  const defaults = { callsAtOnce: 9, fallbacks: [], prices: shippedPrices(), offlineWordPaceMs: 0 };
+  const models = createModels({ ...defaults, providers, ...settings }, silent);
+  t.teardown(() => models.close());
+  return models;
+}
 
-  t.like(models.choose(), { providerId: 'OFFLINE', offline: true });
+test('without a provider the offline model answers, and its description says that it is no LLM', async (t) => {
+  const models = modelsOf(t, []);
+
+  t.like(models.choose(), { providerId: 'OFFLINE', offline: true, vision: false });
   t.like(models.choose({ providerOverride: 'DIRECT_MODEL_API', modelOverride: 'big' }), { providerId: 'OFFLINE' });
   t.like(models.describe(), [{ providerId: 'OFFLINE', modelId: 'offline-extractive', offline: true }]);
   t.regex(models.describe()[0]?.text ?? '', /no LLM/u);
   t.not(textOf(await eventsOf(models.choose().stream(ask('Hello'), uncancelled))), '');
+  t.is(models.find('OFFLINE'), models.first);
+  t.is(models.find('HOSTED_SMALL_MODEL'), undefined);
 });
 
-test('a configured provider answers all choices with its one model', async (t) => {
-  const models = createModels({ hostedSmallModel: small, callsAtOnce: 9, offlineWordPaceMs: 0 }, silent);
-  t.teardown(() => models.close());
+test('a small model answers all choices with its one model', async (t) => {
+  const models = modelsOf(t, [small]);
 
   const choices = [
     {},
@@ -42,19 +56,93 @@ test('a configured provider answers all choices with its one model', async (t) =
   );
 });
 
-test('the description of a provider shows its origin, and neither key nor credentials', (t) => {
-  const hostedSmallModel = { ...small, url: 'http://user:pass@models.internal:8000/v1', key: 'secret' };
-  const text = JSON.stringify(
-    createModels({ hostedSmallModel, callsAtOnce: 9, offlineWordPaceMs: 0 }, silent).describe(),
+test('the first provider is the default, and the others are found by their ids', (t) => {
+  const models = modelsOf(t, [cloud, small], { fallbacks: ['HOSTED_SMALL_MODEL'] });
+
+  t.like(models.choose(), { providerId: 'CLOUD_HOSTED_MODELS', modelId: 'claude-haiku-4-5' });
+  t.like(models.choose({ providerOverride: 'CLOUD_HOSTED_MODELS', modelOverride: 'other' }), { modelId: 'other' });
+  t.is(models.first.id, 'CLOUD_HOSTED_MODELS');
+  t.deepEqual(
+    models.fallbacks.map(({ id, retries }) => [id, retries]),
+    [['HOSTED_SMALL_MODEL', 1]],
   );
+  t.is(models.find('HOSTED_SMALL_MODEL'), models.fallbacks[0]);
+  t.is(models.find('CLOUD_HOSTED_MODELS')?.model('x').modelId, 'x');
+  t.is(models.find('HOSTED_SMALL_MODEL')?.model('x').modelId, 'small');
+});
+
+test('the limits of a model are those of the price table, below those of the settings', (t) => {
+  const limitsOf = (settings: Partial<ProviderSettings>, modelId?: string) => {
+    const { contextTokens, maxOutputTokens, vision } = modelsOf(t, [{ ...cloud, ...settings }]).first.model(modelId);
+    return { contextTokens, maxOutputTokens, vision };
+  };
+
+  t.deepEqual(limitsOf({}), { contextTokens: 200_000, maxOutputTokens: 4_096, vision: true });
+  t.deepEqual(limitsOf({}, 'unknown'), { contextTokens: 16_384, maxOutputTokens: 4_096, vision: false });
+  t.deepEqual(limitsOf({ contextTokens: 9_000 }), { contextTokens: 9_000, maxOutputTokens: 4_096, vision: true });
+  t.like(limitsOf({ contextTokens: 9_000 }, 'gpt-4o'), { contextTokens: 128_000 });
+  t.like(limitsOf({ contextTokens: 9_000 }, 'unknown'), { contextTokens: 9_000 });
+  t.like(limitsOf({ maxOutputTokens: 100_000 }), { maxOutputTokens: 64_000 });
+  t.like(limitsOf({ visionModels: ['unknown'] }), { vision: false });
+  t.like(limitsOf({ visionModels: ['unknown'] }, 'unknown'), { vision: true });
+  t.like(limitsOf({ visionModels: 'never' }), { vision: false });
+});
+
+test('the models of a provider share its slots and its connections', async (t) => {
+  const server = await startModelServer();
+  t.teardown(() => server.stop());
+  const { first } = modelsOf(t, [{ ...cloud, url: server.urls.anthropic }], { callsAtOnce: 1 });
+
+  using held = await first.model('a').acquireSlot(1, uncancelled.signal);
+  const waiting = first.model('b').acquireSlot(1, uncancelled.signal);
+  t.is(first.waiting, 1);
+  held[Symbol.dispose]();
+  (await waiting)[Symbol.dispose]();
+  for (const id of ['a', 'b', 'c', 'a']) {
+    const [last] = (await eventsOf(first.model(id).stream(ask('Hi'), uncancelled))).slice(-1);
+    t.is(last?.type, 'finish');
+  }
+  t.deepEqual(
+    server.requests.map(({ body }) => body.model),
+    ['a', 'b', 'c', 'a'],
+  );
+  t.is(server.connections, 1);
+});
+
+test('a model is kept while it is used, and not for ever', (t) => {
+  const { first } = modelsOf(t, [cloud]);
+  const kept = first.model('kept');
+  const dropped = first.model('dropped');
+  for (let n = 0; n < 100; n += 1) {
+    first.model(`m${n}`);
+    t.is(first.model('kept'), kept);
+  }
+
+  t.not(first.model('dropped'), dropped);
+});
+
+test('an id that could change the path of a request is an unknown model, and nothing is sent', async (t) => {
+  const server = await startModelServer();
+  t.teardown(() => server.stop());
+  const { first } = modelsOf(t, [{ ...cloud, api: 'google', url: server.urls.google }]);
+
+  for (const id of ['../files', 'a/../../b', 'm?key=1', 'm#x', 'm m', 'ü', '', 'x'.repeat(300), 'm%2e', '/v1']) {
+    const { error } = await failureOf(first.model(id).stream(ask('Hi'), uncancelled));
+    t.like(error, { kind: 'unknownModel', retryable: false }, id);
+  }
+  t.is(server.connections, 0);
+});
+
+test('the description of a provider shows its origin, and neither key nor credentials', (t) => {
+  const url = 'http://user:pass@models.internal:8000/v1';
+  const text = JSON.stringify(modelsOf(t, [{ ...small, url, key: 'secret' }]).describe());
 
   t.regex(text, /small at http:\/\/models\.internal:8000/u);
   t.notRegex(text, /secret|pass/u);
 });
 
 test('slots are given to tenants round-robin, and an aborted wait rejects with the reason', async (t) => {
-  const models = createModels({ hostedSmallModel: small, callsAtOnce: 1, offlineWordPaceMs: 0 }, silent);
-  t.teardown(() => models.close());
+  const models = modelsOf(t, [small], { callsAtOnce: 1 });
   const controller = new AbortController();
   const served: number[] = [];
   const call = async (tenantId: number, signal = new AbortController().signal) => {
@@ -75,14 +163,24 @@ test('slots are given to tenants round-robin, and an aborted wait rejects with t
 test('close aborts running calls and closes the connections', async (t) => {
   const server = await startModelServer({ script: { ending: 'never', text: 'One' } });
   t.teardown(() => server.stop());
-  const models = createModels(
-    { hostedSmallModel: { ...small, url: server.url }, callsAtOnce: 9, offlineWordPaceMs: 0 },
-    silent,
-  );
+  const models = modelsOf(t, [{ ...small, url: server.url }]);
   const running = eventsOf(models.choose().stream(ask('Count'), uncancelled));
   await server.until(({ counts }) => counts.running === 1);
   await models.close();
 
   await t.throwsAsync(running, { name: 'ModelError' });
   await server.until(({ counts }) => counts.cancelled === 1);
+});
+
+test('direct calls have half of the slots, those of a tenant a quarter, so that turns begin beside them', async (t) => {
+  const models = modelsOf(t, [small], { callsAtOnce: 8 });
+  const { signal } = new AbortController();
+  const model = models.choose();
+  const isHeld = async (tenantId: number, isDirect: boolean) => {
+    const taken = model.acquireSlot(tenantId, signal, { isDirect }).then(() => true);
+    return Promise.race([taken, setImmediate(false)]);
+  };
+  t.deepEqual([await isHeld(1, true), await isHeld(1, true), await isHeld(1, true)], [true, true, false]);
+  t.deepEqual([await isHeld(2, true), await isHeld(2, true), await isHeld(3, true)], [true, true, false]);
+  t.deepEqual([await isHeld(1, false), await isHeld(3, false)], [true, true]);
 });

@@ -1,25 +1,27 @@
+import { estimateTokens } from '@parley/text/token-estimate';
 import test from 'ava';
 import { offlineModel } from './offline-model.ts';
-import { ask, eventsOf, textOf, uncancelled } from './testing/model-on-server.ts';
+import { answerOf, ask, eventsOf, failureOf, uncancelled } from './testing/model-on-server.ts';
 import { naughtyTexts } from './testing/naughty-texts.ts';
+import { estimateRequestTokens } from './token-estimate.ts';
 
 test('the offline model identifies itself as offline', (t) => {
   t.like(offlineModel(), { providerId: 'OFFLINE', modelId: 'offline-extractive', offline: true });
 });
 
-test('streamed and generated answers have the same text and usage', async (t) => {
-  const model = offlineModel();
+test('an answer to any text is well-formed, and its tokens are estimated', async (t) => {
   for (const text of naughtyTexts) {
     const request = ask(text, { system: `You are Ada. ${text}` });
-    const whole = await model.generate(request, uncancelled);
-    const events = await eventsOf(model.stream(request, uncancelled));
+    const answer = await answerOf(offlineModel(), request);
 
-    t.is(textOf(events), whole.text);
-    t.true(whole.text.isWellFormed());
-    t.deepEqual(events.at(-1), {
+    t.true(answer.text.isWellFormed());
+    t.deepEqual(answer, {
       type: 'finish',
-      tokensIn: whole.tokensIn,
-      tokensOut: whole.tokensOut,
+      text: answer.text,
+      tokensIn: estimateRequestTokens(request),
+      tokensCached: 0,
+      tokensOut: estimateTokens(answer.text),
+      estimated: true,
       finishReason: 'stop',
     });
   }
@@ -56,11 +58,10 @@ test('a call with an aborted signal returns nothing', async (t) => {
   const cancelled = { signal: AbortSignal.abort() };
 
   await t.throwsAsync(eventsOf(offlineModel().stream(ask('Hello'), cancelled)), { name: 'AbortError' });
-  await t.throwsAsync(offlineModel().generate(ask('Hello'), cancelled), { name: 'AbortError' });
 });
 
 test('an answer is cut at the maximum of tokens and says so', async (t) => {
-  const result = await offlineModel().generate(ask('Hello', { maxOutputTokens: 2 }), uncancelled);
+  const result = await answerOf(offlineModel(), ask('Hello', { maxOutputTokens: 2 }));
 
   t.like(result, { text: 'Hello! I', tokensOut: 2, finishReason: 'length' });
 });
@@ -68,7 +69,6 @@ test('an answer is cut at the maximum of tokens and says so', async (t) => {
 test('requests for JSON are refused', async (t) => {
   const json = { schema: { type: 'object' }, name: 'judgement' };
 
-  const error = await t.throwsAsync(offlineModel().generate(ask('Judge', { json }), uncancelled));
-  t.like(error, { name: 'ModelError', kind: 'badRequest', retryable: false });
-  await t.throwsAsync(eventsOf(offlineModel().stream(ask('Judge', { json }), uncancelled)), { name: 'ModelError' });
+  const { error } = await failureOf(offlineModel().stream(ask('Judge', { json }), uncancelled));
+  t.like(error, { kind: 'badRequest', retryable: false });
 });

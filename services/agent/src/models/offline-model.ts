@@ -1,6 +1,6 @@
 import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises';
 import { estimateTokens } from '@parley/text/token-estimate';
-import type { FinishReason, Model, ModelRequest, ModelResult } from './model.ts';
+import type { FinishReason, Model } from './model.ts';
 import { ModelError } from './model-error.ts';
 import { composeReply } from './offline-reply.ts';
 import { estimateRequestTokens } from './token-estimate.ts';
@@ -13,33 +13,25 @@ export interface OfflineModelOptions {
 
 /** No language model: extracts sentences, adds fixed English phrases and questions. Deterministic. Cannot judge: refuses JSON. */
 export function offlineModel({ wordPaceMs = 0 }: OfflineModelOptions = {}): Model {
-  const generate = (request: ModelRequest): ModelResult => {
-    if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });
-    const reply = composeReply(request.system, request.messages).toWellFormed();
-    const { text, finishReason } = truncate(reply, request.maxOutputTokens);
-    return { text, finishReason, tokensIn: estimateRequestTokens(request), tokensOut: estimateTokens(text) };
-  };
-
   return {
     providerId: 'OFFLINE',
     modelId: 'offline-extractive',
     offline: true,
+    vision: false,
     contextTokens: Number.POSITIVE_INFINITY,
     maxOutputTokens: Number.POSITIVE_INFINITY,
 
     async *stream(request, { signal }) {
       signal.throwIfAborted();
-      const { text, ...end } = generate(request);
+      if (request.json) throw new ModelError('badRequest', { beforeFirstChunk: true, transient: false });
+      const reply = composeReply(request.system, request.messages).toWellFormed();
+      const { text, finishReason } = truncate(reply, request.maxOutputTokens);
       for (const chunk of wordChunks(text)) {
         yield { type: 'text', text: chunk };
         await pause(wordPaceMs, signal);
       }
-      yield { type: 'finish', ...end };
-    },
-
-    async generate(request, { signal }) {
-      signal.throwIfAborted();
-      return generate(request);
+      const usage = { tokensIn: estimateRequestTokens(request), tokensCached: 0, tokensOut: estimateTokens(text) };
+      yield { type: 'finish', finishReason, ...usage, estimated: true };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { createGate } from '@parley/testing/gate';
 import test from 'ava';
-import { ask, eventsOf, modelOn, textOf, uncancelled } from './testing/model-on-server.ts';
+import { answerOf, ask, eventsOf, modelOn, textOf, uncancelled } from './testing/model-on-server.ts';
 
 test('a streamed answer ends with the usage reported by the provider', async (t) => {
   const { model } = await modelOn(t, { text: 'One two three', usage: { prompt_tokens: 11, completion_tokens: 7 } });
@@ -9,7 +9,7 @@ test('a streamed answer ends with the usage reported by the provider', async (t)
     { type: 'text', text: 'One' },
     { type: 'text', text: ' two' },
     { type: 'text', text: ' three' },
-    { type: 'finish', tokensIn: 11, tokensOut: 7, finishReason: 'stop' },
+    { type: 'finish', tokensIn: 11, tokensCached: 0, tokensOut: 7, estimated: false, finishReason: 'stop' },
   ]);
 });
 
@@ -34,27 +34,26 @@ test('a request has system prompt, conversation, maximum of tokens and usage opt
     { role: 'user' as const, text: 'Half a character: \ud83d' },
   ];
   await eventsOf(model.stream({ system: 'You are Ada.', messages, maxOutputTokens: 5_000 }, uncancelled));
-  await model.generate({ system: '', messages, maxOutputTokens: 20 }, uncancelled);
+  await answerOf(model, { system: '', messages, maxOutputTokens: 20 });
 
-  const [streamed, whole] = server.requests;
-  t.is(streamed?.headers.authorization, 'Bearer secret');
-  t.like(streamed?.body, { model: 'm', stream: true, stream_options: { include_usage: true }, max_tokens: 100 });
-  t.deepEqual(streamed?.body.messages, [
+  const [first, second] = server.requests;
+  t.is(first?.headers.authorization, 'Bearer secret');
+  t.like(first?.body, { model: 'm', stream: true, stream_options: { include_usage: true }, max_tokens: 100 });
+  t.deepEqual(first?.body.messages, [
     { role: 'system', content: 'You are Ada.' },
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: 'Hello' },
     { role: 'user', content: 'Half a character: \ufffd' },
   ]);
-  t.is(whole?.body.messages[0]?.role, 'user');
-  t.is(whole?.body.max_tokens, 20);
+  t.is(second?.body.messages[0]?.role, 'user');
+  t.is(second?.body.max_tokens, 20);
 });
 
 test('without reported usage, tokens are estimated as characters / 4', async (t) => {
   const { model } = await modelOn(t, { text: ['👋👋👋', '👋👋'], usage: null });
   const request = { system: '12345678', messages: [{ role: 'user' as const, text: '🙂🙂🙂🙂' }] };
 
-  t.like((await eventsOf(model.stream(request, uncancelled))).at(-1), { tokensIn: 3, tokensOut: 2 });
-  t.like(await model.generate(request, uncancelled), { tokensIn: 3, tokensOut: 2 });
+  t.like(await answerOf(model, request), { tokensIn: 3, tokensOut: 2 });
 });
 
 for (const packets of ['byte', 'split-utf8'] as const) {
@@ -78,39 +77,16 @@ test('a surrogate pair split over two deltas is joined', async (t) => {
   ]);
 });
 
-test('the finish reason of a cut answer is passed on', async (t) => {
-  const { model, server } = await modelOn(t, { text: 'Half an', ending: 'length' });
-  t.like((await eventsOf(model.stream(ask('Tell'), uncancelled))).at(-1), { finishReason: 'length' });
-
-  server.answerWith({ text: '', ending: 'content_filter' });
-  t.like(await model.generate(ask('Tell'), uncancelled), { text: '', finishReason: 'contentFilter' });
-});
-
 test('a JSON request sends the schema and returns JSON text', async (t) => {
   const { model, server } = await modelOn(t, { json: { score: 80 } });
   const schema = { type: 'object', properties: { score: { type: 'integer' } }, required: ['score'] };
-  const { text } = await model.generate(ask('Judge', { json: { schema, name: 'judgement' } }), uncancelled);
+  const { text } = await answerOf(model, ask('Judge', { json: { schema, name: 'judgement' } }));
 
   t.deepEqual(JSON.parse(text), { score: 80 });
   t.deepEqual(server.requests[0]?.body.response_format, {
     type: 'json_schema',
     json_schema: { name: 'judgement', schema, strict: true },
   });
-});
-
-test('cancelling before the answer starts cancels the request at the provider', async (t) => {
-  const { model, server, logged } = await modelOn(t, { beforeHeaders: createGate() });
-  const controller = new AbortController();
-  const reason = new Error('interrupted');
-  const streamed = eventsOf(model.stream(ask('Tell'), { signal: controller.signal }));
-  const generated = model.generate(ask('Tell'), { signal: controller.signal });
-  await server.until(({ counts }) => counts.running === 2);
-  controller.abort(reason);
-
-  t.is(await t.throwsAsync(streamed), reason);
-  t.is(await t.throwsAsync(generated), reason);
-  await server.until(({ counts }) => counts.cancelled === 2);
-  t.deepEqual(logged, []);
 });
 
 test('cancelling during an answer cancels the request at the provider', async (t) => {
@@ -145,7 +121,6 @@ test('a call with an aborted signal never reaches the provider', async (t) => {
   const signal = AbortSignal.abort();
 
   await t.throwsAsync(eventsOf(model.stream(ask('Tell'), { signal })), { name: 'AbortError' });
-  await t.throwsAsync(model.generate(ask('Tell'), { signal }), { name: 'AbortError' });
   t.is(server.counts.started, 0);
 });
 

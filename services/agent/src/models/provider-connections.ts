@@ -3,32 +3,35 @@ import { Pool } from 'undici';
 export interface ConnectionLimits {
   /** Maximum concurrent calls. Callers must not exceed it: further calls would wait for a connection within their deadline. */
   connections: number;
-  /** The longest pause within an answer, in ms. Default 30,000. */
-  idleTimeoutMs?: number;
+  connectTimeoutMs: number;
+  idleTimeoutMs: number;
   /** Maximum bytes of an answer. Default 16 MiB, far above 4,096 tokens with their event framing. */
   maxAnswerBytes?: number;
 }
 
 export type ProviderConnections = ReturnType<typeof providerConnections>;
 
+/** A header of each answer: its real status. The SDKs invent one for an error within a 200. */
+export const receivedStatus = 'x-received-status';
+
 /** The connection failed, or closed before the response headers. */
 export class NoResponseError extends Error {
   override readonly name = 'NoResponseError';
 }
 
-/** `fetch` follows no redirects, accepts no compression (so that `maxAnswerBytes` is exact) and only POSTs strings. */
+/** `fetch` only POSTs strings to the origin of `url`; no redirects, no compression (so that `maxAnswerBytes` is exact). */
 export function providerConnections(url: string, limits: ConnectionLimits) {
   const pool = new Pool(new URL(url).origin, {
     connections: limits.connections,
     // One call per connection, so that cancelling a call closes no other.
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: 5_000 }, // TCP and TLS together
+    connect: { timeout: limits.connectTimeoutMs },
     // Shorter than the 5 s of common model servers, so that no connection is used while the server closes it.
     keepAliveTimeout: 4_000,
-    // Unlimited: without streaming, headers arrive only with the complete answer. The call's deadline bounds them.
+    // Unlimited: the call's deadlines bound them.
     headersTimeout: 0,
-    bodyTimeout: limits.idleTimeoutMs ?? 30_000,
+    bodyTimeout: limits.idleTimeoutMs,
     maxResponseSize: limits.maxAnswerBytes ?? 16 * 1024 * 1024,
   });
 
@@ -46,7 +49,9 @@ export function providerConnections(url: string, limits: ConnectionLimits) {
         });
         // `Response` allows no body for these statuses.
         const body = [204, 205, 304].includes(answer.statusCode) ? null : chunksOf(answer.body);
-        return new Response(body, { status: answer.statusCode, headers: headersOf(answer.headers) });
+        const headers = headersOf(answer.headers);
+        headers.set(receivedStatus, String(answer.statusCode));
+        return new Response(body, { status: answer.statusCode, headers });
       } catch (cause) {
         signal?.throwIfAborted();
         throw new NoResponseError('No answer from the provider', { cause });

@@ -1,87 +1,119 @@
-import { APICallError } from '@ai-sdk/provider';
-import { isJsonObject, parseJson } from '@parley/kernel/json';
 import { ModelError, type ModelErrorKind, type ModelErrorOptions } from './model-error.ts';
 import { NoResponseError } from './provider-connections.ts';
+import { EmptyAnswer, ErrorEvent, type ProviderFault, providerFault } from './provider-fault.ts';
+import { retryAfterMs } from './retry-after.ts';
 
-const isTransient = (status: number) => status === 408 || status === 429 || status >= 500;
-/** Responses with these statuses may quote the request, which must not be logged. */
-const STATUSES_QUOTING_REQUEST = new Set([400, 413, 422]);
-
-export class ErrorEvent extends Error {
-  override readonly name = 'ErrorEvent';
-  readonly value: unknown;
-
-  constructor(value: unknown) {
-    super('The provider sent an error');
-    this.value = value;
-  }
+export interface FailedCall extends Pick<ModelErrorOptions, 'beforeFirstChunk' | 'usage'> {
+  timedOut: boolean;
+  origin: string;
+  secrets: string[];
+  /** Of the conversation: words of the provider that quote them are not logged. */
+  texts: string[];
 }
 
+/** The error of a failed call. Its `cause` is one line for operators. */
 export function modelErrorOf(
   thrown: unknown,
-  origin: string,
-  options: Omit<ModelErrorOptions, 'transient' | 'cause'> & { timedOut: boolean },
+  { timedOut, origin, secrets, texts, ...options }: FailedCall,
 ): ModelError {
-  const { kind, transient } = options.timedOut ? { kind: 'timedOut' as const, transient: true } : kindOf(thrown);
-  return new ModelError(kind, { ...options, transient, cause: new Error(`${origin}: ${logLine(thrown)}`) });
+  const fault = providerFault(thrown);
+  const { kind, transient } = timedOut ? { kind: 'timedOut' as const, transient: true } : kindOf(thrown, fault);
+  const wait = retryAfterMs(fault.headers['retry-after']);
+  const cause = new Error(`${origin}: ${logLine(thrown, fault, { secrets, texts })}`);
+  return new ModelError(kind, { ...options, transient, cause, ...(wait !== undefined && { retryAfterMs: wait }) });
 }
 
-function kindOf(thrown: unknown): { kind: ModelErrorKind; transient: boolean } {
+function kindOf(thrown: unknown, fault: ProviderFault): { kind: ModelErrorKind; transient: boolean } {
   const chain = causesOf(thrown);
   if (chain.some((error) => error instanceof NoResponseError)) return { kind: 'unreachable', transient: true };
   if (chain.some((error) => codeOf(error) === 'UND_ERR_BODY_TIMEOUT')) return { kind: 'timedOut', transient: true };
 
-  const status = statusOf(thrown);
-  if (isTooLong(thrown, status)) return { kind: 'tooLong', transient: false };
-  if (status === undefined) return { kind: 'failed', transient: true };
-  return { kind: kindOfStatus(status, errorBodyOf(thrown).code), transient: isTransient(status) };
+  const { status } = fault;
+  if (isTooLong(fault)) return { kind: 'tooLong', transient: false };
+  const kind = named(fault) ?? (status === undefined ? 'failed' : kindOfStatus(status));
+  const isServers =
+    status === undefined ? !(thrown instanceof EmptyAnswer) : status >= 500 || status === bedrockModelFailed;
+  return { kind, transient: kind === 'rateLimited' || kind === 'timedOut' || (kind === 'failed' && isServers) };
 }
 
 /** Providers share no error code for this, so messages are matched too. A rate limit on tokens (429) does not count. */
-function isTooLong(thrown: unknown, status: number | undefined): boolean {
+function isTooLong({ status, names, message }: ProviderFault): boolean {
   if (status === 413) return true;
   if (status !== undefined && status !== 400 && status !== 422 && status !== 500) return false;
-  const { code, type, message } = { ...unparsedErrorOf(thrown), ...errorBodyOf(thrown) };
-  if (tooLongCodes.has(String(code)) || tooLongCodes.has(String(type))) return true;
-  return typeof message === 'string' && tooLongWords.test(message);
+  return names.some((name) => tooLongNames.has(name)) || tooLongWords.test(message);
 }
 
-/** The error in a response that the SDK could not parse: not in OpenAI's format, or with status 200. */
-function unparsedErrorOf(thrown: unknown): ErrorBody {
-  if (!APICallError.isInstance(thrown) || (thrown.responseBody?.length ?? 0) > maxUnparsedLength) return {};
-  const body = parseJson(thrown.responseBody ?? '');
-  const error = isJsonObject(body) && 'error' in body ? body['error'] : body;
-  return isJsonObject(error) ? error : {};
-}
-
-const maxUnparsedLength = 10_000;
-
-const tooLongCodes = new Set(['context_length_exceeded', 'exceed_context_size_error', 'string_above_max_length']);
+const tooLongNames = new Set([
+  'context_length_exceeded',
+  'exceed_context_size_error',
+  'string_above_max_length',
+  'request_too_large',
+]);
 const tooLongWords =
   /context (?:length|size|window)|maximum context|(?:prompt|input|request|messages?) (?:is|are|was|were) too (?:long|large)|input token count|too many (?:input )?tokens|reduce the length|exceeds? .{0,60}(?:tokens|context)/i;
 
-function kindOfStatus(status: number, code: unknown): ModelErrorKind {
-  if (status === 401 || status === 403) return 'refused';
-  if (status === 404 || code === 'model_not_found') return 'unknownModel';
-  if (status === 408) return 'timedOut';
-  if (status === 429) return 'rateLimited';
-  return status >= 400 && status < 500 ? 'badRequest' : 'failed';
+/** What an error in a 200 means, where no status says it. */
+const kindsOfNames: Record<string, ModelErrorKind> = {
+  rate_limit_error: 'rateLimited',
+  rate_limit_exceeded: 'rateLimited',
+  insufficient_quota: 'rateLimited',
+  resource_exhausted: 'rateLimited',
+  throttlingexception: 'rateLimited',
+  timeout_error: 'timedOut',
+  deadline_exceeded: 'timedOut',
+  modeltimeoutexception: 'timedOut',
+  invalid_api_key: 'refused',
+  authentication_error: 'refused',
+  permission_error: 'refused',
+  unauthenticated: 'refused',
+  permission_denied: 'refused',
+  accessdeniedexception: 'refused',
+  model_not_found: 'unknownModel',
+  not_found_error: 'unknownModel',
+  not_found: 'unknownModel',
+  resourcenotfoundexception: 'unknownModel',
+  invalid_request_error: 'badRequest',
+  invalid_argument: 'badRequest',
+  failed_precondition: 'badRequest',
+  validationexception: 'badRequest',
+};
+
+function named({ status, names, message }: ProviderFault): ModelErrorKind | undefined {
+  if (status === undefined) return names.map((name) => kindsOfNames[name]).find((kind) => kind !== undefined);
+  if (status !== 400) return undefined;
+  if (names.includes('api_key_invalid')) return 'refused';
+  return names.includes('model_not_found') || /model identifier is invalid/iu.test(message)
+    ? 'unknownModel'
+    : undefined;
 }
 
-/** One line for operators, without request, answer or key. */
-function logLine(thrown: unknown): string {
-  const status = statusOf(thrown);
-  if (status !== undefined || thrown instanceof ErrorEvent) {
-    const { type, code, message } = errorBodyOf(thrown);
-    const words = STATUSES_QUOTING_REQUEST.has(status ?? 200) ? undefined : message;
-    const parts = [status === undefined ? 'error event' : `HTTP ${status}`, type, code, words];
-    return parts
-      .filter((part) => typeof part === 'string' || typeof part === 'number')
-      .join(' ')
-      .slice(0, 300);
+const bedrockModelFailed = 424;
+
+function kindOfStatus(status: number): ModelErrorKind {
+  if (status === 401 || status === 403) return 'refused';
+  if (status === 404) return 'unknownModel';
+  if (status === 408) return 'timedOut';
+  if (status === 429) return 'rateLimited';
+  return status >= 400 && status < 500 && status !== bedrockModelFailed ? 'badRequest' : 'failed';
+}
+
+type Hidden = Pick<FailedCall, 'secrets' | 'texts'>;
+
+/** One line for operators, without request or answer. Only statuses that are not about the request have the provider's words. */
+function logLine(thrown: unknown, { status, names, message }: ProviderFault, { secrets, texts }: Hidden): string {
+  if (status !== undefined || thrown instanceof ErrorEvent || names.length > 0) {
+    const hidden = [...texts, ...secrets].map((text) => text.toLowerCase());
+    const isGeneral = status === 404 || status === 429 || (status ?? 0) >= 500;
+    const said = isGeneral ? redacted(message.slice(0, comparedLength), secrets) : '';
+    const parts = [
+      status === undefined ? 'error event' : `HTTP ${status}`,
+      ...names.filter((name) => !hidden.some((text) => text.includes(name))).map((name) => redacted(name, secrets)),
+      quotes(said.toLowerCase(), hidden) ? '' : said,
+    ];
+    return parts.filter(Boolean).join(' ').slice(0, 300);
   }
   const network = causesOf(thrown).find((error) => codeOf(error) !== undefined);
-  if (network) return `${codeOf(network)} ${network.message}`;
+  if (network) return redacted(`${codeOf(network)} ${network.message}`, secrets);
   // Parser messages quote their input, so only the names are logged.
   return (
     causesOf(thrown)
@@ -90,23 +122,27 @@ function logLine(thrown: unknown): string {
   );
 }
 
-/** The HTTP status of a refusal; undefined for a malformed 2xx response. */
-function statusOf(thrown: unknown): number | undefined {
-  if (!APICallError.isInstance(thrown) || thrown.statusCode === undefined) return undefined;
-  return thrown.statusCode >= 200 && thrown.statusCode < 300 ? undefined : thrown.statusCode;
+/** Ignores case, since providers change it. */
+function redacted(text: string, secrets: string[]): string {
+  return secrets.reduce((left, secret) => left.replaceAll(new RegExp(escaped(secret), 'giu'), '[key]'), text);
 }
 
-interface ErrorBody {
-  type?: unknown;
-  code?: unknown;
-  message?: unknown;
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&');
 }
 
-function errorBodyOf(thrown: unknown): ErrorBody {
-  const data: unknown =
-    thrown instanceof ErrorEvent ? { error: thrown.value } : APICallError.isInstance(thrown) && thrown.data;
-  const error = isJsonObject(data) ? data['error'] : undefined;
-  return isJsonObject(error) ? error : {};
+/** Comparing costs its length times that of the conversation. */
+const comparedLength = 2_000;
+const quotedLength = 12;
+
+/** Whether a message has a whole text, or 22 of its characters or more, which have one of these windows. */
+function quotes(message: string, texts: string[]): boolean {
+  const windows = Array.from({ length: Math.ceil(message.length / 10) }, (_, n) =>
+    message.slice(n * 10, n * 10 + quotedLength),
+  ).filter(({ length }) => length === quotedLength);
+  return texts.some(
+    (text) => (text.length >= 4 && message.includes(text)) || windows.some((window) => text.includes(window)),
+  );
 }
 
 function causesOf(thrown: unknown): Error[] {

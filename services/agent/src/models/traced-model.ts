@@ -4,12 +4,6 @@ import { ModelError } from './model-error.ts';
 
 /** Spans by OpenTelemetry's GenAI conventions: ids, counts and reasons, never text. A cancelled or abandoned call is no error. */
 export function tracedModel(model: Model): Model {
-  const start = (request: ModelRequest) =>
-    trace.getTracer('parley.models').startSpan(`chat ${model.modelId}`, {
-      kind: SpanKind.CLIENT,
-      attributes: requestAttributes(model, request),
-    });
-
   return {
     ...model,
 
@@ -17,7 +11,8 @@ export function tracedModel(model: Model): Model {
       // The parent is the context of the call, not the one that reads the stream.
       const parent = context.active();
       return (async function* () {
-        const span = context.with(parent, () => start(request));
+        const options = { kind: SpanKind.CLIENT, attributes: requestAttributes(model, request) };
+        const span = trace.getTracer('parley.models').startSpan(`chat ${model.modelId}`, options, parent);
         const startedAt = performance.now();
         let started = false;
         try {
@@ -36,20 +31,6 @@ export function tracedModel(model: Model): Model {
           span.end();
         }
       })();
-    },
-
-    async generate(request, call) {
-      const span = start(request);
-      try {
-        const result = await context.with(trace.setSpan(context.active(), span), () => model.generate(request, call));
-        finish(span, result);
-        return result;
-      } catch (error) {
-        fail(span, error, call.signal);
-        throw error;
-      } finally {
-        span.end();
-      }
     },
   };
 }

@@ -115,10 +115,17 @@ export type ResolversTypes = {
   RecommendedTtsVoiceDto: ResolverTypeWrapper<Types.RecommendedTtsVoiceDto>;
   AuditActionEnum: Types.AuditActionEnum;
   AuditLogDto: ResolverTypeWrapper<AuditLogDto>;
+  GenerateTextInput: Types.GenerateTextInput;
+  GenerateTextResultDto: ResolverTypeWrapper<Types.GenerateTextResultDto>;
+  StartTextGenerationResultDto: ResolverTypeWrapper<Types.StartTextGenerationResultDto>;
+  TextGenerationEventDto: ResolverTypeWrapper<Types.TextGenerationEventDto>;
+  Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
+  TestLlmProviderInput: Types.TestLlmProviderInput;
+  TestLlmProviderResultDto: ResolverTypeWrapper<Types.TestLlmProviderResultDto>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   ID: ResolverTypeWrapper<Types.Scalars['ID']['output']>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
-  Boolean: ResolverTypeWrapper<Types.Scalars['Boolean']['output']>;
+  Subscription: ResolverTypeWrapper<Record<PropertyKey, never>>;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -136,10 +143,17 @@ export type ResolversParentTypes = {
   AvatarModelDto: Types.AvatarModelDto;
   RecommendedTtsVoiceDto: Types.RecommendedTtsVoiceDto;
   AuditLogDto: AuditLogDto;
+  GenerateTextInput: Types.GenerateTextInput;
+  GenerateTextResultDto: Types.GenerateTextResultDto;
+  StartTextGenerationResultDto: Types.StartTextGenerationResultDto;
+  TextGenerationEventDto: Types.TextGenerationEventDto;
+  Boolean: Types.Scalars['Boolean']['output'];
+  TestLlmProviderInput: Types.TestLlmProviderInput;
+  TestLlmProviderResultDto: Types.TestLlmProviderResultDto;
   Query: Record<PropertyKey, never>;
   ID: Types.Scalars['ID']['output'];
   Mutation: Record<PropertyKey, never>;
-  Boolean: Types.Scalars['Boolean']['output'];
+  Subscription: Record<PropertyKey, never>;
 };
 
 export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
@@ -220,18 +234,53 @@ export type AuditLogDtoResolvers<ContextType = Context, ParentType extends Resol
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 
+export type GenerateTextResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['GenerateTextResultDto'] = ResolversParentTypes['GenerateTextResultDto']> = {
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  providerId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  modelId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  costUsd?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+};
+
+export type StartTextGenerationResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['StartTextGenerationResultDto'] = ResolversParentTypes['StartTextGenerationResultDto']> = {
+  requestId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type TextGenerationEventDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TextGenerationEventDto'] = ResolversParentTypes['TextGenerationEventDto']> = {
+  requestId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  done?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  providerId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  error?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type TestLlmProviderResultDtoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['TestLlmProviderResultDto'] = ResolversParentTypes['TestLlmProviderResultDto']> = {
+  ok?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  providerId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  modelId?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  latencyMs?: Resolver<Types.Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  error?: Resolver<Types.Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
   agent?: Resolver<Types.Maybe<ResolversTypes['AgentDto']>, ParentType, ContextType, RequireFields<Types.QueryAgentArgs, 'id'>>;
   agents?: Resolver<Array<ResolversTypes['AgentDto']>, ParentType, ContextType, Partial<Types.QueryAgentsArgs>>;
   agentCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   agentConfigOptions?: Resolver<ResolversTypes['AgentConfigOptionsDto'], ParentType, ContextType>;
   agentAuditLogs?: Resolver<Array<ResolversTypes['AuditLogDto']>, ParentType, ContextType, RequireFields<Types.QueryAgentAuditLogsArgs, 'id'>>;
+  generateText?: Resolver<ResolversTypes['GenerateTextResultDto'], ParentType, ContextType, RequireFields<Types.QueryGenerateTextArgs, 'input'>>;
 };
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   createAgent?: Resolver<ResolversTypes['AgentDto'], ParentType, ContextType, RequireFields<Types.MutationCreateAgentArgs, 'input'>>;
   updateAgent?: Resolver<ResolversTypes['AgentDto'], ParentType, ContextType, RequireFields<Types.MutationUpdateAgentArgs, 'id' | 'input'>>;
   deleteAgent?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType, RequireFields<Types.MutationDeleteAgentArgs, 'id'>>;
+  startTextGeneration?: Resolver<ResolversTypes['StartTextGenerationResultDto'], ParentType, ContextType, RequireFields<Types.MutationStartTextGenerationArgs, 'input'>>;
+  testLlmProvider?: Resolver<ResolversTypes['TestLlmProviderResultDto'], ParentType, ContextType, RequireFields<Types.MutationTestLlmProviderArgs, 'input'>>;
+};
+
+export type SubscriptionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Subscription'] = ResolversParentTypes['Subscription']> = {
+  textGenerationEvents?: SubscriptionResolver<ResolversTypes['TextGenerationEventDto'], "textGenerationEvents", ParentType, ContextType, RequireFields<Types.SubscriptionTextGenerationEventsArgs, 'requestId'>>;
 };
 
 export type PartialResolvers<ContextType = Context> = {
@@ -243,8 +292,13 @@ export type PartialResolvers<ContextType = Context> = {
   AvatarModelDto?: AvatarModelDtoResolvers<ContextType>;
   RecommendedTtsVoiceDto?: RecommendedTtsVoiceDtoResolvers<ContextType>;
   AuditLogDto?: AuditLogDtoResolvers<ContextType>;
+  GenerateTextResultDto?: GenerateTextResultDtoResolvers<ContextType>;
+  StartTextGenerationResultDto?: StartTextGenerationResultDtoResolvers<ContextType>;
+  TextGenerationEventDto?: TextGenerationEventDtoResolvers<ContextType>;
+  TestLlmProviderResultDto?: TestLlmProviderResultDtoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
+  Subscription?: SubscriptionResolvers<ContextType>;
 };
 
 

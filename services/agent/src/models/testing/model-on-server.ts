@@ -1,9 +1,12 @@
 import { type ModelScript, type ModelServer, startModelServer } from '@parley/testing/model-server';
 import type { ExecutionContext } from 'ava';
+import { languageModels } from '../language-models.ts';
 import type { Model, ModelEvent, ModelRequest } from '../model.ts';
 import { ModelError } from '../model-error.ts';
-import { type OpenAICompatibleSettings, openAICompatibleModel } from '../openai-compatible-model.ts';
+import type { ProviderSettings } from '../model-settings.ts';
 import { type ConnectionLimits, providerConnections } from '../provider-connections.ts';
+import { type SdkModelSettings, sdkModel } from '../sdk-model.ts';
+import { defaultProvider } from './provider-settings.ts';
 
 export interface ModelOnServer {
   model: Model;
@@ -12,26 +15,35 @@ export interface ModelOnServer {
   logged: Record<string, unknown>[];
 }
 
-/** The OpenAI-compatible model with a scripted server; both are closed after the test, which fails if a call does not end. */
+export type ModelOptions = Partial<ProviderSettings & ConnectionLimits & SdkModelSettings>;
+
+/** A model of the given wire format with a scripted server; both are closed after the test, which fails if a call does not end. */
 export async function modelOn(
   t: ExecutionContext,
   script: ModelScript,
-  settings: Partial<OpenAICompatibleSettings & ConnectionLimits> = {},
+  options: ModelOptions = {},
 ): Promise<ModelOnServer> {
   t.timeout(20_000, 'The call of the model has not ended in time');
   const server = await startModelServer({ script });
-  const url = settings.url ?? server.url;
+  const settings = { ...defaultProvider, ...options };
+  const url = options.url ?? server.urls[settings.api];
   const connections = providerConnections(url, { connections: 128, ...settings });
   const logged: Record<string, unknown>[] = [];
-  const defaults = {
-    providerId: 'HOSTED_SMALL_MODEL',
-    modelId: 'm',
-    contextTokens: 16_384,
-    maxOutputTokens: 4_096,
-    firstTokenTimeoutMs: 10_000,
-  };
   const log = { warn: (fields: Record<string, unknown>) => void logged.push(fields) };
-  const model = openAICompatibleModel({ ...defaults, ...settings, url }, connections, log);
+  const sdk = await languageModels({ ...settings, url }, connections);
+  const model = sdkModel(
+    {
+      vision: false,
+      rawEvents: settings.api === 'bedrock',
+      secrets: settings.key === undefined ? [] : settings.key.split(':'),
+      ...settings,
+      contextTokens: settings.contextTokens ?? 16_384,
+      providerId: settings.id,
+      origin: new URL(url).origin,
+    },
+    async () => sdk(settings.modelId),
+    log,
+  );
   t.teardown(async () => {
     await connections.close();
     await server.stop();
@@ -54,6 +66,12 @@ export async function eventsOf(stream: AsyncIterable<ModelEvent>): Promise<Model
 
 export function textOf(events: ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
+}
+
+/** The whole text of an answer, with its end. */
+export async function answerOf(model: Model, request: ModelRequest) {
+  const events = await eventsOf(model.stream(request, uncancelled));
+  return { ...events.at(-1), text: textOf(events) };
 }
 
 /** Reads a stream that fails; returns the text before the failure and the error. */

@@ -1,0 +1,125 @@
+import { estimateTokens } from '@parley/text/token-estimate';
+import type { CallCosts } from './call-cost.ts';
+import type { FinishReason, Model, ModelRequest, TokenUsage } from './models/model.ts';
+import { ModelError } from './models/model-error.ts';
+import type { ModelMetrics } from './models/model-metrics.ts';
+import type { ChosenModel } from './models/models.ts';
+import type { ProviderChain } from './models/provider-chain.ts';
+import { estimateRequestTokens } from './models/token-estimate.ts';
+import type { CallAccount, MeteredCall, SpendMeter, Spent } from './spend-meter.ts';
+
+export interface Metering {
+  meter: Pick<SpendMeter, 'open'>;
+  costs: CallCosts;
+  metrics: Pick<ModelMetrics, 'spent'>;
+}
+
+/** One call of a model for a tenant. */
+export interface CallOptions {
+  account: CallAccount;
+  signal: AbortSignal;
+  /** Default: waits until the signal aborts. */
+  acquireSlot?: (model: ChosenModel) => Promise<Disposable>;
+  /** A reservation that was made before. Default: one is made as soon as there is a slot. */
+  reserved?: MeteredCall | undefined;
+}
+
+/** As the chain's events, with what the call cost. */
+export type MeteredEvent =
+  | { type: 'asked'; model: Model }
+  | { type: 'text'; text: string }
+  | { type: 'finish'; model: Model; finishReason: FinishReason; usage: TokenUsage; costUsdE8: bigint };
+
+/** Asks the chain within the tenant's cap. However the call ends, what it took is settled once. */
+export async function* meteredStream(
+  metering: Metering,
+  chain: ProviderChain,
+  request: ModelRequest,
+  options: CallOptions,
+): AsyncGenerator<MeteredEvent> {
+  const call = begin(metering, chain, request, options);
+  let text = '';
+  let asked: Model | undefined;
+  try {
+    for await (const event of chain.stream(request, call.chainCall)) {
+      if (event.type === 'asked') asked = event.model;
+      if (event.type === 'text') text += event.text;
+      if (event.type !== 'finish') {
+        yield event;
+        continue;
+      }
+      const { type, model, finishReason, ...usage } = event;
+      const costUsdE8 = await call.served(model, usage);
+      yield { type, model, finishReason, usage, costUsdE8 };
+    }
+  } catch (error) {
+    if (error instanceof ModelError) await call.failed(asked, error.usage);
+    throw error;
+  } finally {
+    // The reader has left, or the call was cancelled.
+    call.left(asked, text);
+  }
+}
+
+/** One answer as a whole. Streamed from the provider all the same, so that a silent one is left after its first-token timeout. */
+export async function meteredGenerate(
+  metering: Metering,
+  chain: ProviderChain,
+  request: ModelRequest,
+  options: CallOptions,
+): Promise<{ text: string; model: Model; usage: TokenUsage; costUsdE8: bigint }> {
+  let text = '';
+  for await (const event of meteredStream(metering, chain, request, options)) {
+    if (event.type === 'text') text += event.text;
+    if (event.type !== 'finish') continue;
+    const { model, usage, costUsdE8 } = event;
+    return { text, model, usage, costUsdE8 };
+  }
+  throw new Error('a stream ended without its end');
+}
+
+function begin(
+  { meter, costs, metrics }: Metering,
+  chain: ProviderChain,
+  request: ModelRequest,
+  { account, signal, reserved, acquireSlot }: CallOptions,
+) {
+  const { tenantId, isDirect } = account;
+  const metered = reserved ?? meter.open(account);
+  let isReserved = reserved !== undefined;
+  let isSettled = false;
+
+  async function settle(spent: Spent, estimated: boolean, served: boolean): Promise<void> {
+    if (isSettled || !isReserved) return;
+    isSettled = true;
+    metrics.spent(spent, account.operation, spent.costUsdE8);
+    await metered.settle({ ...spent, estimated, served });
+  }
+
+  return {
+    chainCall: {
+      signal,
+      acquireSlot: acquireSlot ?? ((model: ChosenModel) => model.acquireSlot(tenantId, signal, { isDirect })),
+      async beforeFirst() {
+        if (reserved) await reserved.begin();
+        else await metered.reserve(costs.upperEstimate(chain, request), true);
+        isReserved = true;
+      },
+    },
+    async served(model: Model, usage: TokenUsage): Promise<bigint> {
+      const spent = costs.costOf(model, usage);
+      await settle(spent, usage.estimated, true);
+      return spent.costUsdE8;
+    },
+    /** It counts as served where the model had begun to answer. */
+    async failed(model: Model | undefined, usage: TokenUsage): Promise<void> {
+      await settle(costs.costOf(model ?? chain.first, usage), usage.estimated, usage.tokensOut > 0);
+    },
+    /** Whoever asked has left: a model that was asked has read the request and said `text`. Does nothing after the end of the call. */
+    left(model: Model | undefined, text: string): void {
+      const tokensIn = model ? estimateRequestTokens(request) : 0;
+      const usage = { tokensIn, tokensCached: 0, tokensOut: estimateTokens(text) };
+      void settle(costs.costOf(model ?? chain.first, usage), true, model !== undefined);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { Logger } from '@parley/kernel/log';
+import type { Metrics } from '@parley/kernel/metrics';
+import { costsSomething } from '@parley/prices/model-price';
+import { type Breaker, createBreakers } from './breakers.ts';
+import { modelMetrics } from './model-metrics.ts';
+import type { Models } from './models.ts';
+import { type Candidate, type ProviderChain, providerChain } from './provider-chain.ts';
+
+/** A provider and a model of it; both from the same place, e.g. the override of an agent. */
+export interface ModelChoice {
+  provider?: string | null | undefined;
+  /** Default: the provider's own. Ignored without a provider, and by one with a fixed model. */
+  model?: string | null | undefined;
+}
+
+export type ModelChains = ReturnType<typeof modelChains>;
+
+/** Which models answer a call, in order: the chosen one, then the fallbacks. */
+export function modelChains(models: Models, log: Logger, metrics: Metrics) {
+  const breakers = createBreakers();
+  const measured = modelMetrics(metrics, breakers, models.describe());
+  const deps = { breakers, log, metrics: measured };
+
+  const find = ({ provider }: ModelChoice) => (provider ? models.find(provider) : undefined);
+  const candidate = ({ model: modelOf, retries }: Pick<Models['first'], 'model' | 'retries'>, id?: string | null) =>
+    ({ model: modelOf(id ?? undefined), retries }) satisfies Candidate;
+
+  return {
+    metrics: measured,
+    /** An unconfigured provider is skipped for the default. */
+    chain(choice: ModelChoice = {}): ProviderChain {
+      const asked = find(choice);
+      const first = asked ?? models.first;
+      const others = models.fallbacks.filter(({ id }) => id !== first.id);
+      return providerChain([candidate(first, asked && choice.model), ...others.map((each) => candidate(each))], deps);
+    },
+    /** One model past fallbacks, retries and breaker; undefined where the provider is not configured. */
+    alone(choice: ModelChoice): ProviderChain | undefined {
+      const asked = find(choice);
+      if (!asked) return undefined;
+      return providerChain([{ ...candidate(asked, choice.model), retries: 0 }], {
+        ...deps,
+        breakers: { of: () => none },
+      });
+    },
+    /** Whether a tenant may not name this model: it has no price above 0, and the operator has not configured it. */
+    isUnpriced(choice: ModelChoice): boolean {
+      const { provider, model } = choice;
+      if (!model || provider === 'HOSTED_SMALL_MODEL' || model === find(choice)?.model().modelId) return false;
+      return !costsSomething(models.prices.find(model));
+    },
+    describe: () => models.describe(),
+    close: () => models.close(),
+  };
+}
+
+const none: Breaker = { isOpen: false, lastFailure: undefined, run: (begin) => begin() };

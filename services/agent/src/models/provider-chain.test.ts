@@ -1,0 +1,200 @@
+import test from 'ava';
+import { type Breakers, createBreakers } from './breakers.ts';
+import type { ModelEvent, ModelRequest } from './model.ts';
+import { ModelError, type ModelErrorKind } from './model-error.ts';
+import type { ChosenModel } from './models.ts';
+import { type ChainEvent, providerChain } from './provider-chain.ts';
+
+const usage = { tokensIn: 3, tokensCached: 0, tokensOut: 1, estimated: false };
+const request: ModelRequest = { system: '', messages: [{ role: 'user', text: 'Hi' }] };
+
+const failure = (kind: ModelErrorKind, transient: boolean, retryAfterMs?: number) =>
+  new ModelError(kind, { beforeFirstChunk: true, transient, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+
+/** Answers with its own name, after the given failures in turn. */
+function model(modelId: string, failures: Error[] = [], afterFirst?: Error) {
+  const calls: string[] = [];
+  let held = 0;
+  const made: ChosenModel = {
+    providerId: `provider of ${modelId}`,
+    modelId,
+    offline: false,
+    vision: false,
+    contextTokens: 1_000,
+    maxOutputTokens: 100,
+    async acquireSlot() {
+      held += 1;
+      return { [Symbol.dispose]: () => void (held -= 1) };
+    },
+    async *stream(): AsyncGenerator<ModelEvent> {
+      calls.push('stream');
+      const error = failures.shift();
+      if (error) throw error;
+      yield { type: 'text', text: modelId };
+      if (afterFirst) throw afterFirst;
+      yield { type: 'finish', finishReason: 'stop', ...usage };
+    },
+  };
+  return { model: made, calls, retries: 0, held: () => held };
+}
+
+type Candidates = [ReturnType<typeof model>, ...ReturnType<typeof model>[]];
+
+const chainOf = (...candidates: Candidates) => chainOfBreakers(createBreakers({ failures: 1_000 }), ...candidates);
+
+function chainOfBreakers(breakers: Breakers, ...candidates: Candidates) {
+  const left: string[] = [];
+  const called: string[] = [];
+  const chain = providerChain(candidates, {
+    breakers,
+    log: { warn: () => undefined },
+    metrics: {
+      leftFor: (from, to) => void left.push(`${from.modelId} for ${to.modelId}`),
+      called: (asked, seconds, error) => void called.push(`${asked.modelId} ${seconds >= 0} ${error}`),
+      firstChunk: () => undefined,
+      used: () => undefined,
+    },
+  });
+  return { chain, left, called };
+}
+
+const call = (signal = new AbortController().signal) => ({
+  signal,
+  acquireSlot: (asked: ChosenModel) => asked.acquireSlot(1, signal),
+});
+
+async function streamed(events: AsyncIterable<ChainEvent>): Promise<string[]> {
+  const seen: string[] = [];
+  for await (const event of events) {
+    seen.push(event.type === 'text' ? event.text : `${event.type} ${event.model.modelId}`);
+  }
+  return seen;
+}
+
+test('the first choice answers, and nobody else is asked', async (t) => {
+  const [one, two] = [model('one'), model('two')];
+  const { chain, left } = chainOf(one, two);
+  t.deepEqual(await streamed(chain.stream(request, call())), ['asked one', 'one', 'finish one']);
+  t.deepEqual([two.calls, left, one.held()], [[], [], 0]);
+});
+
+for (const kind of ['unreachable', 'timedOut', 'rateLimited', 'failed'] as const) {
+  test(`a model is left for the next one when it is ${kind} before its first output`, async (t) => {
+    const [one, two, three] = [model('one', [failure(kind, true)]), model('two'), model('three')];
+    const { chain, left, called } = chainOf(one, two, three);
+    t.deepEqual(await streamed(chain.stream(request, call())), ['asked one', 'asked two', 'two', 'finish two']);
+    t.deepEqual(called, [`one true ${kind}`, 'two true ']);
+    t.deepEqual([three.calls, left], [[], ['one for two']]);
+    t.deepEqual([one.held(), two.held()], [0, 0]);
+  });
+}
+
+for (const kind of ['badRequest', 'tooLong', 'refused', 'unknownModel'] as const) {
+  test(`a model is not left when it is ${kind}`, async (t) => {
+    const [one, two] = [model('one', [failure(kind, false)]), model('two')];
+    await t.throwsAsync(streamed(chainOf(one, two).chain.stream(request, call())), { instanceOf: ModelError });
+    t.deepEqual([two.calls, one.held()], [[], 0]);
+  });
+}
+
+test('after the first output a failure ends the call', async (t) => {
+  const broken = new ModelError('failed', { beforeFirstChunk: false, transient: true });
+  const [one, two] = [model('one', [], broken), model('two')];
+  const error = await t.throwsAsync(streamed(chainOf(one, two).chain.stream(request, call())));
+  t.is(error, broken);
+  t.deepEqual([two.calls, one.held()], [[], 0]);
+});
+
+test('the last failure is the answer when nobody is left', async (t) => {
+  const last = failure('rateLimited', true);
+  const { chain } = chainOf(model('one', [failure('failed', true)]), model('two', [last]));
+  t.is(await t.throwsAsync(streamed(chain.stream(request, call()))), last);
+});
+
+test('a model is asked again as often as it may be, but not after it was silent or has asked for a long pause', async (t) => {
+  const again = { ...model('one', [failure('failed', true), failure('unreachable', true)]), retries: 2 };
+  t.deepEqual(await streamed(chainOf(again, model('two')).chain.stream(request, call())), [
+    'asked one',
+    'asked one',
+    'asked one',
+    'one',
+    'finish one',
+  ]);
+  for (const error of [failure('timedOut', true), failure('rateLimited', true, 60_000)]) {
+    const silent = { ...model('one', [error]), retries: 2 };
+    t.true((await streamed(chainOf(silent, model('two')).chain.stream(request, call()))).includes('two'));
+  }
+});
+
+test('a model that is kept out is not asked, and when all are the call fails at once', async (t) => {
+  const [one, two] = [model('one', [failure('rateLimited', true, 60_000)]), model('two')];
+  const { chain } = chainOf(one, two);
+  await streamed(chain.stream(request, call()));
+  t.deepEqual(await streamed(chain.stream(request, call())), ['asked two', 'two', 'finish two']);
+  t.is(one.calls.length, 1);
+  const alone = model('alone', [failure('rateLimited', true, 60_000)]);
+  const only = chainOf(alone);
+  await t.throwsAsync(streamed(only.chain.stream(request, call())));
+  const why = { kind: 'rateLimited', retryable: true, beforeFirstChunk: true } as const;
+  t.like(await t.throwsAsync(streamed(only.chain.stream(request, call()))), why);
+  t.deepEqual([alone.calls.length, alone.held()], [1, 0]);
+});
+
+test('a model that was kept out while the call waited for a slot is told as one that was kept out before', async (t) => {
+  const limited = model('limited', [failure('rateLimited', true)]);
+  const { chain } = chainOfBreakers(createBreakers({ failures: 1 }), limited);
+  const waits = {
+    ...call(),
+    async acquireSlot(asked: ChosenModel) {
+      const slot = await asked.acquireSlot(1, new AbortController().signal);
+      await t.throwsAsync(streamed(chain.stream(request, call())));
+      return slot;
+    },
+  };
+  t.like(await t.throwsAsync(streamed(chain.stream(request, waits))), { kind: 'rateLimited' });
+  t.deepEqual([limited.calls.length, limited.held()], [1, 0]);
+});
+
+test('who leaves while the call is admitted has asked no model', async (t) => {
+  const one = model('one');
+  const leaving = new AbortController();
+  const beforeFirst = async () => leaving.abort(new DOMException('left', 'AbortError'));
+  const seen: string[] = [];
+  const reading = async () => {
+    const events = chainOf(one).chain.stream(request, { ...call(leaving.signal), beforeFirst });
+    for await (const { type } of events) seen.push(type);
+  };
+  await t.throwsAsync(reading(), { name: 'AbortError' });
+  t.deepEqual([seen, one.calls, one.held()], [[], [], 0]);
+});
+
+test('what happens before the first model is asked happens once, and can end the call', async (t) => {
+  let times = 0;
+  const [one, two] = [model('one', [failure('failed', true)]), model('two')];
+  const { chain } = chainOf(one, two);
+  await streamed(chain.stream(request, { ...call(), beforeFirst: async () => void (times += 1) }));
+  t.is(times, 1);
+  const refused = new Error('refused');
+  const beforeFirst = () => Promise.reject(refused);
+  t.is(await t.throwsAsync(streamed(chain.stream(request, { ...call(), beforeFirst }))), refused);
+  t.deepEqual([one.calls.length, one.held()], [1, 0]);
+});
+
+test('a cancelled call asks nobody else and gives its slot back, as does a reader who leaves', async (t) => {
+  const cancel = new AbortController();
+  const one = model('one');
+  one.model.stream = async function* () {
+    cancel.abort(new DOMException('left', 'AbortError'));
+    cancel.signal.throwIfAborted();
+    yield* [];
+  };
+  const two = model('two');
+  const { chain } = chainOf(one, two);
+  await t.throwsAsync(streamed(chain.stream(request, call(cancel.signal))), { name: 'AbortError' });
+  t.deepEqual([two.calls, one.held()], [[], 0]);
+  for (const until of ['asked', 'text']) {
+    const { chain: other } = chainOf(two);
+    for await (const { type } of other.stream(request, call())) if (type === until) break;
+    t.is(two.held(), 0);
+  }
+});

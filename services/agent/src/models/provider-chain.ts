@@ -1,0 +1,167 @@
+import type { Logger } from '@parley/kernel/log';
+import { sleep } from '@parley/kernel/timers';
+import { isBrokenCircuitError } from 'cockatiel';
+import type { Breakers } from './breakers.ts';
+import type { FinishReason, Model, ModelEvent, ModelRequest, TokenUsage } from './model.ts';
+import { ModelError } from './model-error.ts';
+import type { ModelMetrics } from './model-metrics.ts';
+import type { ChosenModel } from './models.ts';
+
+/** A model that may answer a call, and how often it is asked again before the next one is. */
+export interface Candidate {
+  model: ChosenModel;
+  retries: number;
+}
+
+export interface ChainCall {
+  signal: AbortSignal;
+  acquireSlot(model: ChosenModel): Promise<Disposable>;
+  /** Called once, with a slot held, before the first model is asked; what it throws ends the call. */
+  beforeFirst?: (() => Promise<void>) | undefined;
+}
+
+/** `asked`: a model is asked now; text follows, then one `finish` of the model that served. */
+export type ChainEvent =
+  | { type: 'asked'; model: Model }
+  | { type: 'text'; text: string }
+  | ({ type: 'finish'; model: Model; finishReason: FinishReason } & TokenUsage);
+
+export interface ProviderChain {
+  /** The first choice, which is asked unless it is kept out. */
+  readonly first: ChosenModel;
+  readonly candidates: readonly Candidate[];
+  stream(request: ModelRequest, call: ChainCall): AsyncGenerator<ChainEvent>;
+}
+
+export interface ChainDependencies {
+  breakers: Pick<Breakers, 'of'>;
+  log: Pick<Logger, 'warn'>;
+  metrics: Pick<ModelMetrics, 'leftFor' | 'called' | 'firstChunk' | 'used'>;
+}
+
+interface Begun {
+  model: ChosenModel;
+  slot: Disposable;
+  events: AsyncIterator<ModelEvent>;
+  first: IteratorResult<ModelEvent>;
+  /** Since it was asked. */
+  seconds(): number;
+}
+
+const firstRetryMs = 200;
+/** A longer `Retry-After` is not waited for. */
+const longestRetryMs = 2_000;
+
+/**
+ * Asks the candidates in order. One is left for the next where it fails in a way that may pass (`ModelError.retryable`), which is
+ * never after the first output.
+ */
+export function providerChain(
+  candidates: readonly [Candidate, ...Candidate[]],
+  deps: ChainDependencies,
+): ProviderChain {
+  const [{ model: first }] = candidates;
+  const last = candidates.at(-1)?.model ?? first;
+
+  function keptOut(model: ChosenModel): ModelError {
+    const { lastFailure = 'unreachable' } = deps.breakers.of(model);
+    return new ModelError(lastFailure, { beforeFirstChunk: true, transient: true });
+  }
+
+  /** Asks until one gives its first output. */
+  async function* reach(request: ModelRequest, call: ChainCall): AsyncGenerator<ChainEvent, Begun> {
+    let isFirst = true;
+    let failure: ModelError | undefined;
+    const ready = candidates.filter(({ model }) => !deps.breakers.of(model).isOpen);
+    for (const [index, { model, retries }] of ready.entries()) {
+      for (let attempt = 0; ; attempt += 1) {
+        call.signal.throwIfAborted();
+        using held = new DisposableStack();
+        held.use(await call.acquireSlot(model));
+        try {
+          if (isFirst) await call.beforeFirst?.();
+          isFirst = false;
+          call.signal.throwIfAborted();
+          yield { type: 'asked', model };
+          const seconds = stopwatch();
+          const events = model.stream(request, { signal: call.signal })[Symbol.asyncIterator]();
+          const first = await deps.breakers
+            .of(model)
+            .run(() => events.next())
+            .catch((error: unknown) => {
+              if (!isBrokenCircuitError(error)) deps.metrics.called(model, seconds(), errorTypeOf(error));
+              throw error;
+            });
+          return { model, slot: held.move(), events, first, seconds };
+        } catch (error) {
+          if (isBrokenCircuitError(error)) {
+            failure ??= keptOut(model); // opened since
+            break;
+          }
+          if (!(error instanceof ModelError) || !error.retryable) throw error;
+          failure = error;
+          if (attempt === retries || !isWorthRetry(error)) break;
+        }
+        held.dispose();
+        await sleep(pauseOf(failure, attempt), call.signal);
+      }
+      const next = ready[index + 1];
+      if (!next) break;
+      deps.metrics.leftFor(model, next.model);
+      deps.log.warn({ from: placeOf(model), to: placeOf(next.model), kind: failure.kind }, 'model left for the next');
+    }
+    throw failure ?? keptOut(last);
+  }
+
+  return {
+    first,
+    candidates,
+
+    async *stream(request, call) {
+      const { model, slot, events, first: begun, seconds } = yield* reach(request, call);
+      using _slot = slot;
+      deps.metrics.firstChunk(model, seconds());
+      let outcome = 'cancelled';
+      try {
+        for (let next = begun; !next.done; next = await events.next()) {
+          if (next.value.type === 'text') {
+            yield next.value;
+            continue;
+          }
+          deps.metrics.used(model, next.value);
+          outcome = '';
+          yield { ...next.value, model };
+        }
+      } catch (error) {
+        outcome = errorTypeOf(error);
+        throw error;
+      } finally {
+        deps.metrics.called(model, seconds(), outcome);
+        await events.return?.();
+      }
+    },
+  };
+}
+
+/** What has taken the whole time of a first token is not tried again at the same place. */
+function isWorthRetry({ kind, retryAfterMs = 0 }: ModelError): boolean {
+  return kind !== 'timedOut' && retryAfterMs <= longestRetryMs;
+}
+
+function pauseOf({ retryAfterMs }: ModelError, attempt: number): number {
+  return retryAfterMs ?? Math.min(firstRetryMs * 2 ** attempt, longestRetryMs);
+}
+
+function stopwatch(): () => number {
+  const startedAt = performance.now();
+  return () => (performance.now() - startedAt) / 1000;
+}
+
+/** Empty would mean that the call succeeded. */
+function errorTypeOf(error: unknown): string {
+  return error instanceof ModelError ? error.kind : 'cancelled';
+}
+
+function placeOf({ providerId, modelId }: Model): string {
+  return `${providerId} ${modelId}`;
+}

@@ -1,0 +1,129 @@
+import { fairQueue } from '@parley/kernel/fair-queue';
+import type { Prices } from '@parley/prices/prices';
+import { languageModels } from './language-models.ts';
+import type { Model } from './model.ts';
+import type { ProviderSettings } from './model-settings.ts';
+import { offlineModel } from './offline-model.ts';
+import { providerConnections } from './provider-connections.ts';
+import { ErrorEvent } from './provider-fault.ts';
+import { type ModelLog, sdkModel } from './sdk-model.ts';
+import { tracedModel } from './traced-model.ts';
+
+export interface SlotOptions {
+  /** A call without a session: all of them have half of the slots, those of one tenant a quarter. Default false. */
+  isDirect?: boolean | undefined;
+}
+
+export interface ChosenModel extends Model {
+  /** Waits for a slot; tenants are served round-robin. Called before the model, whose time limits do not include the wait. */
+  acquireSlot(tenantId: number, signal: AbortSignal, options?: SlotOptions): Promise<Disposable>;
+}
+
+export interface Provider {
+  readonly id: string;
+  /** How often a call that failed before its first word is sent again. */
+  readonly retries: number;
+  /** The model of that id; without one, or where the provider has only one, its own. */
+  model(modelId?: string): ChosenModel;
+  readonly waiting: number;
+  text: string;
+  close(): Promise<void>;
+}
+
+const defaultContextTokens = 16_384;
+/** Ids come from tenants, so what is kept is bounded. */
+const mostModels = 64;
+
+export function provider(
+  settings: ProviderSettings,
+  { callsAtOnce, prices, log }: { callsAtOnce: number; prices: Prices; log: ModelLog },
+): Provider {
+  const { id, url, key, retries } = settings;
+  const { origin } = new URL(url);
+  const queue = fairQueue({
+    inFlight: callsAtOnce,
+    shares: {
+      tenant: {},
+      direct: { inFlight: Math.ceil(callsAtOnce / 2) },
+      directOfTenant: { inFlight: Math.ceil(callsAtOnce / 4) },
+    },
+  });
+  // As many connections as slots, so that a call with a slot never waits for a connection.
+  const connections = providerConnections(url, { connections: callsAtOnce, ...settings });
+  const sdk = languageModels(settings, connections);
+  sdk.catch(() => undefined); // each call reports it
+  const secrets = key === undefined ? [] : [key, ...key.split(':')].filter((part) => part.length >= 4);
+  const isOneModel = id === 'HOSTED_SMALL_MODEL';
+
+  const newModel = (modelId: string): ChosenModel => ({
+    ...tracedModel(
+      sdkModel(
+        { ...settings, ...limitsOf(settings, modelId, prices), providerId: id, modelId, origin, secrets },
+        async () => (await sdk)(checked(modelId)),
+        log,
+      ),
+    ),
+    async acquireSlot(tenant, signal, { isDirect = false } = {}) {
+      signal.throwIfAborted();
+      const parties = { tenant, ...(isDirect && { direct: 'all', directOfTenant: tenant }) };
+      return { [Symbol.dispose]: await queue.enter(parties, () => signal) };
+    },
+  });
+  const ownModel = newModel(settings.modelId);
+  const others = new Map<string, ChosenModel>();
+
+  return {
+    id,
+    retries,
+    model(modelId = settings.modelId) {
+      if (isOneModel || modelId === settings.modelId) return ownModel;
+      const model = others.get(modelId) ?? newModel(modelId);
+      others.delete(modelId);
+      others.set(modelId, model);
+      const [oldest] = others.size > mostModels ? others.keys() : [];
+      if (oldest !== undefined) others.delete(oldest);
+      return model;
+    },
+    get waiting() {
+      return queue.waiting;
+    },
+    text: `${settings.modelId} at ${origin} (${settings.api})`,
+    close: () => connections.close(),
+  };
+}
+
+function checked(modelId: string): string {
+  if (/^[\w@][\w.:@/+-]{0,255}$/u.test(modelId) && !modelId.includes('..')) return modelId;
+  throw new ErrorEvent({ type: 'model_not_found' });
+}
+
+function limitsOf(
+  { modelId: ownId, visionModels, contextTokens, maxOutputTokens, api }: ProviderSettings,
+  modelId: string,
+  prices: Prices,
+): Pick<Model, 'vision' | 'contextTokens' | 'maxOutputTokens'> & { rawEvents: boolean } {
+  const price = prices.find(modelId);
+  const served = modelId === ownId ? contextTokens : undefined;
+  return {
+    vision: Array.isArray(visionModels)
+      ? visionModels.includes(modelId)
+      : visionModels === 'priced' && price?.vision === true,
+    contextTokens: served ?? price?.contextTokens ?? contextTokens ?? defaultContextTokens,
+    maxOutputTokens: Math.min(maxOutputTokens, price?.maxOutputTokens ?? maxOutputTokens),
+    rawEvents: api === 'bedrock',
+  };
+}
+
+export function offlineProvider(wordPaceMs: number): Provider {
+  // No limit, because it has no connections.
+  const acquireSlot = async () => ({ [Symbol.dispose]: () => undefined });
+  const model = { ...tracedModel(offlineModel({ wordPaceMs })), acquireSlot };
+  return {
+    id: 'OFFLINE',
+    retries: 0,
+    model: () => model,
+    waiting: 0,
+    text: 'the built-in offline model, which is no LLM: it extracts its answers from the persona and the conversation (set HOSTED_SMALL_MODEL_URL for a real one)',
+    close: async () => {},
+  };
+}

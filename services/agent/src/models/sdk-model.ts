@@ -1,0 +1,195 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV3FinishReason,
+  LanguageModelV3StreamPart,
+  LanguageModelV3Usage,
+} from '@ai-sdk/provider';
+import { isJsonObject } from '@parley/kernel/json';
+import { callDeadlines } from './call-deadlines.ts';
+import type { FinishReason, Model, ModelRequest, TokenUsage } from './model.ts';
+import { callOptions } from './model-prompt.ts';
+import { modelErrorOf } from './provider-error.ts';
+import { EmptyAnswer, ErrorEvent } from './provider-fault.ts';
+import { countRequestTokens, countTokens } from './token-counter.ts';
+import { wholeCharacters } from './whole-characters.ts';
+
+export interface SdkModelSettings
+  extends Pick<Model, 'providerId' | 'modelId' | 'vision' | 'contextTokens' | 'maxOutputTokens'> {
+  firstTokenTimeoutMs: number;
+  idleTimeoutMs: number;
+  callTimeoutMs: number;
+  origin: string;
+  secrets: string[];
+  rawEvents: boolean;
+}
+
+export interface ModelLog {
+  warn(fields: Record<string, unknown>, message: string): void;
+}
+
+/** A model of any wire format that an SDK speaks. It never retries; that is up to the caller. */
+export function sdkModel(settings: SdkModelSettings, sdk: () => Promise<LanguageModelV3>, log: ModelLog): Model {
+  const { providerId, modelId, vision, contextTokens, maxOutputTokens, origin, secrets } = settings;
+  const { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs } = settings;
+  const model = { providerId, modelId, offline: false, vision, contextTokens, maxOutputTokens };
+
+  const failed = (
+    thrown: unknown,
+    { system, messages }: ModelRequest,
+    options: { beforeFirstChunk: boolean; timedOut: boolean; usage?: TokenUsage },
+  ) => {
+    const texts = [system, ...messages.map(({ text }) => text)];
+    const error = modelErrorOf(thrown, { ...options, origin, secrets, texts });
+    const fault = error.cause instanceof Error ? error.cause.message : undefined;
+    log.warn(
+      { providerId, modelId, kind: error.kind, beforeFirstChunk: error.beforeFirstChunk, fault },
+      'model call failed',
+    );
+    return error;
+  };
+
+  return {
+    ...model,
+
+    async *stream(request, { signal }) {
+      signal.throwIfAborted();
+      const call = callDeadlines(signal, { firstTokenTimeoutMs, idleTimeoutMs, callTimeoutMs });
+      const characters = wholeCharacters();
+      let given = '';
+      let thought = '';
+      let complete = false;
+      const mostCharacters = charactersPerToken * Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens);
+      try {
+        const options = { ...callOptions(request, model, call.signal), includeRawChunks: settings.rawEvents };
+        const { stream } = await (await sdk()).doStream(options);
+        const parts = stream.getReader();
+        for (let read = await parts.read(); !read.done; read = await parts.read()) {
+          const part = read.value;
+          const text = part.type === 'text-delta' ? characters.push(part.delta) : '';
+          if (part.type === 'reasoning-delta') thought += part.delta;
+          if (text !== '') {
+            call.arrived();
+            given += text;
+            yield { type: 'text', text };
+            if (given.length > mostCharacters) {
+              yield { type: 'finish', finishReason: 'length', ...(await estimate(model, request, given)) };
+              return;
+            }
+          }
+          if (isProgress(part)) call.awaitNext();
+          const error = errorOf(part);
+          if (error) throw error;
+          if (part.type !== 'finish') continue;
+          const rest = characters.flush();
+          given += rest;
+          const finishReason = reasonOf(part.finishReason);
+          complete = true;
+          drain(parts);
+          const usage = await usageOf(model, request, given + thought, part.usage);
+          if (given === '' && (finishReason === 'stop' || finishReason === 'other')) throw new EmptyAnswer(usage);
+          if (rest !== '') yield { type: 'text', text: rest };
+          yield { type: 'finish', finishReason, ...usage };
+          return;
+        }
+        throw new ErrorEvent({ type: 'unfinished_answer' });
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const timedOut = !complete && call.timedOut();
+        const usage = await spentBy(thrown, model, request, given + thought);
+        throw failed(thrown, request, { beforeFirstChunk: given === '', timedOut, ...(usage && { usage }) });
+      } finally {
+        call.end(complete);
+      }
+    },
+  };
+}
+
+/** @throws ErrorEvent for an answer that has no end. */
+function reasonOf({ unified, raw }: LanguageModelV3FinishReason): FinishReason {
+  if (unified === 'stop' || unified === 'length') return unified;
+  if (unified === 'content-filter') return 'contentFilter';
+  if (raw === undefined) throw new ErrorEvent({ type: 'unfinished_answer' });
+  return 'other';
+}
+
+/** Undefined where nothing was written, for which no provider charges. */
+async function spentBy(
+  thrown: unknown,
+  model: Pick<Model, 'modelId' | 'vision'>,
+  request: ModelRequest,
+  written: string,
+): Promise<TokenUsage | undefined> {
+  if (thrown instanceof EmptyAnswer) return thrown.usage;
+  return written === '' ? undefined : await estimate(model, request, written);
+}
+
+async function usageOf(
+  model: Pick<Model, 'modelId' | 'vision'>,
+  request: ModelRequest,
+  written: string,
+  { inputTokens, outputTokens }: LanguageModelV3Usage,
+): Promise<TokenUsage> {
+  const tokensIn = countOf(inputTokens.total);
+  const tokensOut = countOf(outputTokens.total) ?? (written === '' ? 0 : undefined);
+  if (tokensIn === undefined || tokensOut === undefined) {
+    const estimated = await estimate(model, request, written);
+    return { ...estimated, tokensIn: tokensIn ?? estimated.tokensIn, tokensOut: tokensOut ?? estimated.tokensOut };
+  }
+  const tokensCached = Math.min(countOf(inputTokens.cacheRead) ?? 0, tokensIn);
+  return { tokensIn, tokensCached, tokensOut, estimated: false };
+}
+
+async function estimate(
+  model: Pick<Model, 'modelId' | 'vision'>,
+  request: ModelRequest,
+  written: string,
+): Promise<TokenUsage> {
+  const [tokensIn, tokensOut] = await Promise.all([
+    countRequestTokens(model, request),
+    countTokens(model.modelId, written),
+  ]);
+  return { tokensIn, tokensCached: 0, tokensOut, estimated: true };
+}
+
+/** Of one call, by far: a larger figure is none. */
+const mostTokens = 10_000_000;
+/** No tokenizer gives more on average: an answer that is longer ignores its maximum, and is cut. */
+const charactersPerToken = 16;
+
+/** The SDKs report a missing figure as 0, which is never the real one. */
+function countOf(figure: number | undefined): number | undefined {
+  return Number.isSafeInteger(figure) && figure !== undefined && figure > 0 && figure <= mostTokens
+    ? figure
+    : undefined;
+}
+
+/** A part with a token, shown or not. Bedrock's JSON answers come as a whole at the end, so their raw events count. */
+function isProgress(part: LanguageModelV3StreamPart): boolean {
+  return part.type === 'text-delta' || part.type === 'reasoning-delta' || rawEventOf(part)?.[0] === 'contentBlockDelta';
+}
+
+/** Bedrock's SDK leaves the name of an exception to its raw event. */
+function errorOf(part: LanguageModelV3StreamPart): Error | undefined {
+  if (part.type === 'error') return part.error instanceof Error ? part.error : new ErrorEvent(part.error);
+  const [type, value] = rawEventOf(part) ?? [];
+  if (type === undefined || !type.endsWith('Exception')) return undefined;
+  return new ErrorEvent({ ...(isJsonObject(value) && { message: value['message'] }), type });
+}
+
+function rawEventOf(part: LanguageModelV3StreamPart): [name: string, value: unknown] | undefined {
+  return part.type === 'raw' && isJsonObject(part.rawValue) ? Object.entries(part.rawValue)[0] : undefined;
+}
+
+const drainTimeoutMs = 1_000;
+
+/** Reads the end of an answer that is complete, so that its connection can be used again. */
+function drain(parts: ReadableStreamDefaultReader<unknown>): void {
+  const cancel = () => void parts.cancel().catch(() => undefined);
+  const timer = setTimeout(cancel, drainTimeoutMs).unref();
+  const readAll = async () => {
+    while (!(await parts.read()).done);
+  };
+  readAll()
+    .catch(cancel)
+    .finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,6 @@
+import type { ProviderSettings } from '../model-settings.ts';
+
+export type ApiName = ProviderSettings['api'];
+
+/** The wire formats, OpenAI's by both of its SDKs. */
+export const apis: readonly ApiName[] = ['openai-compatible', 'openai', 'anthropic', 'google', 'bedrock'];

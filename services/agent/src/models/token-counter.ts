@@ -1,0 +1,96 @@
+import { Worker } from 'node:worker_threads';
+import { estimateTokens } from '@parley/text/token-estimate';
+import { alternateRoles } from './alternate-roles.ts';
+import type { Model, ModelRequest } from './model.ts';
+import type { CountAnswer, CountRequest, Encoding } from './token-worker.ts';
+
+const openAIModel = /^(?:openai[/.])?(?<name>gpt-|chatgpt-|o\d)/u;
+const olderOpenAIModel = /^(?:openai[/.])?gpt-(?:4(?![.o])|3\.5)/u;
+const tokensAroundMessage = 4;
+/** An upper estimate for common sizes; vendors count between 85 and 1,600. */
+const tokensOfImage = 1_600;
+/** A thread that is late has been given too much; an estimate is better than a wait. */
+const patienceMs = 2_000;
+const loadTimeoutMs = 60_000;
+
+/** By the tokenizer of OpenAI's models, in a thread; else, and until that is loaded (0.4 s or more), characters / 4. */
+export async function countTokens(modelId: string, ...texts: string[]): Promise<number> {
+  const encoding = encodingOf(modelId);
+  return encoding === undefined ? estimateTokens(...texts) : await counter().count(encoding, texts);
+}
+
+export async function loadTokenizer(modelId: string): Promise<void> {
+  const encoding = encodingOf(modelId);
+  if (encoding !== undefined) await counter().load(encoding);
+}
+
+/** The tokens of a request, counted where `countTokens` can. Images are estimated where the model takes them. */
+export async function countRequestTokens(
+  { modelId, vision }: Pick<Model, 'modelId' | 'vision'>,
+  request: ModelRequest,
+): Promise<number> {
+  const { system, messages } = alternateRoles(request);
+  const texts = [system, ...messages.map(({ text }) => text)];
+  const images = vision ? (request.images?.length ?? 0) * tokensOfImage : 0;
+  const around = encodingOf(modelId) === undefined ? 0 : texts.length * tokensAroundMessage;
+  return (await countTokens(modelId, ...texts)) + around + images;
+}
+
+function encodingOf(modelId: string): Encoding | undefined {
+  if (!openAIModel.test(modelId)) return undefined;
+  return olderOpenAIModel.test(modelId) ? 'cl100k_base' : 'o200k_base';
+}
+
+let running: ReturnType<typeof startCounter> | undefined;
+
+/** One for the process, since a tokenizer takes 100 MB; started by the first count. */
+function counter() {
+  running ??= startCounter();
+  return running;
+}
+
+function startCounter() {
+  const worker = new Worker(new URL('token-worker.ts', import.meta.url));
+  const waiting = new Map<number, (tokens: number | undefined) => void>();
+  const loading = new Map<Encoding, Promise<unknown>>();
+  const loaded = new Set<Encoding>();
+  let last = 0;
+  let hasEnded = false;
+  const end = () => {
+    hasEnded = true;
+    for (const answer of waiting.values()) answer(undefined);
+  };
+  worker.on('message', ({ id, tokens }: CountAnswer) => waiting.get(id)?.(tokens));
+  worker.on('error', end).on('exit', end);
+  worker.unref(); // after its listeners, which would hold the process
+
+  async function ask(encoding: Encoding, texts: string[], timeoutMs: number): Promise<number | undefined> {
+    const id = (last += 1);
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const timer = setTimeout(() => resolve(undefined), timeoutMs);
+    waiting.set(id, resolve);
+    worker.postMessage({ id, encoding, texts } satisfies CountRequest);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      waiting.delete(id);
+    }
+  }
+
+  async function load(encoding: Encoding): Promise<void> {
+    const isLoading = loading.get(encoding) ?? ask(encoding, [], loadTimeoutMs).then(() => loaded.add(encoding));
+    loading.set(encoding, isLoading);
+    await isLoading;
+  }
+
+  return {
+    load,
+    async count(encoding: Encoding, texts: string[]): Promise<number> {
+      if (hasEnded) return estimateTokens(...texts);
+      if (loaded.has(encoding)) return (await ask(encoding, texts, patienceMs)) ?? estimateTokens(...texts);
+      void load(encoding);
+      return estimateTokens(...texts);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { DomainError, unavailable } from '@parley/kernel/errors';
+import type { RenewSpendRequest, SettleSpendRequest } from '@parley/protos/parley/identity/v1/identity';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import test, { type ExecutionContext } from 'ava';
+import { type CallAccount, type SpendMeterOptions, spendMeter } from './spend-meter.ts';
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
+const spent = { providerId: 'P', modelId: 'm', tokensIn: 3, tokensCached: 1, tokensOut: 2, costUsdE8: 70n };
+const outcome = { ...spent, estimated: false, served: true };
+
+/** A meter on a ledger that this test answers for. */
+async function metered(t: ExecutionContext, { leaseMs = 30_000 } = {}) {
+  const ledger = {
+    reserve: async () => undefined as unknown,
+    settle: async () => undefined as unknown,
+    begin: async () => undefined as unknown,
+    renewed: [] as string[][],
+    settled: [] as string[][],
+  };
+  const older = new Error('of an older version');
+  const meter = spendMeter({
+    ledger: {
+      reserveSpend: async () => {
+        await ledger.reserve();
+        return { leaseMs };
+      },
+      beginSpend: async () => {
+        await ledger.begin();
+        return {};
+      },
+      renewSpend: async ({ callIds = [] }: Partial<RenewSpendRequest>) => {
+        ledger.renewed.push([...callIds]);
+        return {};
+      },
+      settleSpend: async ({ settlements = [] }: { settlements?: SettleSpendRequest['settlements'] }) => {
+        await ledger.settle();
+        ledger.settled.push(settlements.map(({ call, served }) => `${call?.callId} ${call?.costUsdE8} ${served}`));
+        return {};
+      },
+    } as unknown as SpendMeterOptions['ledger'],
+    isUnimplemented: (error) => error === older,
+    log: silent,
+  });
+  await meter.start();
+  t.teardown(() => meter.stop());
+  const open = (callId: string, tenantId = 1) =>
+    meter.open({ tenantId, requestId: 'r', callId, operation: 'session' } satisfies CallAccount);
+  return { meter, ledger, open, older };
+}
+
+test('a call is reserved, and settled once it has ended', async (t) => {
+  const { ledger, open } = await metered(t);
+  const call = open('a');
+  await call.reserve(spent, true);
+  t.deepEqual(ledger.settled, []);
+  await call.settle(outcome);
+  t.deepEqual(ledger.settled, [['a 70 true']]);
+});
+
+test('settlements of a tenant that come while one is stored go together, those of others beside them', async (t) => {
+  const { ledger, open } = await metered(t);
+  const gate = createGate();
+  ledger.settle = () => gate.pass();
+  const all = ['a', 'b', 'c'].map((id) => open(id).settle(outcome));
+  const other = open('x', 2).settle(outcome);
+  gate.open();
+  await Promise.all([...all, other]);
+  t.deepEqual(
+    ledger.settled.map((batch) => batch.length).toSorted((a, b) => a - b),
+    [1, 1, 2],
+  );
+  t.deepEqual(ledger.settled.flat().toSorted(), ['a 70 true', 'b 70 true', 'c 70 true', 'x 70 true']);
+});
+
+test('a settlement is repeated while the ledger is unavailable, and nobody waits for it for long', async (t) => {
+  const { ledger, open } = await metered(t);
+  let failures = 0;
+  ledger.settle = async () => {
+    if (failures < 4) {
+      failures += 1;
+      throw unavailable('identity is not available');
+    }
+  };
+  await open('a').settle(outcome);
+  await eventually('it is stored', () => ledger.settled.length === 1);
+  t.is(failures, 4);
+});
+
+test('a refusal leaves nothing to settle, an answer that was lost does', async (t) => {
+  const { ledger, open } = await metered(t);
+  const refusal = new DomainError('invalid', 'cap', { reason: 'SPEND_CAP_REACHED' });
+  ledger.reserve = () => Promise.reject(refusal);
+  t.is(await t.throwsAsync(open('a').reserve(spent, true)), refusal);
+  ledger.reserve = () => Promise.reject(unavailable('identity is not available'));
+  t.like(await t.throwsAsync(open('b').reserve(spent, true)), { kind: 'unavailable' });
+  await eventually('it is released', () => ledger.settled.length === 1);
+  t.deepEqual(ledger.settled, [['b 0 false']]);
+});
+
+test('a reservation that has ended must not begin', async (t) => {
+  const { ledger, open } = await metered(t);
+  ledger.begin = () => Promise.reject(new DomainError('notFound', 'none'));
+  t.like(await t.throwsAsync(open('a').begin()), { kind: 'unavailable' });
+});
+
+test('the leases of calls under way are renewed until they are settled', async (t) => {
+  const { ledger, open, meter } = await metered(t, { leaseMs: 30 });
+  const [one, two] = [open('a'), open('b')];
+  await one.reserve(spent, true);
+  await two.reserve(spent, true);
+  await meter.renewNow();
+  t.deepEqual(ledger.renewed.at(-1), ['a', 'b']);
+  await one.settle(outcome);
+  await meter.renewNow();
+  t.deepEqual(ledger.renewed.at(-1), ['b']);
+  await two.settle(outcome);
+  const before = ledger.renewed.length;
+  await meter.renewNow();
+  t.is(ledger.renewed.length, before);
+});
+
+test('while identity is of an older version calls are made, and settled once it is not', async (t) => {
+  const { ledger, open, older } = await metered(t);
+  for (const method of ['reserve', 'begin', 'settle'] as const) ledger[method] = () => Promise.reject(older);
+  const call = open('a');
+  await call.reserve(spent, false);
+  await call.begin();
+  void call.settle(outcome);
+  ledger.settle = async () => undefined;
+  await eventually('it is stored', () => ledger.settled.length === 1);
+  t.deepEqual(ledger.settled, [['a 70 true']]);
+});

@@ -1,0 +1,231 @@
+import { serviceCaller } from '@parley/kernel/caller';
+import { isDomainError, unavailable } from '@parley/kernel/errors';
+import type { Logger } from '@parley/kernel/log';
+import { sleep, within } from '@parley/kernel/timers';
+import type { Part } from '@parley/kernel/unit';
+import type { BilledTokens } from '@parley/prices/model-price';
+import type { IdentityServiceDefinition, SpendSettlement } from '@parley/protos/parley/identity/v1/identity';
+import type { RpcClient } from '@parley/rpc/client';
+
+/** What the ledger records a call under. */
+export interface CallAccount {
+  tenantId: number;
+  requestId: string;
+  /** Unique among the tenant's calls. */
+  callId: string;
+  operation: string;
+  /** Whether it is a call without a session. */
+  isDirect?: boolean;
+  apiKeyId?: number | undefined;
+  agentId?: number | undefined;
+  sessionId?: number | undefined;
+}
+
+/** What a call cost, or at most costs. */
+export interface Spent extends BilledTokens {
+  providerId: string;
+  modelId: string;
+  costUsdE8: bigint;
+}
+
+/** One call of a model in the ledger. */
+export interface MeteredCall {
+  /**
+   * Admits the call. @param begins whether the provider is asked at once; otherwise `begin` says so.
+   * @throws DomainError `invalid`: `SPEND_CAP_REACHED`; `unavailable`
+   */
+  reserve(estimate: Spent, begins: boolean): Promise<void>;
+  /** @throws DomainError `unavailable` when the reservation has ended: the provider must not be asked. */
+  begin(): Promise<void>;
+  /** Records what it cost. Resolves when that is stored, or after a second, and then goes on until it is. */
+  settle(spent: Spent & { estimated: boolean; served: boolean }): Promise<void>;
+}
+
+export interface SpendMeter extends Part {
+  open(account: CallAccount): MeteredCall;
+  /** Renews the leases of all calls under way; runs by itself three times a lease. */
+  renewNow(): Promise<void>;
+}
+
+type Ledger = Pick<
+  RpcClient<typeof IdentityServiceDefinition>,
+  'reserveSpend' | 'beginSpend' | 'renewSpend' | 'settleSpend'
+>;
+
+export interface SpendMeterOptions {
+  ledger: Ledger;
+  /** Whether a call failed because identity, of an older version, has no ledger: calls are then made, and settled once it has. */
+  isUnimplemented(error: unknown): boolean;
+  log: Logger;
+}
+
+interface Settling {
+  settlement: SpendSettlement;
+  stored: () => void;
+}
+
+const usualLeaseMs = 30_000;
+const mostRenewed = 1_000;
+const renewersAtOnce = 20;
+const mostSettled = 200;
+const answerWaitMs = 1_000;
+const flushMs = 5_000;
+const firstRetryMs = 100;
+const longestRetryMs = 5_000;
+
+/** Meters calls of models in identity's ledger: renews the leases of those under way, and settles those that end, by tenant in batches. */
+export function spendMeter({ ledger, isUnimplemented, log }: SpendMeterOptions): SpendMeter {
+  const underWay = new Map<number, Set<string>>();
+  const settling = new Map<number, Settling[]>();
+  const senders = new Set<Promise<void>>();
+  let leaseMs = usualLeaseMs;
+  const stopped = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let renewing: Promise<unknown> | undefined;
+
+  const callerOf = (tenantId: number, requestId: string) => serviceCaller('agent', tenantId, requestId);
+
+  function track(tenantId: number, callId: string): void {
+    const calls = underWay.get(tenantId) ?? new Set();
+    underWay.set(tenantId, calls.add(callId));
+  }
+
+  function forget(tenantId: number, callId: string): void {
+    const calls = underWay.get(tenantId);
+    calls?.delete(callId);
+    if (calls?.size === 0) underWay.delete(tenantId);
+  }
+
+  async function renewTenant(tenantId: number, calls: ReadonlySet<string>): Promise<void> {
+    const all = [...calls];
+    for (let from = 0; from < all.length; from += mostRenewed) {
+      const callIds = all.slice(from, from + mostRenewed);
+      try {
+        await ledger.renewSpend({ callIds }, { caller: callerOf(tenantId, `renewal-${tenantId}`) });
+      } catch (error) {
+        log.warn({ err: error, tenantId }, 'spend renewal failed; will retry');
+      }
+    }
+  }
+
+  /** Several tenants at once, so that a slow one does not hold up the others for long. */
+  async function renewNow(): Promise<void> {
+    const tenants = [...underWay].values();
+    const renewer = async () => {
+      for (const [tenantId, calls] of tenants) await renewTenant(tenantId, calls);
+    };
+    renewing ??= Promise.all(Array.from({ length: renewersAtOnce }, renewer)).finally(() => {
+      renewing = undefined;
+    });
+    await renewing;
+  }
+
+  function renewLater(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      renewLater();
+      void renewNow();
+    }, leaseMs / 3).unref();
+  }
+
+  function setLease(ms: number): void {
+    if (ms === leaseMs) return;
+    leaseMs = ms;
+    renewLater();
+  }
+
+  async function send(tenantId: number, queue: Settling[]): Promise<void> {
+    for (let retryMs = firstRetryMs; queue.length > 0 && !stopped.signal.aborted; ) {
+      const batch = queue.slice(0, mostSettled);
+      const settlements = batch.map(({ settlement }) => settlement);
+      try {
+        await ledger.settleSpend({ settlements }, { caller: callerOf(tenantId, `settlement-${tenantId}`) });
+      } catch (error) {
+        if (isDomainError(error, 'unavailable') || isUnimplemented(error)) {
+          log.warn({ err: error, tenantId, calls: batch.length }, 'spend settlement failed; will retry');
+          await sleep(retryMs, stopped.signal, { ref: false });
+          retryMs = Math.min(2 * retryMs, longestRetryMs);
+          continue;
+        }
+        log.error({ err: error, tenantId, callIds: settlements.map(({ call }) => call?.callId) }, 'spend not settled');
+      }
+      queue.splice(0, batch.length);
+      for (const { settlement, stored } of batch) {
+        forget(tenantId, settlement.call?.callId ?? '');
+        stored();
+      }
+      retryMs = firstRetryMs;
+    }
+    settling.delete(tenantId);
+  }
+
+  function settle(tenantId: number, settlement: SpendSettlement): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const queue = settling.get(tenantId);
+    if (queue) queue.push({ settlement, stored: resolve });
+    else {
+      const first = [{ settlement, stored: resolve }];
+      settling.set(tenantId, first);
+      const sender = send(tenantId, first).finally(() => senders.delete(sender));
+      senders.add(sender);
+    }
+    return promise;
+  }
+
+  return {
+    name: 'spend meter',
+    async start() {
+      renewLater();
+    },
+    async stop() {
+      clearTimeout(timer);
+      const flushed = Promise.all(senders);
+      await within(flushMs, 'settling spend', flushed).catch((error: unknown) => {
+        log.warn({ err: error }, 'stopped with unsettled spend; it is settled at its estimate');
+      });
+      stopped.abort();
+    },
+
+    renewNow,
+
+    open({ tenantId, requestId, callId, operation, apiKeyId, agentId, sessionId }) {
+      const caller = callerOf(tenantId, requestId);
+      const callOf = (spent: Spent) => ({ callId, operation, apiKeyId, agentId, sessionId, ...spent });
+      return {
+        async reserve(estimate, begins) {
+          const call = callOf(estimate);
+          try {
+            const { leaseMs: ms } = await ledger.reserveSpend(
+              { call, begins },
+              { caller, expectedErrors: ['invalid', 'notFound'] },
+            );
+            setLease(ms);
+          } catch (error) {
+            if (isUnimplemented(error)) return log.warn({ callId }, 'identity of an older version; call not reserved');
+            // Deleted meanwhile: whoever ends what is under way of it comes soon.
+            if (isDomainError(error, 'notFound')) throw unavailable('The tenant has no ledger', error);
+            // It may have been admitted all the same.
+            const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };
+            if (!isDomainError(error, 'invalid'))
+              void settle(tenantId, { call: free, estimated: false, served: false });
+            throw error;
+          }
+          track(tenantId, callId);
+        },
+        async begin() {
+          try {
+            await ledger.beginSpend({ callId }, { caller, expectedErrors: ['notFound'] });
+          } catch (error) {
+            if (isUnimplemented(error)) return;
+            if (!isDomainError(error, 'notFound')) throw error;
+            throw unavailable('The call waited too long', error);
+          }
+        },
+        async settle({ estimated, served, ...spent }) {
+          const stored = settle(tenantId, { call: callOf(spent), estimated, served });
+          await within(answerWaitMs, 'settling spend', stored).catch(() => undefined);
+        },
+      };
+    },
+  };
+}

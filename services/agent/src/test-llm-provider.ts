@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { TenantCaller } from '@parley/kernel/caller';
+import { graphEnum, parseInput, text, withoutNulls } from '@parley/kernel/input';
+import { z } from 'zod';
+import { accountOf } from './direct-call.ts';
+import type { LlmProviderType, TestLlmProviderInput, TestLlmProviderResultDto } from './generated/schema.ts';
+import { meteredStream } from './metered-chain.ts';
+import { unpriced } from './model-override.ts';
+import { ModelError } from './models/model-error.ts';
+import type { Ports } from './ports.ts';
+
+const testInput = z.object({ provider: graphEnum<LlmProviderType>(), modelId: text(255).optional() });
+
+const request = {
+  system: '',
+  messages: [{ role: 'user' as const, text: 'Answer with the word OK.' }],
+  maxOutputTokens: 16,
+};
+/** Together below the gateway's patience. */
+const waitMs = 10_000;
+const answerMs = 18_000;
+
+/** One small call of this provider, past fallbacks and breaker. */
+export async function testLlmProvider(
+  ports: Ports,
+  caller: TenantCaller,
+  input: TestLlmProviderInput,
+  gone: AbortSignal,
+): Promise<TestLlmProviderResultDto> {
+  const { provider, modelId } = parseInput(testInput, withoutNulls(input));
+  const choice = { provider, model: modelId };
+  const chain = ports.models.alone(choice);
+  if (!chain) {
+    return { ok: false, providerId: null, modelId: null, latencyMs: null, error: 'This provider is not configured' };
+  }
+  if (ports.models.isUnpriced(choice)) throw unpriced('input.modelId');
+
+  const { providerId, modelId: asked } = chain.first;
+  const failed = (error: string) => ({ ok: false, providerId, modelId: asked, latencyMs: null, error });
+  const account = accountOf(caller, 'test', randomUUID());
+  const limit = new AbortController();
+  const late = (error: string, ms: number) => setTimeout(() => limit.abort(new Error(error)), ms);
+  let timer = late('All places at this provider are taken', waitMs);
+  let startedAt = performance.now();
+  try {
+    const signal = AbortSignal.any([gone, limit.signal]);
+    for await (const { type } of meteredStream(ports.metering, chain, request, { account, signal })) {
+      if (type === 'asked') {
+        clearTimeout(timer);
+        timer = late('The model did not answer in time', answerMs);
+        startedAt = performance.now();
+      }
+      if (type !== 'finish') continue;
+      return {
+        ok: true,
+        providerId,
+        modelId: asked,
+        latencyMs: Math.round(performance.now() - startedAt),
+        error: null,
+      };
+    }
+  } catch (error) {
+    if (error instanceof ModelError) return failed(error.message);
+    if (gone.aborted || !limit.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return failed(String((limit.signal.reason as Error).message));
+}

@@ -1,0 +1,25 @@
+import type { TenantDb } from '@parley/postgres/database/types';
+
+/** How long a `requestId` may be subscribed to. */
+const validFor = `interval '10 minutes'`;
+
+export function textGenerationStore({ knex, tenantId }: TenantDb) {
+  return {
+    /** Removes those of all tenants that are no longer valid, too. */
+    async insert(requestId: string): Promise<void> {
+      await Promise.all([
+        knex.raw(`DELETE FROM text_generations WHERE created_at < parley_now() - ${validFor}`),
+        knex('text_generations').insert({ requestId, tenantId }),
+      ]);
+    },
+
+    async isValid(requestId: string): Promise<boolean> {
+      const { rows } = await knex.raw(
+        `SELECT FROM text_generations
+          WHERE tenant_id = ? AND request_id = ? AND created_at >= parley_now() - ${validFor}`,
+        [tenantId, requestId],
+      );
+      return rows.length > 0;
+    },
+  };
+}

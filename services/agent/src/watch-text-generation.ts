@@ -1,0 +1,45 @@
+import { type Caller, inTenant } from '@parley/kernel/caller';
+import { forbidden } from '@parley/kernel/errors';
+import type { SubscriptionCall } from '@parley/live/subscriptions/subscription-rpc';
+import { TextGenerationLogEntry } from '@parley/protos/parley/agent/v1/event_log';
+import type { TextGenerationEventDto } from './generated/schema.ts';
+import type { Ports } from './ports.ts';
+import { streamOf } from './text-generation-log.ts';
+import { textGenerationStore } from './text-generation-store.ts';
+
+export interface TextGenerationEvent {
+  eventId: string;
+  payload: TextGenerationEventDto;
+}
+
+/** From now on, until the reader leaves. @throws DomainError `forbidden` for a request of nobody, of others, or too old */
+export async function* watchTextGeneration(
+  { database, eventLog }: Ports,
+  caller: Caller,
+  requestId: string,
+  { signal, follows }: Pick<SubscriptionCall, 'signal' | 'follows'>,
+): AsyncGenerator<TextGenerationEvent> {
+  const { tenantId } = inTenant(caller);
+  const isValid = await database.read(tenantId, (db) => textGenerationStore(db).isValid(requestId));
+  if (!isValid) throw forbidden('This text generation is not yours, or older than ten minutes');
+  const batches = await eventLog.tail(streamOf({ tenantId, requestId }), { after: 'now' }, signal);
+  follows();
+  let hasEnded = false;
+  for await (const batch of batches) {
+    for (const { id, data } of batch) {
+      if (hasEnded) continue; // an end that was stored twice
+      const { text, end } = TextGenerationLogEntry.decode(data);
+      hasEnded = end !== undefined;
+      const { providerId, modelId, error } = end ?? {};
+      const payload = {
+        requestId,
+        text,
+        done: end !== undefined,
+        providerId: providerId || null,
+        modelId: modelId || null,
+        error: error || null,
+      };
+      yield { eventId: id, payload };
+    }
+  }
+}

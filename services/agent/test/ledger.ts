@@ -1,0 +1,99 @@
+import type { Addresses } from '@parley/kernel/addresses';
+import type { Callers } from '@parley/kernel/caller';
+import { badRequest, notFound, unavailable } from '@parley/kernel/errors';
+import { createLogger } from '@parley/kernel/log';
+import { createMetrics } from '@parley/kernel/metrics';
+import {
+  IdentityServiceDefinition,
+  type IdentityServiceImplementation,
+  type ReserveSpendRequest,
+  type SpendSettlement,
+} from '@parley/protos/parley/identity/v1/identity';
+import { type MeshContext, rpcServer } from '@parley/rpc/server';
+import { stubRpc } from '@parley/testing/stub-rpc';
+import type { ExecutionContext } from 'ava';
+
+/** Identity, as far as agent asks it: tenants without overrides, and a ledger in memory for all of them together. */
+export interface StubLedger {
+  /** In 1e-8 USD. Default: 10 USD. */
+  cap: bigint;
+  /** While true every call is `unavailable`. */
+  isDown: boolean;
+  /** Reservations that were made, in order. */
+  readonly reserved: ReserveSpendRequest[];
+  /** Call ids that have begun, or are to begin at once. */
+  readonly begun: Set<string>;
+  /** Those without a settlement. */
+  readonly open: Set<string>;
+  /** In order. */
+  readonly settled: SpendSettlement[];
+  /** In 1e-8 USD. */
+  readonly spent: bigint;
+}
+
+export async function startLedger(
+  t: Pick<ExecutionContext, 'teardown'>,
+  { callers, addresses }: { callers: Callers; addresses: Addresses },
+): Promise<StubLedger> {
+  const ledger = {
+    cap: 1_000_000_000n,
+    isDown: false,
+    reserved: [] as ReserveSpendRequest[],
+    begun: new Set<string>(),
+    open: new Set<string>(),
+    settled: [] as SpendSettlement[],
+    get spent() {
+      return this.settled.reduce((sum, { call }) => sum + (call?.costUsdE8 ?? 0n), 0n);
+    },
+  };
+  const answers = <Request, Response>(answer: (request: Request) => Response) => {
+    return async (request: Request) => {
+      if (ledger.isDown) throw unavailable('the ledger is down');
+      return answer(request);
+    };
+  };
+  const identity = stubRpc<IdentityServiceImplementation<MeshContext>>(IdentityServiceDefinition, {
+    getTenant: answers(({ tenantId }: { tenantId: number }) => ({
+      tenantId,
+      plan: 'DEV',
+      suspended: false,
+      deleted: false,
+      llmProviderOverride: '',
+      llmModelOverride: '',
+    })),
+    reserveSpend: answers((request: ReserveSpendRequest) => {
+      if (ledger.spent >= ledger.cap)
+        throw badRequest('Monthly LLM spend cap reached: $10.00 (spent $10.00)', 'SPEND_CAP_REACHED');
+      const callId = request.call?.callId ?? '';
+      ledger.reserved.push(request);
+      ledger.open.add(callId);
+      if (request.begins) ledger.begun.add(callId);
+      return { leaseMs: 30_000 };
+    }),
+    beginSpend: answers(({ callId }: { callId: string }) => {
+      if (!ledger.open.has(callId)) throw notFound('Reservation', callId);
+      ledger.begun.add(callId);
+      return {};
+    }),
+    renewSpend: answers(() => ({})),
+    settleSpend: answers(({ settlements }: { settlements: SpendSettlement[] }) => {
+      for (const settlement of settlements) {
+        ledger.open.delete(settlement.call?.callId ?? '');
+        ledger.settled.push(settlement);
+      }
+      return {};
+    }),
+  });
+  const server = rpcServer({
+    unit: 'identity',
+    port: 0,
+    callers,
+    log: createLogger('identity', { LOG_LEVEL: 'silent' }),
+    metrics: createMetrics('identity'),
+    onListening: (address) => addresses.announce('identity', 'rpc', address),
+    services: (services) => services.add(IdentityServiceDefinition, identity),
+  });
+  await server.start();
+  t.teardown(() => server.stop());
+  return ledger;
+}

@@ -1,0 +1,240 @@
+import { randomBytes } from 'node:crypto';
+import { createAddresses } from '@parley/kernel/addresses';
+import { type Caller, createCallers } from '@parley/kernel/caller';
+import { memoryEventLog } from '@parley/live/event-log/memory-event-log';
+import { type FollowRequest, SubscriptionServiceDefinition } from '@parley/protos/parley/live/v1/subscriptions';
+import { rpcClient } from '@parley/rpc/client';
+import { follow } from '@parley/rpc/follow';
+import { eventually } from '@parley/testing/eventually';
+import { createGate } from '@parley/testing/gate';
+import { startModelServer } from '@parley/testing/model-server';
+import { startService } from '@parley/testing/service-harness';
+import { replicaOf, testSchema } from '@parley/testing/test-schema';
+import test, { type ExecutionContext } from 'ava';
+import { agentSchema } from '../src/agent-schema.ts';
+import type { TextGenerationEventDto } from '../src/generated/schema.ts';
+import { agent } from '../src/service.ts';
+import { startLedger } from './ledger.ts';
+
+const keyOf = (tenantId: number, apiKeyId = 9) =>
+  ({ kind: 'apiKey', tenantId, apiKeyId, requestId: 'r' }) as const satisfies Caller;
+const document = 'mutation ($input: GenerateTextInput!) { startTextGeneration(input: $input) { requestId } }';
+
+/** Replicas of agent with one database, event log, ledger and model server. */
+async function agentReplicas(t: ExecutionContext) {
+  let offsetMs = 0;
+  const database = await testSchema(t, agentSchema);
+  const callers = createCallers(randomBytes(32));
+  const eventLog = memoryEventLog();
+  const server = await startModelServer();
+  t.teardown(() => server.stop());
+  const units = createAddresses({});
+  const ledger = await startLedger(t, { callers, addresses: units });
+  const env = {
+    HOSTED_SMALL_MODEL_URL: server.url,
+    HOSTED_SMALL_MODEL_MODEL: 'gpt-4o',
+    HOSTED_SMALL_MODEL_KEY: 'canary-key',
+    HOSTED_SMALL_MODEL_RETRIES: '0',
+  };
+
+  /** @param soleOwner it takes over at once what dead processes left */
+  async function replica({ soleOwner = false } = {}) {
+    const own = await replicaOf(t, database, agentSchema, { clockOffsetMs: () => offsetMs });
+    const addresses = createAddresses({ IDENTITY_RPC_URL: units.of('identity', 'rpc') });
+    const dependencies = { callers, addresses, eventLog, soleOwner };
+    const running = await startService(t, agent, { env, database: own, dependencies });
+    const client = rpcClient({
+      definition: SubscriptionServiceDefinition,
+      unit: 'agent',
+      address: () => addresses.of('agent', 'rpc'),
+      callers,
+    });
+    await client.start();
+    t.teardown(() => client.stop());
+    return {
+      async start(caller: Caller, prompt = 'Say hello.') {
+        const { data, errors } = await running.graph(caller, document, { input: { prompt } });
+        const { requestId = '' } = (data?.['startTextGeneration'] as { requestId: string } | null) ?? {};
+        return { requestId, error: errors?.[0] };
+      },
+      /** Follows a generation; resolves when it is live, rejects where it is refused. */
+      async listen(caller: Caller, requestId: string) {
+        const events: TextGenerationEventDto[] = [];
+        const leave = new AbortController();
+        t.teardown(() => leave.abort());
+        const live = Promise.withResolvers<void>();
+        // names textGenerationEvents: the request that a gateway makes of this field
+        const request = { field: 'textGenerationEvents', argumentsJson: JSON.stringify({ requestId }) };
+        const open = (requests: AsyncIterable<FollowRequest>, { signal }: { signal: AbortSignal }) =>
+          client.calls.follow(requests, {
+            caller,
+            signal,
+            expectedErrors: ['forbidden', 'unauthenticated'],
+            onHeader: () => live.resolve(),
+          });
+        const reading = (async () => {
+          for await (const { payloadJson } of follow(open, request, leave.signal)) events.push(JSON.parse(payloadJson));
+        })();
+        await Promise.race([live.promise, reading]);
+        return { events, end: () => eventually('the last event', () => events.find(({ done }) => done)) };
+      },
+      jobs: () => own.transactShared(async ({ knex }) => Number((await knex('jobs').count()).at(0)?.['count'])),
+      /** As if its process had died: its database is gone. */
+      kill: () => own.close(),
+    };
+  }
+
+  return {
+    replica,
+    server,
+    ledger,
+    later: (ms: number) => {
+      offsetMs = ms;
+    },
+  };
+}
+
+test('a listener gets the text in pieces and one last event, and the call is metered', async (t) => {
+  const { replica, server, ledger } = await agentReplicas(t);
+  const [one, two] = [await replica(), await replica()];
+  const beforeDelta = createGate();
+  const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+  server.answerWith({ text: ['Hello ', 'there ', 'you.'], beforeDelta, usage });
+  const { requestId } = await one.start(keyOf(1));
+  const [here, there] = [await one.listen(keyOf(1), requestId), await two.listen(keyOf(1, 10), requestId)];
+  beforeDelta.open();
+  const end = await here.end();
+  t.deepEqual(end, {
+    requestId,
+    text: '',
+    done: true,
+    providerId: 'HOSTED_SMALL_MODEL',
+    modelId: 'gpt-4o',
+    error: null,
+  });
+  await there.end();
+  for (const { events } of [here, there]) {
+    t.is(events.map(({ text }) => text).join(''), 'Hello there you.');
+    t.is(events.filter(({ done }) => done).length, 1);
+    t.true(
+      events.slice(0, -1).every(({ providerId, modelId, error }) => providerId === null && modelId === null && !error),
+    );
+  }
+  await eventually('it is settled', () => ledger.settled.length === 1);
+  // names startTextGeneration: what the ledger calls it
+  t.like(ledger.settled[0]?.call, { operation: 'startTextGeneration', apiKeyId: 9, costUsdE8: 350_000n });
+  t.is(ledger.open.size, 0);
+});
+
+test('it goes on when nobody listens, and a listener after the end hears nothing', async (t) => {
+  const { replica, server, ledger } = await agentReplicas(t);
+  const unit = await replica();
+  server.answerWith({ text: 'Nobody hears this.' });
+  const { requestId } = await unit.start(keyOf(1));
+  await eventually('it is settled', () => ledger.settled.length === 1);
+  t.like(ledger.settled, [{ served: true }]);
+  const late = await unit.listen(keyOf(1), requestId);
+  const next = await unit.start(keyOf(1));
+  const other = await unit.listen(keyOf(1), next.requestId);
+  await eventually('the next one is settled', () => ledger.settled.length === 2);
+  t.deepEqual(late.events, []);
+  t.true(other.events.every((event) => event.requestId === next.requestId));
+});
+
+test('only the tenant that started it may listen, for ten minutes, and an open stream is not cut', async (t) => {
+  const { replica, server, later } = await agentReplicas(t);
+  const unit = await replica();
+  const beforeDelta = createGate();
+  server.answerWith({ text: 'Late.', beforeDelta });
+  const { requestId } = await unit.start(keyOf(1));
+  for (const [caller, id] of [
+    [keyOf(2), requestId],
+    [keyOf(1), 'no such request'],
+    [keyOf(1), '00000000-0000-4000-8000-000000000000'],
+  ] as const) {
+    t.like(await t.throwsAsync(unit.listen(caller, id)), { kind: 'forbidden' });
+  }
+  const person = { kind: 'user', tenantId: 1, userId: 2, requestId: 'r' } as const;
+  t.like(await t.throwsAsync(unit.listen(person, requestId)), { kind: 'unauthenticated' });
+  later(10 * 60_000 - 5_000);
+  const listener = await unit.listen(keyOf(1), requestId);
+  later(10 * 60_000 + 1_000);
+  t.like(await t.throwsAsync(unit.listen(keyOf(1), requestId)), { kind: 'forbidden' });
+  // By that clock the lease of the job has ended, too: its end reaches the open stream.
+  await listener.end();
+});
+
+test('at the cap nothing is started', async (t) => {
+  const { replica, server, ledger } = await agentReplicas(t);
+  const unit = await replica();
+  ledger.cap = 0n;
+  const { error } = await unit.start(keyOf(1));
+  t.like(error?.extensions, { code: 'BAD_REQUEST', reason: 'SPEND_CAP_REACHED' });
+  t.is(server.connections, 0);
+});
+
+for (const [how, script, served] of [
+  ['before its first word', { status: 500 }, false],
+  ['in the middle', { text: 'One two', ending: 'cut' }, true],
+  ['by an error in its stream', { text: 'One two', ending: 'error-event' }, true],
+] as const) {
+  test(`a provider that fails ${how} ends it with an error that is safe to show`, async (t) => {
+    const { replica, server, ledger } = await agentReplicas(t);
+    const unit = await replica();
+    const beforeHeaders = createGate();
+    server.answerWith({ ...script, beforeHeaders });
+    const { requestId } = await unit.start(keyOf(1));
+    const { events, end } = await unit.listen(keyOf(1), requestId);
+    beforeHeaders.open();
+    const { error, text, providerId } = await end();
+    t.regex(error ?? '', /^The model/);
+    t.notRegex(JSON.stringify(events), /canary|127\.0\.0\.1|\bat \//);
+    t.deepEqual([text, providerId], ['', null]);
+    t.is(events.filter(({ done }) => done).length, 1);
+    await eventually('it is settled', () => ledger.settled.length === 1);
+    t.like(ledger.settled, [{ served }]);
+  });
+}
+
+test('a generation whose process dies is ended once by another, without asking the model again', async (t) => {
+  const { replica, server } = await agentReplicas(t);
+  const dying = await replica();
+  server.answerWith({ text: 'Never said.', beforeDelta: createGate() });
+  const { requestId } = await dying.start(keyOf(1));
+  const { end } = await dying.listen(keyOf(1), requestId);
+  await server.until(({ counts }) => counts.running === 1);
+  await dying.kill();
+  await replica({ soleOwner: true });
+  t.like(await end(), { error: 'The generation was lost; start it again', done: true });
+  t.is(server.requests.length, 1);
+});
+
+test('a generation that has ended is not ended again by whoever takes its job over', async (t) => {
+  const { replica, server } = await agentReplicas(t);
+  const dying = await replica();
+  const beforeDelta = createGate();
+  server.answerWith({ text: 'Said.', beforeDelta });
+  const { requestId } = await dying.start(keyOf(1));
+  const { events, end } = await dying.listen(keyOf(1), requestId);
+  await dying.kill();
+  beforeDelta.open();
+  t.like(await end(), { error: null });
+  const heir = await replica({ soleOwner: true });
+  await eventually('its job is done', async () => (await heir.jobs()) === 0);
+  t.is(events.filter(({ done }) => done).length, 1);
+});
+
+test('a tenant has at most a hundred under way, and others are not kept from theirs', async (t) => {
+  const { replica, server } = await agentReplicas(t);
+  const unit = await replica();
+  const beforeHeaders = createGate();
+  t.teardown(() => beforeHeaders.open());
+  server.answerWith({ beforeHeaders });
+  const started = await Promise.all(Array.from({ length: 101 }, () => unit.start(keyOf(1))));
+  const refused = started.filter(({ error }) => error);
+  t.deepEqual(
+    refused.map(({ error }) => error?.extensions['code']),
+    ['TOO_MANY_REQUESTS'],
+  );
+  t.is((await unit.start(keyOf(2))).error, undefined);
+});
