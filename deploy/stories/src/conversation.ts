@@ -25,7 +25,7 @@ type Unread = '__typename' | 'updatedAt' | 'structuredContent';
 
 const sessionFields = `id agentId status clientExternalId metadata interruptCount totalTokensInContext startedAt endedAt
   lastEventAt agent { id name }
-  messages { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }`;
+  messages { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt }`;
 
 type AgentInput = Record<string, unknown> & { personaPrompt?: string; evaluationPromptTemplate?: string };
 

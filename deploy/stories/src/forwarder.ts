@@ -36,6 +36,10 @@ export async function startForwarder(spansFile: string) {
       ...others.env,
       HOSTED_SMALL_MODEL_URL: `${url}/v1`,
       HOSTED_SMALL_MODEL_KEY: modelKey,
+      CLOUD_HOSTED_MODELS_API: 'openai',
+      CLOUD_HOSTED_MODELS_URL: `${url}/v1`,
+      CLOUD_HOSTED_MODELS_KEY: modelKey,
+      CLOUD_HOSTED_MODELS_MODEL: 'gpt-4o',
     },
     /** The settings of a mesh that sends it spans. */
     telemetry: {

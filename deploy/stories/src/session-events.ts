@@ -21,7 +21,7 @@ export const sessionEventsDocument = `subscription ($sessionId: ID!, $after: Str
     ... on AiResponseChunkEvent { clientTurnId turnIndex attempt text }
     ... on AiResponseEvent {
       clientTurnId turnIndex text interrupted
-      message { id sessionId role text turnIndex tokensIn tokensOut costUsd createdAt }
+      message { id sessionId role text turnIndex tokensIn tokensOut costUsd modelId createdAt }
     }
     ... on TurnFailedEvent { clientTurnId turnIndex code failure: message }
     ... on SessionStatusEvent { status }

@@ -119,7 +119,15 @@ story("an agent's opening greeting is the first message and the first event", as
   const ada = await mesh.person();
   const greeting = 'Good morning. What did you build last?';
   const { sessionId, session, events } = await converse(t, ada, { openingGreeting: greeting });
-  const said = { role: 'MODEL', text: greeting, turnIndex: 0, tokensIn: 0, tokensOut: 0, costUsd: 0 } as const;
+  const said = {
+    role: 'MODEL',
+    text: greeting,
+    turnIndex: 0,
+    tokensIn: 0,
+    tokensOut: 0,
+    costUsd: 0,
+    modelId: null,
+  } as const;
   t.like(session.messages, [said]);
   const event = await events.until('the greeting', ({ all }) =>
     all.find((one) => one.__typename === 'AiResponseEvent'),

@@ -129,6 +129,38 @@ const wrongRows: [string, (whole: WholeConversation) => Promise<unknown>, string
     },
     ['an evaluation is of a session that its tenant does not have'],
   ],
+  [
+    'a call that is not settled',
+    ({ database, tenantId }) =>
+      database('identity').transact(tenantId, ({ knex }) =>
+        knex('usage_reservations').insert({
+          ...callOf(tenantId),
+          call_id: 'second',
+          begun: true,
+          lease_until: new Date(),
+        }),
+      ),
+    ['call second of tenant @ is not settled', 'reserved of 2026-11-01: tenant @ shows 0, and its calls are 0.125'],
+  ],
+  [
+    'a call that no total counts',
+    (whole) =>
+      whole.in('identity', ({ knex }) =>
+        knex('usage_calls').insert({ ...callOf(whole.tenantId), ...settled, call_id: 'second' }),
+      ),
+    [
+      'calls of test-model for session: tenant @ shows 1, and its calls are 2',
+      'spend of 2026-11-01: tenant @ shows 0.125, and its calls are 0.25',
+    ],
+  ],
+  [
+    'a total without its call',
+    (whole) => whole.in('identity', ({ knex }) => knex('usage_calls').delete()),
+    [
+      'calls of test-model for session: tenant @ shows 1, and its calls are 0',
+      'spend of 2026-11-01: tenant @ shows 0.125, and its calls are 0',
+    ],
+  ],
 ];
 
 for (const [what, breakIt, expected] of wrongRows) {
@@ -139,6 +171,7 @@ for (const [what, breakIt, expected] of wrongRows) {
       problem
         .replaceAll(new RegExp(`(session|of) ${whole.sessionId}\\b`, 'gu'), '$1 #')
         .replaceAll(/\d+(\.\d+)? ms/gu, 'n ms')
+        .replace(new RegExp(`tenant ${whole.tenantId} (is|shows)`, 'u'), 'tenant @ $1')
         .replace(/agent \d+, which/u, 'an agent that')
         .replace(/of session \d+, which its tenant \d+/u, 'of a session that its tenant'),
     );
@@ -333,6 +366,11 @@ async function wholeConversation(database: Databases): Promise<WholeConversation
   await database('evaluation').transact(tenantId, ({ knex }) =>
     knex('evaluations').insert(evaluationOf(tenantId, sessionId)),
   );
+  await database('identity').transact(tenantId, async ({ knex }) => {
+    await knex('usage_calls').insert({ ...callOf(tenantId), ...settled });
+    await knex('usage_months').insert({ tenant_id, month: '2026-11-01', spent_usd: '0.125' });
+    await knex('usage_counts').insert({ tenant_id, model: 'test-model', operation: 'session', count: 1 });
+  });
   await database('evaluation').transactShared(({ knex }) =>
     knex('inbox').insert({ consumer: 'evaluation', event_id: `event ${sessionId}`, tenant_id }),
   );
@@ -381,6 +419,20 @@ async function newAgent(database: Databases, tenant_id: number): Promise<number>
   );
   return id;
 }
+
+const callOf = (tenant_id: number) => ({
+  tenant_id,
+  call_id: 'first',
+  month: '2026-11-01',
+  operation: 'session',
+  provider_id: 'DIRECT_MODEL_API',
+  model_id: 'test-model',
+  tokens_in: 1,
+  tokens_cached: 0,
+  tokens_out: 1,
+  cost_usd: '0.125',
+});
+const settled = { estimated: false, served: true, lease_ended: false };
 
 const evaluationOf = (tenant_id: number, session_id: number) => ({
   tenant_id,

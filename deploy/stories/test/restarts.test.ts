@@ -64,7 +64,14 @@ interface Busy {
 }
 
 /** No keys of its own: the first start makes them, and those that follow find them. */
-const settings = testEnvironment({ MESH_KEY: '', OPERATOR_KEY: '', SECRETS_KEYS: '', AVATAR_TOKEN_KEYS: '' });
+const settings = testEnvironment({
+  MESH_KEY: '',
+  OPERATOR_KEY: '',
+  SECRETS_KEYS: '',
+  AVATAR_TOKEN_KEYS: '',
+  // What a dead mesh has reserved is settled while the next one runs.
+  IDENTITY_SPEND_LEASE_MS: '2000',
+});
 let model: ScriptedModel;
 let path = '';
 /** The mesh that runs now. Each test leaves the next one running. */

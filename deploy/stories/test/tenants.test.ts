@@ -64,19 +64,19 @@ story('updateTenant changes the given fields, and null clears the overrides only
     'mutation ($input: UpdateTenantInput!) { updateTenant(input: $input) { name plan llmProviderOverride llmModelOverride } }';
   t.deepEqual(
     await ada.query(update, {
-      input: { llmProviderOverride: 'CLOUD_HOSTED_MODELS', llmModelOverride: 'some-model', name: 'Renamed' },
+      input: { llmProviderOverride: 'CLOUD_HOSTED_MODELS', llmModelOverride: 'gpt-4o', name: 'Renamed' },
     }),
     {
       updateTenant: {
         name: 'Renamed',
         plan: 'DEV',
         llmProviderOverride: 'CLOUD_HOSTED_MODELS',
-        llmModelOverride: 'some-model',
+        llmModelOverride: 'gpt-4o',
       },
     },
   );
   t.deepEqual(await ada.query(update, { input: { llmProviderOverride: null } }), {
-    updateTenant: { name: 'Renamed', plan: 'DEV', llmProviderOverride: null, llmModelOverride: 'some-model' },
+    updateTenant: { name: 'Renamed', plan: 'DEV', llmProviderOverride: null, llmModelOverride: 'gpt-4o' },
   });
   for (const input of [{ name: null }, { plan: null }, { isSuspended: null }, { name: '  ' }]) {
     t.is((await ada.refusal(update, { input })).extensions.code, 'BAD_REQUEST', JSON.stringify(input));

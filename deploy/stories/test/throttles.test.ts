@@ -26,10 +26,11 @@ interface Sent {
   query: string;
   variables?: object;
   token?: string | undefined;
+  apiKey?: string | undefined;
 }
 
 /** One request from an address of this machine, with whatever is said about where it comes from. */
-function send(url: string, { from, forwardedFor, query, variables = {}, token }: Sent) {
+function send(url: string, { from, forwardedFor, query, variables = {}, token, apiKey }: Sent) {
   const body = JSON.stringify({ query, variables });
   interface Answer {
     status: number;
@@ -48,6 +49,7 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token }:
         'x-app-platform': 'customer',
         ...(forwardedFor && { 'x-forwarded-for': forwardedFor }),
         ...(token && { authorization: `Bearer ${token}` }),
+        ...(apiKey && { 'x-api-key': apiKey }),
       },
     });
     outgoing.once('error', reject);
@@ -71,17 +73,26 @@ function send(url: string, { from, forwardedFor, query, variables = {}, token }:
   });
 }
 
+/** What lets every operation in: throttles count nothing that is refused before. */
+async function everyCredential(mesh: TestMesh): Promise<Pick<Sent, 'token' | 'apiKey'>> {
+  const owner = await mesh.person();
+  const { apiKey } = await owner.withApiKey();
+  return { token: owner.tokens?.accessToken, apiKey };
+}
+
 story(
   'every throttled operation passes as often as its window says, then is 429 for that address alone',
   async (t, mesh) => {
     const gateway = inTurn(mesh);
+    const credentials = await everyCredential(mesh);
     const throttled = servedOperations().filter(({ throttle }) => throttle);
     t.true(throttled.length >= 4);
     for (const operation of throttled) {
       const { requests, windowSeconds } = operation.throttle ?? { requests: 0, windowSeconds: 0 };
       const { document: query, name } = operation;
       const variables = operation.variables();
-      const via = (client: string) => send(gateway(), { from: proxy, forwardedFor: client, query, variables });
+      const via = (client: string) =>
+        send(gateway(), { from: proxy, forwardedFor: client, query, variables, ...credentials });
       const one = addressIn(203);
       for (let i = 0; i < requests; i += 1) {
         const { status, policy } = await via(one);
@@ -98,7 +109,13 @@ story(
 
       // One document of more than the window takes counts nothing; one of just as many counts each.
       const many = (client: string, count: number) =>
-        send(gateway(), { from: proxy, forwardedFor: client, query: operation.repeated(count), variables });
+        send(gateway(), {
+          from: proxy,
+          forwardedFor: client,
+          query: operation.repeated(count),
+          variables,
+          ...credentials,
+        });
       const other = addressIn(192);
       t.is((await many(other, requests + 1)).status, 429, name);
       t.is((await many(other, requests)).status, 200, name);
@@ -109,17 +126,18 @@ story(
 
 story('a forged X-Forwarded-For from a socket that is no proxy changes nothing', async (t, mesh) => {
   const gateway = inTurn(mesh);
+  const credentials = await everyCredential(mesh);
   const throttled = servedOperations().filter(({ throttle }) => throttle);
   for (const operation of throttled) {
     const { document: query, name } = operation;
     const variables = operation.variables();
     const from = addressIn(127);
-    const forged = () => send(gateway(), { from, forwardedFor: addressIn(203), query, variables });
+    const forged = () => send(gateway(), { from, forwardedFor: addressIn(203), query, variables, ...credentials });
     const requests = operation.throttle?.requests ?? 0;
     for (let n = 0; n < requests; n += 1) t.is((await forged()).status, 200, name);
     t.is((await forged()).status, 429, name);
     t.is(
-      (await send(gateway(), { from: addressIn(127), query, variables })).status,
+      (await send(gateway(), { from: addressIn(127), query, variables, ...credentials })).status,
       200,
       `${name}: another socket's address`,
     );

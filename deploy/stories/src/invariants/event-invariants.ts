@@ -3,11 +3,17 @@ import type { Invariant, Rows, TopicFacts } from './facts.ts';
 /** This job exists as long as its session: it ends the session once that is idle. */
 const expiry = 'session.expiry';
 
-/** Every outbox is empty, and the only jobs left are those of suspended tenants. */
-export function nothingIsLeftToDo({ outbox, jobs, tenants }: Pick<Rows, 'outbox' | 'jobs' | 'tenants'>): string[] {
+/** Every outbox is empty, every call of a model settled, and the only jobs left are those of suspended tenants. */
+export function nothingIsLeftToDo({
+  outbox,
+  jobs,
+  tenants,
+  reservations,
+}: Pick<Rows, 'outbox' | 'jobs' | 'tenants' | 'reservations'>): string[] {
   const waits = new Set<number | null>(tenants.filter(({ suspended }) => suspended).map(({ id }) => id));
   return [
     ...outbox.map(({ service, topic, key }) => `${service} has not published ${topic} of ${key}`),
+    ...reservations.map(({ tenantId, callId }) => `call ${callId} of tenant ${tenantId} is not settled`),
     ...jobs
       .filter(({ kind, tenantId }) => kind !== expiry && !waits.has(tenantId))
       .map(({ service, kind, key, state }) => `${service} has a ${state} job ${kind} of ${key}`),

@@ -37,6 +37,12 @@ export interface Rows {
   outbox: { service: string; tenantId: number; topic: string; key: string }[];
   /** Events that a consumer has taken. */
   inbox: { consumer: string; eventId: string }[];
+  /** Calls of models that are not settled. */
+  reservations: { tenantId: number; callId: string }[];
+  /** Running totals of a tenant, each with the sum of the rows that it stands for. */
+  usage: { tenantId: number; what: string; total: string; sum: string }[];
+  /** Recorded calls of models. */
+  calls: { tenantId: number; estimated: boolean; tokensIn: number; tokensOut: number }[];
 }
 
 export interface TopicFacts {

@@ -18,11 +18,32 @@ const statements: Record<keyof Rows, string> = {
          FROM jobs`,
   outbox: 'SELECT tenant_id, topic, key FROM outbox',
   inbox: 'SELECT consumer, event_id FROM inbox',
+  reservations: 'SELECT tenant_id, call_id FROM usage_reservations',
+  usage: `WITH calls AS (
+            SELECT 'spend of ' || month AS what, sum(cost_usd) AS sum FROM usage_calls GROUP BY month
+            UNION ALL SELECT 'reserved of ' || month, sum(cost_usd) FROM usage_reservations
+                       WHERE tenant_id = current_setting('parley.tenant')::integer GROUP BY month
+            UNION ALL SELECT 'calls of ' || model_id || ' for ' || operation, count(*) FROM usage_calls
+                       WHERE served GROUP BY model_id, operation
+          ), totals AS (
+            SELECT 'spend of ' || month AS what, spent_usd AS total FROM usage_months
+            UNION ALL SELECT 'reserved of ' || month, reserved_usd FROM usage_months
+            UNION ALL SELECT 'calls of ' || model || ' for ' || operation, count FROM usage_counts
+          )
+          SELECT current_setting('parley.tenant')::integer AS tenant_id, what,
+            trim_scale(coalesce(total, 0))::text AS total, trim_scale(coalesce(sum, 0))::text AS sum
+          FROM totals FULL JOIN calls USING (what)`,
+  calls: 'SELECT tenant_id, estimated, tokens_in, tokens_out FROM usage_calls',
 };
 
-/** The tenants, and the jobs, outbox and inbox rows of all services. Fast, because it is polled. */
-export async function readTasks(database: Databases): Promise<Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox'>> {
-  const tenants = await database('identity').transactShared((db) => select(db, 'tenants'));
+type Tasks = Pick<Rows, 'tenants' | 'jobs' | 'outbox' | 'inbox' | 'reservations'>;
+
+/** The tenants, unsettled calls, and the jobs, outbox and inbox rows of all services. Fast, because it is polled. */
+export async function readTasks(database: Databases): Promise<Tasks> {
+  const { tenants, reservations } = await database('identity').transactShared(async (db) => ({
+    tenants: await select(db, 'tenants'),
+    reservations: await select(db, 'reservations'),
+  }));
   const reads = schemas.map(({ name: service }) =>
     database(service).transactShared(async (db) => ({
       jobs: (await select(db, 'jobs')).map((job) => ({ ...job, service })),
@@ -33,6 +54,7 @@ export async function readTasks(database: Databases): Promise<Pick<Rows, 'tenant
   const all = await Promise.all(reads);
   return {
     tenants,
+    reservations,
     jobs: all.flatMap(({ jobs }) => jobs),
     outbox: all.flatMap(({ outbox }) => outbox),
     inbox: all.flatMap(({ inbox }) => inbox),
@@ -52,16 +74,20 @@ export async function readRows(database: Databases, only?: readonly number[]): P
       return found as Rows[Name];
     });
   // names agents: the table. names sessions: likewise.
-  const [agents, sessions, messages, turns, evaluations] = await Promise.all([
+  const [agents, sessions, messages, turns, evaluations, usage, calls] = await Promise.all([
     ofTenants('agent', 'agents'),
     ofTenants('session', 'sessions'),
     ofTenants('session', 'messages'),
     ofTenants('session', 'turns'),
     ofTenants('evaluation', 'evaluations'),
+    ofTenants('identity', 'usage'),
+    ofTenants('identity', 'calls'),
   ]);
   const jobs = tasks.jobs.filter(({ tenantId }) => isWanted(tenantId));
   const outbox = tasks.outbox.filter(({ tenantId }) => isWanted(tenantId));
-  return { tenants, agents, sessions, messages, turns, evaluations, jobs, outbox, inbox: tasks.inbox };
+  const reservations = tasks.reservations.filter(({ tenantId }) => isWanted(tenantId));
+  const { inbox } = tasks;
+  return { tenants, agents, sessions, messages, turns, evaluations, jobs, outbox, inbox, reservations, usage, calls };
 }
 
 async function select<Name extends keyof Rows>({ knex }: Transaction, name: Name): Promise<Rows[Name]> {

@@ -5,6 +5,12 @@ const evaluationDeadlineMs = 10 * 60_000;
 /** The maximum time that a job may be due, or without a lease, before a replica takes it. */
 const unattendedMs = 15_000;
 
+/** What the ledger shows of a tenant is the sum of its calls. */
+export const totalsEqualCalls: Invariant = ({ usage }) =>
+  usage
+    .filter(({ total, sum }) => total !== sum)
+    .map(({ tenantId, what, total, sum }) => `${what}: tenant ${tenantId} shows ${total}, and its calls are ${sum}`);
+
 /** Every user message has one reply or one recorded failure, and none is pending. */
 export const everyMessageHasOneEnd: Invariant = (facts) =>
   inSessions(facts, ({ id }, messages, turns) =>

@@ -24,7 +24,12 @@ export const meshEngines: EngineName[] = ['postgres', 'redis', 'kafka'];
 export const fullLength = process.env.PARLEY_FAULTS === 'full';
 
 /** For the short form only: at full length the ordinary leases and deadlines have to expire. */
-const shortSettings = { SESSION_LEASE_MS: '5000', EVALUATION_LEASE_MS: '5000', KAFKA_STALLED_AFTER_MS: '5000' };
+const shortSettings = {
+  SESSION_LEASE_MS: '5000',
+  EVALUATION_LEASE_MS: '5000',
+  IDENTITY_SPEND_LEASE_MS: '5000',
+  KAFKA_STALLED_AFTER_MS: '5000',
+};
 
 /** Each look reads all rows there are. */
 const lookAgainMs = 1_000;
@@ -66,6 +71,7 @@ async function startFaultMesh({ env = {}, wire = (_replica, own) => own, tap }: 
   closers.defer(() => model.server.stop());
   const settings: Environment = {
     ...testEnvironment(model.env),
+    HOSTED_SMALL_MODEL_MODEL: 'gpt-4o-mini', // calls cost something
     ...servers.env,
     ...(!fullLength && shortSettings),
     LOG_LEVEL: process.env.LOG_LEVEL ?? (keptLogs ? 'info' : 'warn'),

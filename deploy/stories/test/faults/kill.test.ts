@@ -5,6 +5,7 @@ import { eventually } from '@parley/testing/eventually';
 import { createGate } from '@parley/testing/gate';
 import test, { type ExecutionContext } from 'ava';
 import { createAgent, startSession } from '../../src/conversation.ts';
+import { callerWithKey } from '../../src/direct-calls.ts';
 import { judgement } from '../../src/scripted-model.ts';
 import { type FaultMesh, fullLength, meshEngines, sharedFaultMesh } from './fault-mesh.ts';
 import { type HeldTurn, holdTurns } from './held-turns.ts';
@@ -34,6 +35,33 @@ async function judgesAtWork({ person, ledger, model }: FaultMesh, title: string)
   return gate;
 }
 
+/** Calls without a session, each held at its first word; those that a dead process has made fail. */
+async function directCalls({ person, model }: FaultMesh, title: string) {
+  const { generate } = await callerWithKey(await person());
+  const gate = createGate();
+  const text = `Directly asked before ${title}`;
+  model.answer(text, { text: 'Said at last.', beforeDelta: gate });
+  const calls = Array.from({ length: 10 }, () => generate(text, { provider: null }));
+  const all = Promise.allSettled(calls);
+  await eventually('all are asked', () => model.requestsFor(text).length === calls.length);
+  return {
+    async ended() {
+      gate.open();
+      await all;
+    },
+  };
+}
+
+/** What the model server has billed is spent: exactly where its answer was received, at an estimate where its caller was gone. */
+async function assertBilled(t: ExecutionContext, { rows, model }: FaultMesh): Promise<void> {
+  const { calls } = await rows();
+  const tokens = (some: typeof calls) => some.reduce((sum, { tokensOut }) => sum + tokensOut, 0);
+  const { tokensOut } = model.server.billed;
+  t.true(tokens(calls.filter(({ estimated }) => !estimated)) <= tokensOut, 'nothing twice');
+  t.true(tokens(calls) >= tokensOut, 'nothing lost');
+  t.true(calls.length >= model.server.counts.finished, 'each answer has a row');
+}
+
 /** Those of the turns that have ended by now, with what became of them. */
 async function endsOf(mesh: FaultMesh, turns: HeldTurn[]) {
   const rows = await mesh.rows();
@@ -54,6 +82,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   const { turns, release } = await holdTurns(mesh, turnsInFlight);
   const visitor = await mesh.person();
   const { id: visit } = await startSession(visitor, await createAgent(visitor));
+  const direct = await directCalls(mesh, names.join(' and '));
   const deaths = await Promise.all(names.map((name) => mesh.kill(name)));
   // Whoever comes meanwhile is served, by the replicas that are left and by those that come back.
   const served = mesh.ledger.send(visitor, visit, `Sent after the end of ${names.join(' and ')}`);
@@ -61,6 +90,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   const restarted = performance.now();
   release();
   gate.open();
+  await direct.ended();
   await served;
   await mesh.ledger.end(visitor, visit);
   const enough = async () => (await endsOf(mesh, turns)).ended.length >= turns.length * 0.99;
@@ -72,6 +102,7 @@ async function killAmongTurns(t: ExecutionContext, names: string[], mayFail: boo
   for (const { client, sessionId } of turns) await mesh.ledger.end(client, sessionId);
   t.deepEqual(await mesh.settled({ timeoutMs: 2 * goalMs }), []);
 
+  await assertBilled(t, mesh);
   const { ended, replies } = await endsOf(mesh, turns);
   const failures = ended.filter(({ state }) => state === 'FAILED');
   t.log(

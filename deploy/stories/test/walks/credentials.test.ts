@@ -288,12 +288,15 @@ for (const [name, credential] of Object.entries(credentials)) {
 }
 
 /** The code and reason with which the operation is answered, and the message; `ok` where it is not refused. */
-async function answerTo(operation: Operation, { url, headers, sessionId = nobodysId }: Bearer): Promise<string> {
+async function answerTo(operation: Operation, bearer: Bearer): Promise<string> {
+  const { url, headers, sessionId = nobodysId } = bearer;
+  const requestId = operation.kind === 'subscription' ? await generationOf(bearer) : '';
   const variables = operation.variables((path, type) => {
     if (isId({ path, type: type.name })) {
       const id = path.endsWith('sessionId') ? sessionId : nobodysId;
       return type.name === 'ID' ? String(id) : id;
     }
+    if (path === 'requestId') return requestId;
     if (operation.kind === 'subscription' && type.name === 'String') return 'no such place';
     return undefined;
   });
@@ -311,6 +314,18 @@ async function answerTo(operation: Operation, { url, headers, sessionId = nobody
   if (!error) return 'ok';
   const { code, reason } = error.extensions;
   return `${[code, reason].filter(Boolean).join(' ')}: ${error.message}`;
+}
+
+/** The id of a text generation that the bearer has started; any text where it may not. */
+async function generationOf({ url, headers }: Bearer): Promise<string> {
+  const query = 'mutation { started: startTextGeneration(input: { prompt: "Say hello." }) { requestId } }';
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query }),
+  });
+  const { data } = (await response.json()) as { data?: { started: { requestId: string } } | null };
+  return data?.started.requestId ?? 'nobody has started it';
 }
 
 /** The same credential from somewhere else, where no throttle has counted anything. */

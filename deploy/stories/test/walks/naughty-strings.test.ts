@@ -181,9 +181,15 @@ story(
     }
 
     /** Somebody who may call the operation, and variables that are good but for the walked place. */
-    async function prepared(worker: Worker, { name, by, variables }: Operation, { path }: Place, value: unknown) {
+    async function prepared(
+      worker: Worker,
+      { name, by, throttle, variables }: Operation,
+      { path }: Place,
+      value: unknown,
+    ) {
       // names createTenant: nobody may make many tenants, so that each time somebody new does.
-      const client = by.length === 0 ? visitor() : name === 'createTenant' ? await person() : worker.client;
+      const member = name === 'createTenant' ? await person() : throttle ? elsewhere(worker.client) : worker.client;
+      const client = by.length === 0 ? visitor() : member;
       const given: Record<string, unknown> = { ...goodValues(), [path]: value };
       const steps = path.split('.');
       // Where one of two is to be given, the other one would be refused.
@@ -239,6 +245,8 @@ story(
         t.is(profile[leaf], keptAs[inputField]?.(String(value)) ?? String(value), about);
         return;
       }
+      // A model that is not asked: what answered says its own.
+      if (inputField === 'GenerateTextInput.modelId') return;
       const leaf = path.split('.').at(-1) ?? '';
       const row = answer.data?.[name] as Record<string, unknown> | undefined;
       if (typeof row !== 'object' || row === null || !(leaf in row)) return;
@@ -275,21 +283,26 @@ story('a phone number is accepted in any spelling, and stored as ASCII digits', 
   }
 });
 
-story('no text but an event id opens a subscription after it', async (t, mesh) => {
-  const { person } = mesh;
-  const ada = await person();
+story('no text but an event id opens a subscription after it, or names what it is of', async (t, mesh) => {
+  const ada = await mesh.person();
   const { id } = await startSession(ada, await createAgent(ada));
-  const headers = { 'x-app-platform': 'customer', authorization: `Bearer ${ada.tokens?.accessToken}` };
+  const { apiKey } = await ada.withApiKey();
   for (const operation of servedOperations()) {
     if (operation.kind !== 'subscription') continue;
+    const credentials = {
+      'x-app-platform': 'customer',
+      ...(operation.by.includes('JWT')
+        ? { authorization: `Bearer ${ada.tokens?.accessToken}` }
+        : { 'x-api-key': apiKey ?? '' }),
+    };
     for (const { path } of operation.places.filter(isText)) {
       for (const [name, text] of allStrings) {
         const variables = operation.variables((at, type) =>
           at === path ? text : type.name === 'ID' ? String(id) : undefined,
         );
-        const { url } = ada;
-        const answer = await subscribeOutcome({ url, credentials: headers, query: operation.document, variables });
-        t.is(answer, text === '0' ? 'ok' : 'BAD_REQUEST', `${operation.name} ${path}: ${name}`);
+        const outcome = await subscribeOutcome({ url: ada.url, credentials, query: operation.document, variables });
+        const refusal = path === 'after' || unstorable.has(name) ? 'BAD_REQUEST' : 'FORBIDDEN';
+        t.is(outcome, path === 'after' && text === '0' ? 'ok' : refusal, `${operation.name} ${path}: ${name}`);
       }
     }
   }
@@ -337,8 +350,14 @@ interface Worker {
   sessionId: number;
 }
 
+/** The client at another address, where no throttle has counted anything. */
+function elsewhere(client: Client): Client {
+  return Object.assign(client.at(client.url), { apiKey: client.apiKey });
+}
+
 async function newWorker(client: Client): Promise<Worker> {
   const agentId = await createAgent(client);
+  ({ apiKey: client.apiKey } = await client.withApiKey());
   return { client, agentId, sessionId: (await startSession(client, agentId)).id };
 }
 
@@ -373,6 +392,10 @@ const forms: Record<string, (text: string) => unknown> = {
   avatarBackendConfig: (text) => ({ vendorAvatarId: text, vendorAvatarModel: text }),
 };
 
+const unpricedModel = {
+  why: 'no model has such a name',
+  said: /^input\.\w+ (names a model that has no price here|must not be blank|must have at most \d+ characters)$/,
+};
 const noSecretYet = {
   why: 'no secret can be provisioned yet',
   said: /^input\.externalSyncSecretRef names no secret that was provisioned for this tenant$/,
@@ -382,6 +405,12 @@ const noSecretYet = {
 const neverTaken: Record<string, { why: string; said: RegExp }> = {
   'CreateAgentInput.externalSyncSecretRef': noSecretYet,
   'UpdateAgentInput.externalSyncSecretRef': noSecretYet,
+  'CreateAgentInput.llmModelOverride': unpricedModel,
+  'UpdateAgentInput.llmModelOverride': unpricedModel,
+  'CreateTenantInput.llmModelOverride': unpricedModel,
+  'UpdateTenantInput.llmModelOverride': unpricedModel,
+  'TestLlmProviderInput.modelId': unpricedModel,
+  'GenerateTextInput.images': { why: 'no image', said: /^input\.images\.0 must be a PNG, JPEG, WebP or GIF image/ },
   'SignInInput.email': { why: 'looked for, and nobody has it', said: /^Wrong credentials$/ },
   'SignInInput.phoneNumber': { why: 'looked for, and nobody has it', said: /^Wrong credentials$/ },
   'SignInInput.password': {
@@ -415,5 +444,6 @@ function goodValues(): Record<string, unknown> {
     'input.useCase': 'INTERVIEW',
     'input.clientExternalId': 'customer-1',
     'input.text': 'Hello.',
+    'input.prompt': 'Say hello.',
   };
 }

@@ -1,0 +1,62 @@
+import type { GenerateTextResultDto, TextGenerationEventDto } from '../../../services/agent/src/generated/schema.ts';
+import type { Answer, Client } from './client.ts';
+import type { AsJson } from './conversation.ts';
+import { Subscription } from './sockets.ts';
+
+type Generated = AsJson<Omit<GenerateTextResultDto, '__typename'>>;
+export type GenerationEvent = AsJson<Omit<TextGenerationEventDto, '__typename'>>;
+
+export interface UsageSummary {
+  costThisMonthUsd: number;
+  monthlySpendCapUsd: number;
+  breakdown: { model: string; operation: string; count: number }[];
+}
+
+/** The provider of shared meshes whose model has a price: gpt-4o, which answers as the file's own model server says. */
+export const pricedProvider = 'CLOUD_HOSTED_MODELS';
+
+/** The prompt whose answer the file's model server gives to `text`. */
+export function promptOf(client: Client, text: string): string {
+  // `forwarder.ts` reads from it which model server responds.
+  return client.modelPort === undefined ? text : `[model 127.0.0.1:${client.modelPort}]\n\n${text}`;
+}
+
+/** A client with an API key, each call of which comes from another address: direct calls are throttled by address. */
+export async function callerWithKey(owner: Client) {
+  const { apiKey } = await owner.withApiKey();
+  const caller = () => Object.assign(owner.at(owner.url), { tokens: undefined, apiKey });
+  return {
+    caller,
+    /** names generateText: the operation that it calls */
+    generate(text: string, input: Record<string, unknown> = {}): Promise<Answer<{ generateText: Generated }>> {
+      const document = `query ($input: GenerateTextInput!) { generateText(input: $input) { text providerId modelId costUsd } }`;
+      return caller().send(document, { input: { prompt: promptOf(owner, text), provider: pricedProvider, ...input } });
+    },
+    start(text: string, input: Record<string, unknown> = {}): Promise<string> {
+      const document =
+        'mutation ($input: GenerateTextInput!) { start: startTextGeneration(input: $input) { requestId } }';
+      const given = { prompt: promptOf(owner, text), provider: pricedProvider, ...input };
+      return caller()
+        .query<{ start: { requestId: string } }>(document, { input: given })
+        .then(({ start }) => start.requestId);
+    },
+    /** Follows a generation on a socket of its own. */
+    listen(requestId: string) {
+      const events: GenerationEvent[] = [];
+      const subscription = new Subscription<{ events: GenerationEvent }>({
+        url: owner.url,
+        credentials: { 'x-app-platform': 'customer', 'x-forwarded-for': owner.ip, 'x-api-key': apiKey ?? '' },
+        query: `subscription ($requestId: String!) {
+          events: textGenerationEvents(requestId: $requestId) { requestId text done providerId modelId error }
+        }`,
+        variables: { requestId },
+        next: ({ events: event }) => void events.push(event),
+      });
+      return Object.assign(subscription, { events });
+    },
+  };
+}
+
+export function usageOf(owner: Client): Promise<UsageSummary> {
+  return owner.value('{ apiUsageSummary { costThisMonthUsd monthlySpendCapUsd breakdown { model operation count } } }');
+}
