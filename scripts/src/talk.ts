@@ -14,7 +14,8 @@ const usage = `Talks to an agent from the terminal, by the public API alone.
   --password  a throw-away account is registered
   --agent     the agent's id; without one the newest, else an example is made
 
-Ctrl-C interrupts a reply. /end, or the end of the input, ends the session and shows its evaluation.
+After each reply stand the model that served it and its cost, where it has one. Ctrl-C interrupts a reply.
+/end, or the end of the input, ends the session and shows its evaluation.
 Input may come from a pipe. Exit code: 0, or 1 when something failed, or 130 when the session was left open by Ctrl-C.
 `;
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Message } from '@parley/stories/conversation';
 import { type SessionEvent, sessionEventsDocument } from '@parley/stories/session-events';
 import { createClient } from 'graphql-ws';
 import { type Api, ApiError, type Failure } from './api.ts';
@@ -65,7 +66,7 @@ type Screen = Pick<Terminal, 'say' | 'note'>;
 
 /**
  * Shows events until a turn has ended, the greeting's without `clientTurnId`, since it belongs to no turn. A higher attempt
- * restarts the reply; a reply without chunks is shown whole; types that only a newer server has are skipped.
+ * restarts the reply; a reply without chunks is shown whole, and its model and cost after it; types that only a newer server has are skipped.
  */
 export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Screen, clientTurnId?: string) {
   let shown: number | undefined;
@@ -78,11 +79,20 @@ export async function showReply(events: AsyncGenerator<SessionEvent>, screen: Sc
       continue;
     }
     if (event.__typename === 'TurnFailedEvent') screen.note(`[no reply: ${event.failure} (${event.code})]`);
-    else if (event.__typename === 'AiResponseEvent')
+    else if (event.__typename === 'AiResponseEvent') {
       screen.say(`${shown === undefined ? event.text : ''}${event.interrupted ? ' …[interrupted]' : ''}\n`);
-    else continue;
+      showFigures(event.message, screen);
+    } else continue;
     if ((event.clientTurnId ?? undefined) === clientTurnId) return;
   }
+}
+
+const usd = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 8 });
+
+/** The model and the cost of a reply, where they are known and it costs something: a line of its own, or none. */
+function showFigures({ modelId, costUsd }: Message, screen: Screen): void {
+  const figures = [modelId, costUsd > 0 ? usd.format(costUsd) : null].filter((each) => each !== null);
+  if (figures.length > 0) screen.note(`— ${figures.join(', ')}`);
 }
 
 export type Conversation = Awaited<ReturnType<typeof converse>>;

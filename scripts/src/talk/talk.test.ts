@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { TcpProxy } from '@parley/mesh/tcp-proxy';
 import type { Client } from '@parley/stories/client';
-import { createAgent } from '@parley/stories/conversation';
+import { createAgent, type Message } from '@parley/stories/conversation';
 import type { TestMesh } from '@parley/stories/mesh';
 import { judgement } from '@parley/stories/scripted-model';
 import type { SessionEvent } from '@parley/stories/session-events';
@@ -20,6 +20,8 @@ import { talk } from './talk.ts';
 const story = stories(test);
 
 const greeting = 'Hello, I am Robin. Ask me what Parley is and what you can build with it.\n';
+/** What follows a reply of the tests' model, which costs nothing. */
+const figures = '— test-model\n';
 const evaluation = `\nEvaluation: 83 of 100 · HIRE\n${judgement.summary}\n  + Said what was scripted\n  - Said nothing else\n`;
 
 /** A user with an agent whose replies this file scripts, as options of `talk`. */
@@ -65,7 +67,7 @@ story('every line of a pipe is answered in turn, and /end shows the evaluation',
   t.is(
     child.stdout,
     'Connected to Robin. Ctrl-C interrupts a reply, /end ends the session.\n\n' +
-      `${greeting}you> first\nOne for the first.\nyou>   second  \nTwo for the second.\nyou> /end\n${evaluation}`,
+      `${greeting}you> first\nOne for the first.\n${figures}you>   second  \nTwo for the second.\n${figures}you> /end\n${evaluation}`,
   );
 });
 
@@ -80,12 +82,15 @@ story(
 
 story('the end of the input ends the session as /end does', async (t, mesh) => {
   const text = await whole(mesh, await scripted(mesh), 'no newline after this');
-  t.true(text.includes('you> no newline after this\nHello from the model server.\n\nEvaluation: 83 of 100'), text);
+  t.true(
+    text.includes('you> no newline after this\nHello from the model server.\n— test-model\n\nEvaluation: 83 of 100'),
+    text,
+  );
 });
 
 story('a refused message is reported, and the conversation continues', async (t, mesh) => {
   const text = await whole(mesh, await scripted(mesh), 'nul \u0000 inside\nafterwards\n');
-  t.regex(text, /inside\n\[[^\]]+\]\nyou> afterwards\nHello from the model server\.\n/u);
+  t.regex(text, /inside\n\[[^\]]+\]\nyou> afterwards\nHello from the model server\.\n— test-model\n/u);
 });
 
 story("a model's words cannot steer the terminal", async (t, mesh) => {
@@ -118,17 +123,43 @@ story('wrong credentials and an unknown agent are reported', async (t, mesh) => 
   }
 });
 
+function replyEvent({ text, ...figures }: { text: string } & Partial<Message>): SessionEvent {
+  const message = { modelId: null, costUsd: 0, ...figures };
+  return JSON.parse(JSON.stringify({ __typename: 'AiResponseEvent', clientTurnId: 'a', text, message }));
+}
+
+/** With each note in brackets. */
+async function shownReply(events: AsyncGenerator<SessionEvent>): Promise<string> {
+  let text = '';
+  const screen = { say: (more: string) => (text += more), note: (more: string) => (text += `[${more}]`) };
+  await showReply(events, screen, 'a');
+  return text;
+}
+
 test('an event of a type that only a newer server has is skipped', async (t) => {
   const events = (async function* (): AsyncGenerator<SessionEvent> {
     yield JSON.parse('{ "__typename": "NewerEvent", "clientTurnId": "a" }');
     yield JSON.parse('{ "__typename": "AiResponseChunkEvent", "clientTurnId": "a", "attempt": 1, "text": "Hello" }');
-    yield JSON.parse('{ "__typename": "AiResponseEvent", "clientTurnId": "a", "text": "Hello" }');
+    yield replyEvent({ text: 'Hello' });
   })();
-  let text = '';
-  const say = (more: string) => (text += more);
-  await showReply(events, { say, note: say }, 'a');
-  t.is(text, 'Hello\n');
+  t.is(await shownReply(events), 'Hello\n');
 });
+
+for (const [figures, line] of [
+  [{ modelId: 'gpt-4o-mini', costUsd: 0.000123 }, '[— gpt-4o-mini, $0.000123]'],
+  [{ modelId: 'gpt-4o', costUsd: 1.5 }, '[— gpt-4o, $1.50]'],
+  [{ modelId: 'llama3.2', costUsd: 0.00000001 }, '[— llama3.2, $0.00000001]'],
+  [{ modelId: 'llama3.2', costUsd: 0 }, '[— llama3.2]'],
+  [{ modelId: null, costUsd: 0.02 }, '[— $0.02]'],
+  [{ modelId: null, costUsd: 0 }, ''],
+] as const) {
+  test(`after a reply of ${figures.modelId} for ${figures.costUsd} USD stands: ${line}`, async (t) => {
+    const events = (async function* (): AsyncGenerator<SessionEvent> {
+      yield replyEvent({ text: 'Hello', ...figures });
+    })();
+    t.is(await shownReply(events), `Hello\n${line}`);
+  });
+}
 
 test('where nothing listens it says what to do', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
@@ -197,6 +228,6 @@ story('a socket that is cut in mid-reply comes back, and nothing is missing or s
   await ended;
   const reply = seen.text.slice(seen.text.indexOf('count\n') + 6, seen.text.indexOf('you> /end'));
   const said = reply.replaceAll(/\n?\[connection lost: [^\]]*; reconnecting\]\n/gu, '');
-  t.is(said.trimEnd(), words.join('').trimEnd());
+  t.is(said.trimEnd(), `${words.join('')}\n${figures}`.trimEnd());
   t.true(reply.includes('connection lost'));
 });
