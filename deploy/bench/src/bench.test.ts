@@ -50,5 +50,5 @@ test('the CPU time of a process is that of its threads and its ended children', 
 test('a part that the bench does not know is refused before anything is measured', async (t) => {
   const error = await t.throwsAsync<Error & { code?: number; stderr?: string }>(bench('--only', 'everything'));
   t.is(error?.code, 2);
-  t.regex(error?.stderr ?? '', /one of local, logins, gateway, mesh/u);
+  t.regex(error?.stderr ?? '', /one of local, logins, gateway, mesh, models/u);
 });

@@ -2,6 +2,13 @@ import { gatewayFigures } from './gateway.ts';
 import { localFigures } from './local.ts';
 import { loginsFigures } from './logins.ts';
 import { meshFigures } from './mesh.ts';
+import { modelsFigures } from './models.ts';
 
 /** The benchmarks. Each returns its figures, or the reason why this machine cannot run it. */
-export const parts = { local: localFigures, logins: loginsFigures, gateway: gatewayFigures, mesh: meshFigures };
+export const parts = {
+  local: localFigures,
+  logins: loginsFigures,
+  gateway: gatewayFigures,
+  mesh: meshFigures,
+  models: modelsFigures,
+};

@@ -7,6 +7,7 @@ import { startSession } from '@parley/stories/conversation';
 import { sessionEventsDocument } from '@parley/stories/session-events';
 import { WebSocket } from 'ws';
 import { atOnce } from './figures.ts';
+import { modelName } from './model-name.ts';
 
 const agent = new Agent({ keepAlive: true });
 
@@ -25,9 +26,27 @@ const credentialsOf = (token: string) => ({ 'x-app-platform': 'customer', author
 
 /** Sends one operation; returns the body and the duration. */
 export async function ask(url: string, token: string, query: string, variables: object) {
+  return wholeAnswer(url, { query, variables }, credentialsOf(token));
+}
+
+async function wholeAnswer(url: string, body: object, headers?: Record<string, string>) {
   const before = performance.now();
-  const answer = await textOf(await post(url, { query, variables }, credentialsOf(token)));
+  const answer = await textOf(await post(url, body, headers));
   return { answer, tookMs: performance.now() - before };
+}
+
+/** Who has an API key, and at which gateway. */
+export interface KeyHolder {
+  url: string;
+  apiKey: string;
+}
+
+/** Sends one operation with an API key from this IP address. @returns its duration, in ms. @throws Error where it is refused. */
+export async function askWithKey({ url, apiKey }: KeyHolder, address: string, query: string, variables: object) {
+  const headers = { 'x-app-platform': 'customer', 'x-api-key': apiKey, 'x-forwarded-for': address };
+  const { answer, tookMs } = await wholeAnswer(url, { query, variables }, headers);
+  if (answer.includes('"errors"')) throw new Error(`refused: ${answer}`);
+  return tookMs;
 }
 
 /** The time to the model server's first chunk when this process calls it directly, as a baseline. */
@@ -35,8 +54,15 @@ export function modelFirstChunkMs(modelUrl: string, content: string): Promise<nu
   return firstContentMs(`${modelUrl}/chat/completions`, { stream: true, ...asMessages(content) });
 }
 
+/** The duration of a direct call of the model server, which answers as a whole, as a baseline. @throws Error where it fails. */
+export async function modelAnswerMs(modelUrl: string, content: string): Promise<number> {
+  const { answer, tookMs } = await wholeAnswer(`${modelUrl}/chat/completions`, asMessages(content));
+  if (!answer.includes('"choices"')) throw new Error(`the model server answered ${answer}`);
+  return tookMs;
+}
+
 /** A message to a model, in the form that most servers take. */
-export const asMessages = (content: string) => ({ model: 'bench', messages: [{ role: 'user', content }] });
+export const asMessages = (content: string) => ({ model: modelName, messages: [{ role: 'user', content }] });
 
 /** The time until a stream of JSON objects has a `content`. NaN where none comes. */
 export async function firstContentMs(url: string, body: object): Promise<number> {

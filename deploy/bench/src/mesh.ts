@@ -1,5 +1,4 @@
-import type { EngineName } from '@parley/servers/engine';
-import { type RunningServers, startServers } from '@parley/servers/start-servers';
+import type { RunningServers } from '@parley/servers/start-servers';
 import { Client } from '@parley/stories/client';
 import { createAgent } from '@parley/stories/conversation';
 import { openReaders, openTalker } from './client.ts';
@@ -8,22 +7,14 @@ import { eventFigures } from './events.ts';
 import { type Figure, oneByOne } from './figures.ts';
 import { delivered, deliveryFigures, idleFigures, subscribed, throttleFigures } from './gateway.ts';
 import { firstChunkFigures } from './local.ts';
+import { enginesOf, onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace, perCpuSecond, settled, startChild } from './processes.ts';
 import { turnFigures } from './turns.ts';
 
-const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
-
-/** Every unit as a process of its own, on real servers that are started for the bench. Left out where this machine cannot run one of them. */
-export async function meshFigures(options: BenchOptions): Promise<Figure[]> {
-  const { rounds, turnsOnly, say, leaveOut } = options;
-  say('real servers');
-  const servers = await startServers({ only: needed, say });
-  try {
-    const [absent] = servers.missing;
-    if (absent) {
-      leaveOut(`mesh: without ${absent.engine}: ${absent.reason}`);
-      return [];
-    }
+/** Every unit as a process of its own, on real servers that are started for the bench. */
+export function meshFigures(options: BenchOptions): Promise<Figure[]> {
+  const { rounds, turnsOnly, say } = options;
+  return onServers('mesh', options, async (servers) => {
     const { DATABASE_URL = '', REDIS_URL, KAFKA_BROKERS = '' } = servers.env;
     const figures: Figure[] = [];
     if (!turnsOnly) {
@@ -33,10 +24,8 @@ export async function meshFigures(options: BenchOptions): Promise<Figure[]> {
       figures.push(...(await eventFigures(DATABASE_URL, KAFKA_BROKERS, options)));
     }
     figures.push(...(await processFigures(options, servers)));
-    return figures.map(({ name, ...measured }) => ({ name: `mesh: ${name}`, ...measured }));
-  } finally {
-    await servers.stop();
-  }
+    return figures;
+  });
 }
 
 async function processFigures(options: BenchOptions, servers: RunningServers): Promise<Figure[]> {
@@ -45,8 +34,7 @@ async function processFigures(options: BenchOptions, servers: RunningServers): P
   await using place = await openPlace(options);
   await using mesh = await place.start({ ...servers.env, ...limits }, '--mesh');
   const { DATABASE_URL: databaseUrl = '' } = servers.env;
-  const engines = needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
-  const turns = () => turnFigures(mesh, { ...options, databaseUrl, servers: engines, overLangGraph: 0.2 });
+  const turns = () => turnFigures(mesh, { ...options, databaseUrl, servers: enginesOf(servers), overLangGraph: 0.2 });
   if (turnsOnly) return await turns(); // awaited before the mesh stops
   const [url = '', otherUrl = ''] = mesh.urls;
   const [gateway = 0] = processesOf(mesh.pid, /\/gateway\/src\/main\.ts/u, `GATEWAY_PORT=${new URL(url).port}`);

@@ -12,6 +12,7 @@ import { gatewaysIn, type UnitAddresses } from '@parley/stories/mesh';
 import { startModelServer } from '@parley/testing/model-server';
 import { closeConnections } from './client.ts';
 import { cpuOf, tickMs } from './costs.ts';
+import { modelName } from './model-name.ts';
 
 export interface BenchOptions {
   /** The number of rounds; each measures all variants in turn. */
@@ -129,12 +130,13 @@ export async function openPlace({ profileFolder }: BenchOptions) {
   const profiling = profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
   const NODE_OPTIONS = [...collecting, ...profiling].join(' ');
   const nothing = { PARLEY_SERVERS_DIR: '', DATABASE_URL: '', LOG_FILE: '', GATEWAY_PORT: '0', STORAGE_PORT: '0' };
-  const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: 'bench', PARLEY_DATA_DIR: folder };
+  const own = { HOSTED_SMALL_MODEL_URL: model.url, HOSTED_SMALL_MODEL_MODEL: modelName, PARLEY_DATA_DIR: folder };
   // A folder for temporary files of its own, in which the socket of an embedded database is found.
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
   const common = { ...nothing, ...own, NODE_OPTIONS, LOG_LEVEL: 'info', TMPDIR: temporary, BENCH_METERS: temporary };
   return {
+    folder,
     model,
     /**
      * Starts a mesh as `scripts/up` does; `urls` are the GraphQL endpoints of its gateways, `units` all addresses, and `temporary`

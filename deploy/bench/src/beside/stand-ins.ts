@@ -35,6 +35,7 @@ const env = {
   AVATAR_TOKEN_KEYS: `k1:${key}`,
   IDENTITY_RPC_URL: mesh.addresses.of('identity', 'rpc'),
   SESSION_RPC_URL: mesh.addresses.of('session', 'rpc'),
+  AGENT_RPC_URL: mesh.addresses.of('agent', 'rpc'),
   ...(Object.fromEntries(subgraphUrls) as Record<string, string>),
   IDENTITY_GRAPH_URL: mesh.addresses.of('identity', 'graph'),
 };

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { createCallers, serviceCaller } from '@parley/kernel/caller';
+import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
+import { rpcClient } from '@parley/rpc/client';
+import { atOnce, type Figure, figure, median, oneByOne } from './figures.ts';
+import type { BenchOptions } from './processes.ts';
+
+const clients = 16;
+
+/** How many calls identity's ledger reserves and settles a second, asked by gRPC as agent asks it, of one tenant and of many. */
+export async function ledgerFigures(
+  { rounds, short, say }: BenchOptions,
+  address: string,
+  meshKey: Uint8Array,
+  tenantIds: number[],
+): Promise<Figure[]> {
+  const definition = IdentityServiceDefinition;
+  const identity = rpcClient({ definition, unit: 'identity', address: () => address, callers: createCallers(meshKey) });
+  await identity.start?.();
+
+  async function reserveAndSettle(tenantId: number): Promise<void> {
+    const callId = `bench.${randomUUID()}`;
+    const options = { caller: serviceCaller('bench', tenantId, callId) };
+    const provider = { providerId: 'HOSTED_SMALL_MODEL', modelId: 'bench', tokensIn: 20, tokensCached: 0 };
+    const call = { callId, operation: 'bench', ...provider, tokensOut: 20, costUsdE8: 4n };
+    await identity.calls.reserveSpend({ call: { ...call, tokensOut: 4_096, costUsdE8: 412n }, begins: true }, options);
+    await identity.calls.settleSpend({ settlements: [{ call, estimated: false, served: true }] }, options);
+  }
+
+  async function perSecond(tenants: number[]): Promise<number> {
+    const each = short ? 2 : 50;
+    const begunAt = performance.now();
+    await atOnce(clients, (index) => oneByOne(each, () => reserveAndSettle(tenants[index % tenants.length] ?? 0)));
+    return (clients * each * 1_000) / (performance.now() - begunAt);
+  }
+
+  try {
+    say(`the ledger, ${rounds} rounds`);
+    const round = async () => ({ one: await perSecond(tenantIds.slice(0, 1)), many: await perSecond(tenantIds) });
+    await round(); // warm-up
+    const rates = await oneByOne(rounds, round);
+    const name = `reserve and settle, ${clients} at once`;
+    return [
+      figure(`${name}, one tenant`, median(rates.map(({ one }) => one)), '/s'),
+      figure(`${name}, ${tenantIds.length} tenants`, median(rates.map(({ many }) => many)), '/s'),
+    ];
+  } finally {
+    await identity.stop?.();
+  }
+}

@@ -1,0 +1,34 @@
+import type { EngineName } from '@parley/servers/engine';
+import { type RunningServers, startServers } from '@parley/servers/start-servers';
+import type { Root } from './costs.ts';
+import type { Figure } from './figures.ts';
+import type { BenchOptions } from './processes.ts';
+
+/** The servers that a mesh of processes needs. */
+export const needed: EngineName[] = ['postgres', 'redis', 'kafka'];
+
+/** The processes of the servers, as roots of CPU time; PostgreSQL first. */
+export function enginesOf(servers: RunningServers): Root[] {
+  return needed.map((name) => ({ name, pid: servers.server(name).pid() ?? 0 }));
+}
+
+/** The figures of a part that needs real servers, which are started for it. Left out where this machine cannot run one of them. */
+export async function onServers(
+  part: string,
+  { say, leaveOut }: BenchOptions,
+  measure: (servers: RunningServers) => Promise<Figure[]>,
+): Promise<Figure[]> {
+  say('real servers');
+  const servers = await startServers({ only: needed, say });
+  try {
+    const [absent] = servers.missing;
+    if (absent) {
+      leaveOut(`${part}: without ${absent.engine}: ${absent.reason}`);
+      return [];
+    }
+    const figures = await measure(servers);
+    return figures.map(({ name, ...measured }) => ({ name: `${part}: ${name}`, ...measured }));
+  } finally {
+    await servers.stop();
+  }
+}
