@@ -39,6 +39,10 @@ export function directCall({ models }: Ports, input: GenerateTextInput): DirectC
   return { chain, request };
 }
 
+export function imageBytes({ images = [] }: ModelRequest): number {
+  return images.reduce((sum, { length }) => sum + length, 0);
+}
+
 export function accountOf(caller: TenantCaller, operation: string, id: string): CallAccount {
   const { tenantId, requestId, apiKeyId } = caller;
   return { tenantId, requestId, apiKeyId, operation, isDirect: true, callId: `${operation}.${id}` };

@@ -14,7 +14,6 @@ export interface Metering {
   metrics: Pick<ModelMetrics, 'spent'>;
 }
 
-/** One call of a model for a tenant. */
 export interface CallOptions {
   account: CallAccount;
   signal: AbortSignal;
@@ -24,7 +23,6 @@ export interface CallOptions {
   reserved?: MeteredCall | undefined;
 }
 
-/** As the chain's events, with what the call cost. */
 export type MeteredEvent =
   | { type: 'asked'; model: Model }
   | { type: 'text'; text: string }
@@ -56,7 +54,6 @@ export async function* meteredStream(
     if (error instanceof ModelError) await call.failed(asked, error.usage);
     throw error;
   } finally {
-    // The reader has left, or the call was cancelled.
     call.left(asked, text);
   }
 }

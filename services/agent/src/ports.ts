@@ -3,10 +3,10 @@ import type { EventLog } from '@parley/live/event-log/event-log';
 import type { Database } from '@parley/postgres/database/types';
 import type { AgentReader } from './agent-reader.ts';
 import type { DocumentationUrls } from './catalogue.ts';
-import type { ImageBudget } from './image-budget.ts';
 import type { Metering } from './metered-chain.ts';
 import type { ModelChooser } from './model-choice.ts';
 import type { ModelChains } from './models/model-chains.ts';
+import type { TenantBudget } from './tenant-budget.ts';
 import type { AdmittedGeneration } from './text-generation-job.ts';
 
 export interface Ports {
@@ -18,7 +18,10 @@ export interface Ports {
   metering: Metering;
   /** By request id. */
   admittedGenerations: Map<string, AdmittedGeneration>;
-  images: ImageBudget;
+  /** Bytes of images that calls hold. */
+  images: TenantBudget;
+  /** Text generations under way. */
+  generations: TenantBudget;
   documentation: DocumentationUrls;
   log: Logger;
 }

@@ -8,7 +8,6 @@ import { callCosts } from './call-cost.ts';
 import { agentDeclaration } from './declaration.ts';
 import { contextFor } from './graph/context.ts';
 import { resolvers } from './graph/resolvers.ts';
-import { imageBudget } from './image-budget.ts';
 import { modelChooser } from './model-choice.ts';
 import { modelChains } from './models/model-chains.ts';
 import { createModels } from './models/models.ts';
@@ -16,6 +15,7 @@ import type { Ports } from './ports.ts';
 import { agentRpc } from './rpc.ts';
 import { type SpendMeter, spendMeter } from './spend-meter.ts';
 import { agentSubscriptions } from './subscriptions.ts';
+import { generationBudget, imageBudget } from './tenant-budget.ts';
 import { tenantOverrides } from './tenant-overrides.ts';
 import { textGenerationJob } from './text-generation-job.ts';
 
@@ -38,6 +38,7 @@ export const agent = service(agentDeclaration, {
       },
       admittedGenerations: new Map(),
       images: imageBudget(),
+      generations: generationBudget(),
       documentation: config.documentation,
       log,
     };

@@ -7,11 +7,9 @@ import type { BilledTokens } from '@parley/prices/model-price';
 import type { IdentityServiceDefinition, SpendSettlement } from '@parley/protos/parley/identity/v1/identity';
 import type { RpcClient } from '@parley/rpc/client';
 
-/** What the ledger records a call under. */
 export interface CallAccount {
   tenantId: number;
   requestId: string;
-  /** Unique among the tenant's calls. */
   callId: string;
   operation: string;
   /** Whether it is a call without a session. */
@@ -21,14 +19,12 @@ export interface CallAccount {
   sessionId?: number | undefined;
 }
 
-/** What a call cost, or at most costs. */
 export interface Spent extends BilledTokens {
   providerId: string;
   modelId: string;
   costUsdE8: bigint;
 }
 
-/** One call of a model in the ledger. */
 export interface MeteredCall {
   /**
    * Admits the call. @param begins whether the provider is asked at once; otherwise `begin` says so.
@@ -43,7 +39,6 @@ export interface MeteredCall {
 
 export interface SpendMeter extends Part {
   open(account: CallAccount): MeteredCall;
-  /** Renews the leases of all calls under way; runs by itself three times a lease. */
   renewNow(): Promise<void>;
 }
 
@@ -202,7 +197,6 @@ export function spendMeter({ ledger, isUnimplemented, log }: SpendMeterOptions):
             setLease(ms);
           } catch (error) {
             if (isUnimplemented(error)) return log.warn({ callId }, 'identity of an older version; call not reserved');
-            // Deleted meanwhile: whoever ends what is under way of it comes soon.
             if (isDomainError(error, 'notFound')) throw unavailable('The tenant has no ledger', error);
             // It may have been admitted all the same.
             const free = { ...call, tokensIn: 0, tokensOut: 0, costUsdE8: 0n };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantCaller } from '@parley/kernel/caller';
-import { DomainError } from '@parley/kernel/errors';
+import { unavailable } from '@parley/kernel/errors';
 import { jobs } from '@parley/postgres/jobs/jobs';
-import { accountOf, directCall } from './direct-call.ts';
+import { accountOf, directCall, imageBytes } from './direct-call.ts';
 import type { GenerateTextInput } from './generated/schema.ts';
 import type { Ports } from './ports.ts';
 import { type TextGenerationJob, textGenerationKind } from './text-generation-job.ts';
@@ -18,25 +18,23 @@ export async function startTextGeneration(
   const { chain, request } = directCall(ports, input);
   const requestId = randomUUID();
   const account = accountOf(caller, 'startTextGeneration', requestId); // names startTextGeneration: what the ledger calls it
-  const images = ports.images.hold(caller.tenantId, request.images);
+  using held = new DisposableStack();
+  held.use(ports.generations.hold(caller.tenantId, 1));
+  held.use(ports.images.hold(caller.tenantId, imageBytes(request)));
   const reserved = metering.meter.open(account);
-  try {
-    await reserved.reserve(metering.costs.upperEstimate(chain, request), false);
-  } catch (error) {
-    images[Symbol.dispose]();
-    throw error;
-  }
-  admittedGenerations.set(requestId, { chain, request, account, reserved, images });
+  await reserved.reserve(metering.costs.upperEstimate(chain, request), false);
+  const admitted = { chain, request, account, reserved, held: held.move() };
+  admittedGenerations.set(requestId, admitted);
   try {
     await database.transact(caller.tenantId, async (db) => {
       await textGenerationStore(db).insert(requestId);
       const data: TextGenerationJob = { requestId };
       const { claimed } = await jobs(db).append({ kind: textGenerationKind, key: requestId, data });
-      if (!claimed) throw new DomainError('tooManyRequests', 'Too many text generations are running; try again later');
+      if (!claimed) throw unavailable('Text generations cannot be started here now');
     });
   } catch (error) {
     admittedGenerations.delete(requestId);
-    images[Symbol.dispose]();
+    admitted.held.dispose();
     const nothing = metering.costs.costOf(chain.first, { tokensIn: 0, tokensCached: 0, tokensOut: 0 });
     void reserved.settle({ ...nothing, estimated: false, served: false });
     throw error;

@@ -20,7 +20,6 @@ const request = {
 const waitMs = 10_000;
 const answerMs = 18_000;
 
-/** One small call of this provider, past fallbacks and breaker. */
 export async function testLlmProvider(
   ports: Ports,
   caller: TenantCaller,

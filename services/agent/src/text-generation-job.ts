@@ -19,8 +19,7 @@ export interface TextGenerationJob {
 export interface AdmittedGeneration extends DirectCall {
   account: CallAccount;
   reserved: MeteredCall;
-  /** Its share of the memory for images. */
-  images: Disposable;
+  held: Disposable;
 }
 
 export const textGenerationKind = 'agent.text-generation';
@@ -34,7 +33,7 @@ export function textGenerationJob(ports: Ports): JobDeclaration {
     gauge: { name: 'parley_agent_text_generations_running', help: 'Text generations that this process runs' },
     // They wait here for a slot of their model, so there are many more than slots.
     concurrency: 2_000,
-    perTenantLimit: 100,
+    perTenantLimit: { unlimitedBecause: 'what a tenant has under way is bounded before it is appended' },
     maxAttempts: 10,
     stopGraceMs: 1_000,
     handler: (run) => runTextGeneration(ports, run),
@@ -52,8 +51,8 @@ async function runTextGeneration(
     if (!(await log.hasEnded())) await log.end({ providerId: '', modelId: '', error: lost });
     return;
   }
-  const { chain, request, account, reserved, images } = admitted;
-  using _images = images;
+  const { chain, request, account, reserved, held } = admitted;
+  using _held = held;
   await withRequestId(account.requestId, async () => {
     const chunks = chunkWriter((text) => log.append(text));
     try {

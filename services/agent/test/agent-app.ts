@@ -17,13 +17,13 @@ import { deleteAgent } from '../src/delete-agent.ts';
 import { describeModel } from '../src/describe-model.ts';
 import { generate } from '../src/generate.ts';
 import type { CreateAgentInput } from '../src/generated/schema.ts';
-import { imageBudget } from '../src/image-budget.ts';
 import { modelChains } from '../src/models/model-chains.ts';
 import { readModelSettings } from '../src/models/model-settings.ts';
 import { createModels } from '../src/models/models.ts';
 import type { Ports } from '../src/ports.ts';
 import { agentsByIds, countAgents, findAgent, getAgent, listAgents, listAuditLogs } from '../src/read-agents.ts';
 import { runTurn } from '../src/run-turn.ts';
+import { generationBudget, imageBudget } from '../src/tenant-budget.ts';
 import { updateAgent } from '../src/update-agent.ts';
 
 export const useCases = {
@@ -71,6 +71,7 @@ export function offlinePorts(database: Database): Ports {
     metering: { meter: { open: () => unmetered }, costs: callCosts(settings.prices), metrics: models.metrics },
     admittedGenerations: new Map(),
     images: imageBudget(),
+    generations: generationBudget(),
     documentation: readAgentConfig({}).documentation,
     log,
   };

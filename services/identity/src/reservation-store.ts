@@ -5,7 +5,6 @@ import type { MeteredCall } from './spend-call.ts';
 import { capValues, tenantCap } from './spend-limits.ts';
 import { addToTotals, callTypes, currentMonth, details, me, recordset, totalsOf } from './usage-sql.ts';
 
-/** A call to be admitted. */
 export interface NewReservation extends MeteredCall {
   begins: boolean;
 }
@@ -81,7 +80,6 @@ export function reservationStore({ knex, tenantId }: TenantDb, settings: Identit
       return new Map(admissions.map(({ callId, ...admission }) => [callId, admission]));
     },
 
-    /** @returns false where its lease has ended. */
     async begin(callId: string): Promise<boolean> {
       const held = await rows(
         `UPDATE usage_reservations SET begun = true, lease_until = ${newLease}

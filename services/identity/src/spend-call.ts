@@ -8,7 +8,6 @@ export interface MeteredCall extends Omit<SpendCall, 'costUsdE8'> {
   costUsd: string;
 }
 
-/** What a call cost. */
 export interface Settlement extends MeteredCall {
   estimated: boolean;
   served: boolean;

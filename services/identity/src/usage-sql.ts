@@ -31,7 +31,6 @@ export function totalsOf(tenantId: number) {
   return { tenantId, shard: tenantId % shards };
 }
 
-/** Rows for `jsonb_to_recordset`. */
 export function recordset(calls: readonly object[]): string {
   const row = (call: object) =>
     Object.fromEntries(Object.entries(call).map(([name, value]) => [columnOf(name), value]));

@@ -7,7 +7,6 @@ import type { Settlement } from './spend-call.ts';
 import { capValues, tenantCap } from './spend-limits.ts';
 import { addToTotals, callTypes, currentMonth, details, me, recordset, totalsOf } from './usage-sql.ts';
 
-/** A call that is over. */
 export interface EndedCall extends Settlement {
   /** Its cost is assumed, because its caller is gone. */
   leaseEnded: boolean;

@@ -13,7 +13,6 @@ export interface BreakerOptions {
 export interface Breaker {
   /** Whether no call is let through now: it is open, its one trial call is running, or the provider asked to wait. */
   readonly isOpen: boolean;
-  /** How the last call failed that counted. */
   readonly lastFailure: ModelErrorKind | undefined;
   /**
    * Runs a call up to its first output. A failure that is not retryable, such as a refused request, does not count; nor does a caller
@@ -24,7 +23,6 @@ export interface Breaker {
 
 /** The longest `Retry-After` that keeps a model out. */
 const longestPauseMs = 60_000;
-/** Ids come from tenants, so what is kept is bounded. */
 const mostKnown = 500;
 
 export type Breakers = ReturnType<typeof createBreakers>;
@@ -33,7 +31,6 @@ export type Breakers = ReturnType<typeof createBreakers>;
 export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions = {}) {
   const known = new Map<string, { model: Pick<Model, 'providerId' | 'modelId'>; breaker: Breaker }>();
 
-  /** Those that keep calls out are kept. */
   function forgetOldest(): void {
     if (known.size < mostKnown) return;
     for (const [key, { breaker }] of known) {
@@ -50,7 +47,6 @@ export function createBreakers({ failures = 5, openMs = 10_000 }: BreakerOptions
       known.set(key, { model: { providerId, modelId }, breaker });
       return breaker;
     },
-    /** Those that let no call through now. */
     open() {
       return [...known.values()].filter(({ breaker }) => breaker.isOpen).map(({ model }) => model);
     },

@@ -27,7 +27,6 @@ export function modelChains(models: Models, log: Logger, metrics: Metrics) {
 
   return {
     metrics: measured,
-    /** An unconfigured provider is skipped for the default. */
     chain(choice: ModelChoice = {}): ProviderChain {
       const asked = find(choice);
       const first = asked ?? models.first;

@@ -48,7 +48,6 @@ export function modelMetrics(metrics: Metrics, breakers: Pick<Breakers, 'open'>,
   );
 
   return {
-    /** @param errorType empty where the call succeeded */
     called: (model: Place, seconds: number, errorType: string) =>
       durations.observe({ ...placeLabels(model), error_type: errorType }, seconds),
     firstChunk: (model: Place, seconds: number) => firstChunks.observe(placeLabels(model), seconds),

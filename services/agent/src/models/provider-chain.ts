@@ -27,7 +27,6 @@ export type ChainEvent =
   | ({ type: 'finish'; model: Model; finishReason: FinishReason } & TokenUsage);
 
 export interface ProviderChain {
-  /** The first choice, which is asked unless it is kept out. */
   readonly first: ChosenModel;
   readonly candidates: readonly Candidate[];
   stream(request: ModelRequest, call: ChainCall): AsyncGenerator<ChainEvent>;
@@ -44,12 +43,10 @@ interface Begun {
   slot: Disposable;
   events: AsyncIterator<ModelEvent>;
   first: IteratorResult<ModelEvent>;
-  /** Since it was asked. */
   seconds(): number;
 }
 
 const firstRetryMs = 200;
-/** A longer `Retry-After` is not waited for. */
 const longestRetryMs = 2_000;
 
 /**
@@ -68,7 +65,6 @@ export function providerChain(
     return new ModelError(lastFailure, { beforeFirstChunk: true, transient: true });
   }
 
-  /** Asks until one gives its first output. */
   async function* reach(request: ModelRequest, call: ChainCall): AsyncGenerator<ChainEvent, Begun> {
     let isFirst = true;
     let failure: ModelError | undefined;
@@ -157,7 +153,6 @@ function stopwatch(): () => number {
   return () => (performance.now() - startedAt) / 1000;
 }
 
-/** Empty would mean that the call succeeded. */
 function errorTypeOf(error: unknown): string {
   return error instanceof ModelError ? error.kind : 'cancelled';
 }

@@ -21,7 +21,6 @@ export interface ChosenModel extends Model {
 
 export interface Provider {
   readonly id: string;
-  /** How often a call that failed before its first word is sent again. */
   readonly retries: number;
   /** The model of that id; without one, or where the provider has only one, its own. */
   model(modelId?: string): ChosenModel;
@@ -115,7 +114,6 @@ function limitsOf(
 }
 
 export function offlineProvider(wordPaceMs: number): Provider {
-  // No limit, because it has no connections.
   const acquireSlot = async () => ({ [Symbol.dispose]: () => undefined });
   const model = { ...tracedModel(offlineModel({ wordPaceMs })), acquireSlot };
   return {

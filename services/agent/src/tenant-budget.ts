@@ -1,0 +1,47 @@
+import { DomainError } from '@parley/kernel/errors';
+
+export interface TenantBudgetOptions {
+  /** Of all tenants together. */
+  most: number;
+  mostOfTenant: number;
+  refusal: string;
+}
+
+export type TenantBudget = ReturnType<typeof tenantBudget>;
+
+/** Bounds what calls of this process hold until they end. */
+export function tenantBudget({ most, mostOfTenant, refusal }: TenantBudgetOptions) {
+  const ofTenants = new Map<number, number>();
+  let inAll = 0;
+
+  function add(tenantId: number, amount: number): void {
+    inAll += amount;
+    const held = (ofTenants.get(tenantId) ?? 0) + amount;
+    if (held === 0) ofTenants.delete(tenantId);
+    else ofTenants.set(tenantId, held);
+  }
+
+  return {
+    /** @throws DomainError `tooManyRequests` */
+    hold(tenantId: number, amount: number): Disposable {
+      const ofTenant = (ofTenants.get(tenantId) ?? 0) + amount;
+      if (amount > 0 && (ofTenant > mostOfTenant || inAll + amount > most)) {
+        throw new DomainError('tooManyRequests', refusal);
+      }
+      add(tenantId, amount);
+      return { [Symbol.dispose]: () => add(tenantId, -amount) };
+    },
+  };
+}
+
+const mebibyte = 1024 * 1024;
+
+export function imageBudget(): TenantBudget {
+  const refusal = 'Too many images are being worked on; try again later';
+  return tenantBudget({ most: 256 * mebibyte, mostOfTenant: 64 * mebibyte, refusal });
+}
+
+export function generationBudget(): TenantBudget {
+  const refusal = 'Too many text generations are running; try again later';
+  return tenantBudget({ most: 2_000, mostOfTenant: 100, refusal });
+}
