@@ -23,9 +23,10 @@ export function promptOf(client: Client, text: string): string {
 
 /** A client with an API key, each call of which comes from another address: direct calls are throttled by address. */
 export async function callerWithKey(owner: Client) {
-  const { apiKey } = await owner.withApiKey();
+  const { apiKey = '' } = await owner.withApiKey();
   const caller = () => Object.assign(owner.at(owner.url), { tokens: undefined, apiKey });
   return {
+    apiKey,
     caller,
     /** names generateText: the operation that it calls */
     generate(text: string, input: Record<string, unknown> = {}): Promise<Answer<{ generateText: Generated }>> {
@@ -45,7 +46,7 @@ export async function callerWithKey(owner: Client) {
       const events: GenerationEvent[] = [];
       const subscription = new Subscription<{ events: GenerationEvent }>({
         url: owner.url,
-        credentials: { 'x-app-platform': 'customer', 'x-forwarded-for': owner.ip, 'x-api-key': apiKey ?? '' },
+        credentials: { 'x-app-platform': 'customer', 'x-forwarded-for': owner.ip, 'x-api-key': apiKey },
         query: `subscription ($requestId: String!) {
           events: textGenerationEvents(requestId: $requestId) { requestId text done providerId modelId error }
         }`,

@@ -40,6 +40,9 @@ export async function startForwarder(spansFile: string) {
       CLOUD_HOSTED_MODELS_URL: `${url}/v1`,
       CLOUD_HOSTED_MODELS_KEY: modelKey,
       CLOUD_HOSTED_MODELS_MODEL: 'gpt-4o',
+      DIRECT_MODEL_API_URL: `${url}/v1`,
+      DIRECT_MODEL_API_KEY: modelKey,
+      DIRECT_MODEL_API_MODEL: 'gpt-4o-mini',
     },
     /** The settings of a mesh that sends it spans. */
     telemetry: {

@@ -15,6 +15,7 @@ import {
   sendMessage,
   startSession,
 } from '../src/conversation.ts';
+import { callerWithKey, pricedProvider } from '../src/direct-calls.ts';
 import { modelKey } from '../src/forwarder.ts';
 import type { TestMesh } from '../src/mesh.ts';
 import { stories } from '../src/stories.ts';
@@ -183,6 +184,24 @@ story('texts of messages and credentials are in no log line, no span and no metr
   model.judge(said, { json: { score: canary('judgement') } }); // three times refused, then judged offline
   await endSession(ada, sessionId);
   await evaluated(ada, sessionId);
+
+  // The same without a session; a provider that echoes what it was sent.
+  const direct = await callerWithKey(ada);
+  secrets.push(direct.apiKey);
+  const [asked, streamed, echoed] = [canary('asked'), canary('streamed'), canary('echoed')];
+  const echo = JSON.stringify({ error: { message: `${modelKey} ${echoed}`, code: modelKey, type: 'refused' } });
+  model.answer(asked, { text: canary('completion') });
+  model.answer(streamed, { text: canary('streamed-text'), ending: 'error-event' });
+  model.answer(echoed, { status: 500, body: echo });
+  const answers = [await direct.generate(asked), await direct.generate(echoed), await direct.generate(denied)];
+  t.deepEqual(
+    answers.map(({ errors }) => errors?.[0]?.extensions.reason),
+    [undefined, 'MODEL_UNAVAILABLE', 'MODEL_UNAVAILABLE'],
+  );
+  t.notRegex(JSON.stringify(answers.slice(1)), /canary-(?!asked|echoed|denied)/u);
+  await direct.start(streamed);
+  await ada.send(`mutation { testLlmProvider(input: { provider: ${pricedProvider} }) { ok error } }`);
+  await model.server.until(() => model.requestsFor(streamed).some(({ state }) => state === 'finished'));
 
   // And everything that is refused.
   const bad = visitor();

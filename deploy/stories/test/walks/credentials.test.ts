@@ -8,6 +8,7 @@ import type { Client, Tokens } from '../../src/client.ts';
 import { readContract } from '../../src/contract.ts';
 import { createAgent, startSession } from '../../src/conversation.ts';
 import { type CredentialMesh, idsOf, outcome, profile, withCredentials } from '../../src/credentials.ts';
+import type { TestMesh } from '../../src/mesh.ts';
 import { isId, type Operation, servedOperations } from '../../src/operations.ts';
 import { subscribeOutcome } from '../../src/sockets.ts';
 import { stories } from '../../src/stories.ts';
@@ -269,16 +270,16 @@ for (const [name, credential] of Object.entries(credentials)) {
       const takes = credential.kind !== 'none' && by.includes(credential.kind);
       const refusal = takes ? credential.refusal(operation) : 'UNAUTHENTICATED';
       if (by.length === 0) {
-        const strangers = await answerTo(operation, bearer(all.visitor()));
-        t.is(await answerTo(operation, at(all.visitor(), shared)), strangers, `${operation.name} is public`);
+        const strangers = await answerTo(mesh, operation, bearer(all.visitor()));
+        t.is(await answerTo(mesh, operation, at(all.visitor(), shared)), strangers, `${operation.name} is public`);
         t.notRegex(strangers, /FORBIDDEN|INTERNAL|UNAVAILABLE|Not signed in/, operation.name);
       } else if (refusal === undefined) {
-        const answer = await answerTo(operation, shared);
+        const answer = await answerTo(mesh, operation, shared);
         t.notRegex(answer, /UNAUTHENTICATED|FORBIDDEN|INTERNAL|UNAVAILABLE|closed/, `${operation.name}: ${answer}`);
         // What was done may have ended the credential itself.
         if (kind === 'mutation' && answer === 'ok') shared = await credential.make(all);
       } else {
-        const answer = (await answerTo(operation, shared)).split(':')[0];
+        const answer = (await answerTo(mesh, operation, shared)).split(':')[0];
         // A socket with a credential that is none is closed before anything can be asked on it.
         const refused = kind === 'subscription' && answer === 'closed 4403' ? refusal : answer;
         t.is(refused, refusal, operation.name);
@@ -288,9 +289,9 @@ for (const [name, credential] of Object.entries(credentials)) {
 }
 
 /** The code and reason with which the operation is answered, and the message; `ok` where it is not refused. */
-async function answerTo(operation: Operation, bearer: Bearer): Promise<string> {
+async function answerTo(mesh: TestMesh, operation: Operation, bearer: Bearer): Promise<string> {
   const { url, headers, sessionId = nobodysId } = bearer;
-  const requestId = operation.kind === 'subscription' ? await generationOf(bearer) : '';
+  const requestId = operation.kind === 'subscription' ? await generationOf(mesh, bearer) : '';
   const variables = operation.variables((path, type) => {
     if (isId({ path, type: type.name })) {
       const id = path.endsWith('sessionId') ? sessionId : nobodysId;
@@ -316,13 +317,17 @@ async function answerTo(operation: Operation, bearer: Bearer): Promise<string> {
   return `${[code, reason].filter(Boolean).join(' ')}: ${error.message}`;
 }
 
-/** The id of a text generation that the bearer has started; any text where it may not. */
-async function generationOf({ url, headers }: Bearer): Promise<string> {
-  const query = 'mutation { started: startTextGeneration(input: { prompt: "Say hello." }) { requestId } }';
+/** The id of a text generation that the bearer has started, and that goes on for a while; any text where it may not. */
+async function generationOf({ model }: TestMesh, { url, headers }: Bearer): Promise<string> {
+  // Its events are live only: the first one may come before its subscriber.
+  model.answer('Count for long.', { text: Array.from({ length: 600 }, (_, n) => `${n} `), deltaDelayMs: 50 });
+  const query =
+    'mutation ($prompt: String!) { started: startTextGeneration(input: { prompt: $prompt }) { requestId } }';
+  const variables = { prompt: `[model 127.0.0.1:${model.port}]\n\nCount for long.` };
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query, variables }),
   });
   const { data } = (await response.json()) as { data?: { started: { requestId: string } } | null };
   return data?.started.requestId ?? 'nobody has started it';
