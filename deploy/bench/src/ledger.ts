@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createCallers, serviceCaller } from '@parley/kernel/caller';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { rpcClient } from '@parley/rpc/client';
-import { atOnce, type Figure, figure, median, oneByOne } from './figures.ts';
+import { Client } from 'pg';
+import { atOnce, type Figure, figure, median, oneByOne, quantile, tookMs } from './figures.ts';
 import type { BenchOptions } from './processes.ts';
 
 const clients = 16;
@@ -46,5 +47,40 @@ export async function ledgerFigures(
     ];
   } finally {
     await identity.stop?.();
+  }
+}
+
+/** How long a summary takes for a tenant that has made many calls, which are written into the ledger's table. */
+export async function summaryFigures(
+  { short, say }: BenchOptions,
+  databaseUrl: string,
+  tenantId: number,
+  summary: () => Promise<unknown>,
+): Promise<Figure[]> {
+  const [calls, summaries] = short ? [100, 2] : [1_000_000, 200];
+  say(`a summary over ${calls} calls`);
+  await writeCalls(databaseUrl, tenantId, calls);
+  const times = await oneByOne(summaries, () => tookMs(summary));
+  const name = `apiUsageSummary over ${calls} calls`; // names apiUsageSummary: the figures are of it
+  return [
+    figure(`${name}, p50`, quantile(times, 0.5), 'ms'),
+    figure(`${name}, p99`, quantile(times, 0.99), 'ms', { goal: 50 }),
+  ];
+}
+
+async function writeCalls(connectionString: string, tenantId: number, calls: number): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query("SELECT set_config('parley.tenant', $1, false)", [String(tenantId)]);
+    await client.query(
+      `INSERT INTO identity.usage_calls (tenant_id, call_id, month, operation, provider_id, model_id, tokens_in, tokens_cached,
+           tokens_out, cost_usd, estimated, served, lease_ended)
+       SELECT $1, 'bench.' || n, date_trunc('month', now()), 'bench', 'HOSTED_SMALL_MODEL', 'bench', 20, 0, 20, 0.0001, false, true, false
+         FROM generate_series(1, $2::int) AS n`,
+      [tenantId, calls],
+    );
+  } finally {
+    await client.end();
   }
 }

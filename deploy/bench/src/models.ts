@@ -3,11 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@parley/stories/client';
 import { eventually } from '@parley/testing/eventually';
+import { startModelServer } from '@parley/testing/model-server';
 import { askWithKey, type KeyHolder, modelAnswerMs } from './client.ts';
 import { cpuOf, type Root } from './costs.ts';
 import { atOnce, type Figure, figure, medianOf, oneByOne, quantile } from './figures.ts';
-import { ledgerFigures } from './ledger.ts';
+import { ledgerFigures, summaryFigures } from './ledger.ts';
 import { modelName } from './model-name.ts';
+import { neighbourFigures, providerOf } from './neighbours.ts';
 import { enginesOf, onServers } from './on-servers.ts';
 import { type BenchOptions, limits, openPlace, type StartedMesh } from './processes.ts';
 
@@ -45,27 +47,57 @@ export function modelsFigures(options: BenchOptions): Promise<Figure[]> {
     const cost = { input_cost_per_token: usdPerToken, output_cost_per_token: usdPerToken };
     writeFileSync(prices, JSON.stringify({ [modelName]: cost }));
     const meshKey = randomBytes(32);
+    await using parts = new AsyncDisposableStack();
+    const other = await startModelServer();
+    parts.defer(() => other.stop());
     const settings = {
       ...limits,
+      ...providerOf(other, modelName),
       LLM_PRICES_FILE: prices,
       MESH_KEY: meshKey.toString('base64'),
       // The bench is a trusted proxy, and gives each call an IP address of its own: calls are throttled by address.
       TRUSTED_PROXIES: '127.0.0.1/32',
     };
-    await using mesh = await place.start({ ...servers.env, ...settings }, '--mesh');
+    const mesh = parts.use(await place.start({ ...servers.env, ...settings }, '--mesh'));
     const owners = await oneByOne(short ? 2 : 16, async (n) => {
       const owner = new Client(mesh.urls[n % mesh.urls.length] ?? '');
       await owner.register();
       return owner;
     });
     const roots = [{ name: 'supervisor', pid: mesh.pid }, ...enginesOf(servers)];
-    const calls = await callFigures(options, mesh, roots, owners);
+    const call = await caller(owners);
+    const calls = await callFigures(options, mesh, roots, call);
+    await eventually(`${call.made()} calls in the ledger`, async () => (await meteredCalls(owners)) === call.made());
+    const neighbours = await neighbourFigures(options, mesh, other, () => call({ provider: 'CLOUD_HOSTED_MODELS' }));
     const tenants = await oneByOne(owners.length, async (n) =>
       (owners[n] as Client).value<{ id: number }>('{ myTenant { id } }'),
     );
     const tenantIds = tenants.map(({ id }) => id);
-    return [...calls, ...(await ledgerFigures(options, mesh.units['identity']?.rpc ?? '', meshKey, tenantIds))];
+    const ledger = await ledgerFigures(options, mesh.units['identity']?.rpc ?? '', meshKey, tenantIds);
+    const [busiest = 0] = tenantIds;
+    const summary = () => (owners[0] as Client).query(usage);
+    return [
+      ...calls,
+      ...neighbours,
+      ...ledger,
+      ...(await summaryFigures(options, servers.env.DATABASE_URL ?? '', busiest, summary)),
+    ];
   });
+}
+
+/** Makes calls without a session, each by the next tenant and from an IP address of its own. */
+async function caller(owners: Client[]) {
+  const holders = await oneByOne(owners.length, async (n): Promise<KeyHolder> => {
+    const { url, apiKey = '' } = await (owners[n] as Client).withApiKey();
+    return { url, apiKey };
+  });
+  let made = 0;
+  function call(input: { provider?: string } = {}): Promise<number> {
+    const n = made++;
+    const address = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+    return askWithKey(holders[n % holders.length] as KeyHolder, address, document, { input: { prompt, ...input } });
+  }
+  return Object.assign(call, { made: () => made });
 }
 
 /** Whole calls over a direct call of the model server by the same client: one at a time, sixteen, and sixty-four. */
@@ -73,26 +105,16 @@ async function callFigures(
   options: BenchOptions,
   { modelUrl }: StartedMesh,
   roots: Root[],
-  owners: Client[],
+  call: () => Promise<number>,
 ): Promise<Figure[]> {
   const { rounds, short, say } = options;
-  const holders = await oneByOne(owners.length, async (n): Promise<KeyHolder> => {
-    const { url, apiKey = '' } = await (owners[n] as Client).withApiKey();
-    return { url, apiKey };
-  });
-  let metered = 0;
-  async function whole(): Promise<number> {
-    const n = metered++;
-    const address = `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
-    return askWithKey(holders[n % holders.length] as KeyHolder, address, document, { input: { prompt } });
-  }
   const direct = () => modelAnswerMs(modelUrl, prompt);
 
   /** The durations of calls, `count` at once, how many there are a second, and what CPU time of the mesh each takes, in ms. */
-  async function period(call: () => Promise<number>, count: number, calls: number) {
+  async function period(one: () => Promise<number>, count: number, calls: number) {
     const before = cpuOf(roots);
     const begunAt = performance.now();
-    const times = await atOnce(count, () => oneByOne(Math.ceil(calls / count), call));
+    const times = await atOnce(count, () => oneByOne(Math.ceil(calls / count), () => one()));
     const all = times.flat();
     const rate = (all.length * 1_000) / (performance.now() - begunAt);
     const after = cpuOf(roots);
@@ -104,7 +126,7 @@ async function callFigures(
 
   if (!short) {
     say('calls of a model, warm-up');
-    await period(whole, 16, warmUp);
+    await period(call, 16, warmUp);
   }
   const loads = short ? few : many;
   const measured = await oneByOne(loads.length, async (index) => {
@@ -113,7 +135,7 @@ async function callFigures(
     say(`calls of a model, ${count} at once, ${rounds} rounds`);
     const round = async () => ({
       direct: await period(direct, count, calls),
-      whole: await period(whole, count, calls),
+      whole: await period(call, count, calls),
     });
     await round(); // another warm-up
     const all = await oneByOne(rounds, round);
@@ -136,7 +158,6 @@ async function callFigures(
       ...cpu,
     ];
   });
-  await eventually(`${metered} calls in the ledger`, async () => (await meteredCalls(owners)) === metered);
   return measured.flat();
 }
 
