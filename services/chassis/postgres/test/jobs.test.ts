@@ -2,6 +2,7 @@ import { createLogger } from '@parley/kernel/log';
 import { eventually } from '@parley/testing/eventually';
 import { onDatabaseServer, onEveryDatabase } from '@parley/testing/every-database';
 import { createGate } from '@parley/testing/gate';
+import { noTenant } from '../src/database/identifiers.ts';
 import { jobRunner } from '../src/jobs/job-runner.ts';
 import { jobs } from '../src/jobs/jobs.ts';
 import {
@@ -14,6 +15,7 @@ import {
   type Run,
   startRunner,
   statementsOf,
+  withClaimer,
 } from './support/queue.ts';
 
 onEveryDatabase(({ replicaOf, test, testSchema }) => {
@@ -43,6 +45,26 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
       [0, 0, 1, 2, 3, 4, 5, 6, 7, 8],
     );
     t.deepEqual(await drained(database), tenSorted);
+  });
+
+  test('a job of no tenant runs, sees no rows of tenants, and is retried and removed like others', async (t) => {
+    const database = await testSchema(t, effectsSchema);
+    const seen: unknown[] = [];
+    const runner = await startRunner(t, database, () => undefined, {
+      async handler({ tenantId, attempt }) {
+        seen.push([tenantId, attempt, await database.transact(tenantId, ({ knex }) => knex('effects').pluck('name'))]);
+        if (attempt === 1) throw new Error('the first attempt fails');
+      },
+    });
+    await database.transact(1, ({ knex }) => knex('effects').insert({ tenant_id: 1, name: 'of a tenant', attempt: 1 }));
+    await database.transactShared((db) =>
+      jobs(withClaimer(db, runner)).append({ kind, key: 'n', tenantId: noTenant, data: 'of none' }),
+    );
+    await eventually('the job has ended', async () => (await jobRows(database)).length === 0);
+    t.deepEqual(seen, [
+      [noTenant, 1, []],
+      [noTenant, 2, []],
+    ]);
   });
 
   test('ten jobs of one key, appended by concurrent transactions, all run, one at a time and without polling', async (t) => {
@@ -119,7 +141,7 @@ onEveryDatabase(({ replicaOf, test, testSchema }) => {
     const database = await testSchema(t, effectsSchema);
     await startRunner(t, database, () => undefined);
 
-    for (const tenantId of [undefined, 0]) {
+    for (const tenantId of [undefined, -1]) {
       await t.throwsAsync(
         // @ts-expect-error: in a shared transaction a job needs a tenant
         database.transactShared((db) => jobs(db).append({ kind, key: 'k', data: 'a', tenantId })),

@@ -19,10 +19,18 @@ export function rolesOf(schemaName: string): SchemaRoles {
   return { tenant: `${schemaName}_tenant`, shared: `${schemaName}_shared` };
 }
 
+/** The tenant of jobs that belong to none, such as mail to a person. No row of a tenant table has it, because ids begin with 1. */
+export const noTenant = 0;
+
 /** The tenant id, which SQL uses unescaped. @throws TypeError unless it is a positive 32-bit integer. */
 export function checkedTenantId(tenantId: number): number {
   if (!Number.isInteger(tenantId) || tenantId < 1 || tenantId > 2_147_483_647) {
     throw new TypeError(`tenant id ${tenantId} is not a positive 32-bit integer`);
   }
   return tenantId;
+}
+
+/** The same, or `noTenant`. */
+export function checkedTenantOrNone(tenantId: number): number {
+  return tenantId === noTenant ? tenantId : checkedTenantId(tenantId);
 }

@@ -15,7 +15,7 @@ import { inSpan } from '@parley/kernel/telemetry';
 import { within } from '@parley/kernel/timers';
 import type { Knex } from 'knex';
 import type { SentQuery } from 'knex/lib/dialects/postgres/index.js';
-import { checkedSchemaName, checkedTenantId, rolesOf } from './identifiers.ts';
+import { checkedSchemaName, checkedTenantOrNone, rolesOf } from './identifiers.ts';
 import { migrateSchema } from './migrate.ts';
 import { type Opening, swallowedError } from './opening-client.ts';
 import { openPool } from './pool.ts';
@@ -95,7 +95,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const values = {
       role,
       search_path: `${schemaName}, public`, // extensions put their types into public
-      ...(tenantId !== undefined && { 'parley.tenant': `${checkedTenantId(tenantId)}` }),
+      ...(tenantId !== undefined && { 'parley.tenant': `${checkedTenantOrNone(tenantId)}` }),
       ...(offsetMs !== 0 && { 'parley.clock_offset': `${Number(offsetMs)} milliseconds` }),
     };
     const set = Object.keys(values).map((name, index) => `set_config('${name}', $${index + 1}, true)`);

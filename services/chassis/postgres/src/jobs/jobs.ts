@@ -1,5 +1,5 @@
 import { context, propagation } from '@opentelemetry/api';
-import { checkedTenantId } from '../database/identifiers.ts';
+import { checkedTenantOrNone } from '../database/identifiers.ts';
 import type { SharedDb, TenantDb } from '../database/types.ts';
 import { appendJob } from './append-job.ts';
 import { type JobClaimer, wakeOf } from './job-claimer.ts';
@@ -18,7 +18,7 @@ export interface NewJob<Data = unknown> {
   prepared?: unknown;
 }
 
-/** A job of a tenant's transaction belongs to that tenant; in a shared one the job has to name its tenant. */
+/** A job of a tenant's transaction belongs to that tenant; in a shared one the job has to name its tenant, or `noTenant`. */
 export type TenantOfJob<Db> = Db extends { tenantId: number } ? { tenantId?: undefined } : { tenantId: number };
 
 export interface AppendedJob {
@@ -67,7 +67,7 @@ export function jobs<Db extends TenantDb | SharedDb>(db: Db) {
       const runner = runnerOf(kind);
       const tenantId = ownTenantId ?? newJob.tenantId;
       if (tenantId === undefined) throw new TypeError(`a job of the kind ${kind} belongs to no tenant`);
-      checkedTenantId(tenantId);
+      checkedTenantOrNone(tenantId);
       const payload = JSON.stringify(data ?? null);
       const carrier: { traceparent?: string } = {};
       propagation.inject(context.active(), carrier);
