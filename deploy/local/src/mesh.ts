@@ -43,7 +43,7 @@ export interface LocalMeshOptions {
  */
 export async function localMesh(given: Environment, { dataFolder, databaseSnapshot }: LocalMeshOptions) {
   const folder = resolve(dataFolder);
-  const env = await withKeys(given, folder);
+  const env: Environment = { ...(await withKeys(given, folder)), PARLEY_DATA_DIR: folder };
   const { tracing: _, ...meshSettings } = oneProcessSettings;
   const configs = readAll({
     mesh: () => readSettings(env, meshSettings),

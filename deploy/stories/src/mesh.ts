@@ -4,6 +4,7 @@ import { newKeys } from '@parley/local/keys';
 import { openDatabase } from '@parley/postgres/database/open';
 import type { Database, SchemaDeclaration } from '@parley/postgres/database/types';
 import { Client } from './client.ts';
+import { mailTo } from './mail.ts';
 import { startScriptedModel } from './scripted-model.ts';
 
 /** Where the processes of a mesh listen, by their names: `host:port`, or a base URL. */
@@ -43,6 +44,8 @@ export async function openMesh({ units, ...running }: RunningMesh) {
       databases.set(schema.name, database);
       return database;
     },
+    /** The mail that it has sent to an address; in no order. */
+    mailTo: (address: string) => mailTo(running.settings['PARLEY_DATA_DIR'] ?? '', address),
     /** Closes the connections to it. The mesh keeps running. */
     async leave(): Promise<void> {
       await Promise.all([...databases.values()].map((database) => database.close()));

@@ -100,10 +100,12 @@ async function inOneProcess(folder: string, env: Environment, signal: AbortSigna
     const how = await mesh.stop();
     return how === 0 && mesh.stderr() === '' ? [] : [`it ended with ${how}: ${mesh.stderr()}`];
   };
-  return { units: mesh.units, settings: { ...env, DATABASE_URL: mesh.databaseUrl }, logs, stop };
+  const settings = { ...env, DATABASE_URL: mesh.databaseUrl, PARLEY_DATA_DIR: join(folder, 'data') };
+  return { units: mesh.units, settings, logs, stop };
 }
 
-async function inEight(folder: string, settings: Environment, signal: AbortSignal) {
+async function inEight(folder: string, env: Environment, signal: AbortSignal) {
+  const settings = { ...env, PARLEY_DATA_DIR: join(folder, 'data') };
   const logFolder = join(folder, 'logs');
   const { units, stop } = await startProcesses({ settings, logFolder, signal });
   return { units, settings, logs: join(logFolder, '*-[0-9].log'), stop };

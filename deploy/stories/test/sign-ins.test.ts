@@ -2,6 +2,7 @@ import { identitySchema } from '@parley/identity/schema';
 import { createCallers, serviceCaller } from '@parley/kernel/caller';
 import { IdentityServiceDefinition } from '@parley/protos/parley/identity/v1/identity';
 import { rpcClient } from '@parley/rpc/client';
+import { eventually } from '@parley/testing/eventually';
 import test from 'ava';
 import { closedByServer, createAgent, follow, startSession } from '../src/conversation.ts';
 import { stories } from '../src/stories.ts';
@@ -42,6 +43,8 @@ story('changing the password ends every other sign-in at once, and its sockets w
     { extensions: { code: 'UNAUTHENTICATED' } },
   );
   await ada.login({ email, password: newPassword });
+  const mail = await eventually('the owner is told', async () => (await mesh.mailTo(email))[0]);
+  t.like(mail, { subject: 'Parley: your password was changed', to: [{ address: email }] });
 });
 
 story('a socket opens only with the platform header and a valid credential', async (t, mesh) => {

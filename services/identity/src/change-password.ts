@@ -4,6 +4,7 @@ import { parseInput } from '@parley/kernel/input';
 import { z } from 'zod';
 import type { PasswordInput } from './generated/schema.ts';
 import { requireRecent, withLockedSignIn } from './locked-sign-in.ts';
+import { tellOwner } from './messages/tell-owner.ts';
 import { isSameAsEmail, newPassword } from './password-rules.ts';
 import { requesterOf } from './passwords.ts';
 import type { Ports } from './ports.ts';
@@ -42,6 +43,7 @@ export async function changePassword(
     requireRecent(signIn, ports.settings);
     await userStore(db).setPasswordHash(userId, passwordHash);
     await signInStore(db).revokeOthers(userId, signInId);
+    await tellOwner(ports, db, userId, 'PASSWORD_CHANGED');
   });
   await ports.announce({ $case: 'userId', value: userId });
   return true;

@@ -2,15 +2,44 @@ import { availableParallelism } from 'node:os';
 import { type Environment, readSettings } from '@parley/kernel/config';
 import { list, positiveInt } from '@parley/kernel/setting-types';
 import { type Settings, setting, type ValuesOf } from '@parley/kernel/settings';
-import { portSettings, publicUrlSetting, secretsKeysSetting } from '@parley/kernel/shared-settings';
+import {
+  dataFolderSetting,
+  fetchedUrl,
+  portSettings,
+  publicUrlSetting,
+  secretsKeysSetting,
+} from '@parley/kernel/shared-settings';
 import { pricesSetting } from '@parley/prices/prices-setting';
 import { z } from 'zod';
 import { isUsd, notUsd, planLimitsFile } from './plan-limits.ts';
 
 const usd = z.string().transform(Number).refine(isUsd, notUsd).meta({ title: 'USD' });
 
+const smtpUrl = z.url({ protocol: /^smtps?$/, error: 'is not an smtp or smtps URL' }).meta({ title: 'URL' });
+
 export const identitySettings = {
   secretsKeys: secretsKeysSetting,
+  delivery: {
+    smtpUrl: setting(
+      'SMTP_URL',
+      smtpUrl.optional(),
+      'The mail server, `smtp://user:password@host:port`; `smtps://` for TLS from the start, else STARTTLS where it is offered.',
+      { secret: true, without: "`.eml` files in the data folder's `outbox`", requiredInProduction: true },
+    ),
+    mailFrom: setting(
+      'MAIL_FROM',
+      z.string().regex(/@/u, 'has no @').default('Parley <no-reply@localhost>'),
+      'The sender of mail, as `Name <address>`.',
+    ),
+    smsUrl: setting(
+      'SMS_URL',
+      fetchedUrl.optional(),
+      'The HTTP gateway for text messages: it gets a POST of JSON `{id, to, text}`, `to` in E.164, and answers 2xx.',
+      { without: "`.txt` files in the data folder's `outbox`" },
+    ),
+    smsToken: setting('SMS_TOKEN', z.string().optional(), 'Its bearer token.', { secret: true, without: 'none' }),
+    dataFolder: dataFolderSetting,
+  },
   hashes: {
     atOnce: setting(
       'IDENTITY_HASHES_AT_ONCE',

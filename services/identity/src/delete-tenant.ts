@@ -4,6 +4,7 @@ import { TenantDeleted } from '@parley/protos/parley/identity/v1/events';
 import { apiKeyStore } from './api-key-store.ts';
 import { requireRecent } from './locked-sign-in.ts';
 import { requireOwner, withLockedTenant } from './locked-tenant.ts';
+import { tellOwner } from './messages/tell-owner.ts';
 import type { Ports } from './ports.ts';
 import { signInStore } from './sign-in-store.ts';
 import { signedInToTenant } from './signed-in.ts';
@@ -20,6 +21,7 @@ export async function deleteTenant(ports: Ports, caller: Caller, signal?: AbortS
     await apiKeyStore(db).revokeAll(id);
     // `users.last_tenant_id` stays as it is: members' rows are not locked here, and new sign-ins ignore a deleted tenant.
     await signInStore(db).leaveTenant(id);
+    await tellOwner(ports, db, user.userId, 'TENANT_DELETED');
     await outbox(db).append({
       topic: 'tenant-deleted',
       type: 'tenant.deleted.v1',

@@ -4,6 +4,7 @@ import { apiKeyStore } from './api-key-store.ts';
 import type { GenerateApiKeyResult } from './generated/schema.ts';
 import { requireRecent } from './locked-sign-in.ts';
 import { requireActive, requireOwner, withLockedTenant } from './locked-tenant.ts';
+import { tellOwner } from './messages/tell-owner.ts';
 import type { Ports } from './ports.ts';
 import { signedInToTenant } from './signed-in.ts';
 
@@ -26,6 +27,7 @@ export async function generateApiKey(
     const keys = apiKeyStore(db);
     await keys.revokeAll(id);
     await keys.insert({ tenantId: id, keySha256: apiKeySha256(key), createdBy: user.userId });
+    await tellOwner(ports, db, user.userId, 'API_KEY_GENERATED');
   });
   await ports.announce({ $case: 'tenantId', value: user.tenantId });
   return { key, warning };

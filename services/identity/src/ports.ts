@@ -1,3 +1,4 @@
+import type { Logger } from '@parley/kernel/log';
 import type { SecretBox } from '@parley/kernel/secret-box';
 import type { Database } from '@parley/postgres/database/types';
 import type { CredentialsChanged } from '@parley/protos/parley/identity/v1/announcements';
@@ -5,9 +6,12 @@ import type { IdentitySettings } from './config.ts';
 import type { IdentityKeys } from './identity-keys.ts';
 import type { Ledger } from './ledger.ts';
 import type { LoginLock } from './login-lock.ts';
+import type { Carriers } from './messages/carriers.ts';
 import type { Passwords } from './passwords.ts';
 
 export interface Ports {
+  carriers: Carriers;
+  log: Logger;
   database: Database;
   passwords: Passwords;
   loginLock: LoginLock;

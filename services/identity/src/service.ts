@@ -10,6 +10,8 @@ import { resolvers } from './graph/resolvers.ts';
 import { identityKeys } from './identity-keys.ts';
 import { createLedger } from './ledger.ts';
 import { loginLock } from './login-lock.ts';
+import { createCarriers } from './messages/carriers.ts';
+import { sendMessageJob } from './messages/send-message.ts';
 import { createPasswords } from './passwords.ts';
 import type { Ports } from './ports.ts';
 import { identityRpc } from './rpc.ts';
@@ -22,6 +24,8 @@ export const identity = service(identityDeclaration, {
     return {
       database,
       box,
+      log,
+      carriers: createCarriers(config.delivery),
       passwords: createPasswords(config.hashes),
       loginLock: loginLock(keyValue),
       keys: identityKeys(database, box),
@@ -33,9 +37,11 @@ export const identity = service(identityDeclaration, {
   },
   parts: (ports, { log }) => [
     { name: 'passwords', start: async () => undefined, stop: () => ports.passwords.close() },
+    { name: 'carriers', start: async () => undefined, stop: async () => ports.carriers.close() },
     ports.keys,
     spendLeases(ports, log),
   ],
+  jobs: [sendMessageJob],
   onTenantEnd: { nothingBecause: 'it deletes tenants itself, and ends their credentials in the same transaction' },
   rpc: { definition: IdentityServiceDefinition, implementation: identityRpc },
   graph: subgraphOf({

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '@parley/kernel/caller';
+import { createLogger } from '@parley/kernel/log';
 import { createSecretBox } from '@parley/kernel/secret-box';
 import { memoryKeyValue } from '@parley/live/key-value/memory-key-value';
 import type { Database } from '@parley/postgres/database/types';
@@ -28,6 +29,8 @@ import { isRegisterable } from '../../src/is-registerable.ts';
 import { createLedger } from '../../src/ledger.ts';
 import { login } from '../../src/login.ts';
 import { loginLock } from '../../src/login-lock.ts';
+import type { Message } from '../../src/messages/message.ts';
+import { openMessage, type SendMessage, sendMessageJob, sendMessageKind } from '../../src/messages/send-message.ts';
 import { myTenant } from '../../src/my-tenant.ts';
 import { createPasswords } from '../../src/passwords.ts';
 import type { Ports } from '../../src/ports.ts';
@@ -87,6 +90,8 @@ export interface IdentityApp {
   database: Database;
   /** All announcements so far. */
   announced: CredentialsChanged['whose'][];
+  /** All messages so far, oldest first. */
+  messages(): Promise<Message[]>;
   /** Advances all clocks; that of the database from the next transaction on. */
   advance(ms: number): void;
   /** A second replica with its own connection pool and caches. */
@@ -105,9 +110,11 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
     const ownSettings = { ...defaultSettings(), ...settings };
     const passwords = createPasswords({ atOnce: 2, waiting: 100, perUser: 4, perAddress: 40 });
     t.teardown(() => passwords.close());
-    return {
+    const ports: Ports = {
       database: on,
       box,
+      log,
+      carriers: { send: async () => undefined, close: () => undefined },
       passwords,
       loginLock: loginLock(keyValue),
       keys: identityKeys(on, box),
@@ -116,6 +123,8 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
       clock: () => new Date(Date.now() + offsetMs),
       settings: ownSettings,
     };
+    sendMessageJob(ports).runner({ database: on, log }); // registers itself; is not started, so that messages stay queued
+    return ports;
   };
   const ports = portsOn(database);
   return {
@@ -123,6 +132,7 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
     ports,
     database,
     announced,
+    messages: () => queuedMessages(ports),
     advance: (ms) => {
       offsetMs += ms;
     },
@@ -132,6 +142,16 @@ export async function identityApp(t: ExecutionContext, settings: Partial<Identit
 
 export function defaultSettings(): IdentitySettings {
   return readIdentityConfig({ SECRETS_KEYS: secretsKey.toString('base64') }).settings;
+}
+
+const log = createLogger('test', { LOG_LEVEL: 'silent' });
+
+/** The messages that wait to be sent, oldest first. */
+async function queuedMessages({ database, box }: Ports): Promise<Message[]> {
+  const rows = await database.transactShared<{ payload: SendMessage }[]>(({ knex }) =>
+    knex('jobs').where({ kind: sendMessageKind }).orderBy('id').select('payload'),
+  );
+  return rows.flatMap(({ payload }) => openMessage(box, payload) ?? []);
 }
 
 let registrations = 0;

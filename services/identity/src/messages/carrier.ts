@@ -1,0 +1,24 @@
+import type { Message } from './message.ts';
+
+/** A message with the id by which receivers recognize a second delivery. */
+export interface OutgoingMessage extends Message {
+  id: string;
+}
+
+/** Hands messages to another system. */
+export interface Carrier<To> {
+  /** @throws MessageRefused where another attempt is useless; any other error is worth one. */
+  send(message: Omit<OutgoingMessage, 'to'> & { to: To }): Promise<void>;
+  close(): void;
+}
+
+/** The receiving system will not take this message at a later attempt either. */
+export class MessageRefused extends Error {}
+
+export interface DeliverySettings {
+  smtpUrl: string | undefined;
+  mailFrom: string;
+  smsUrl: string | undefined;
+  smsToken: string | undefined;
+  dataFolder: string;
+}

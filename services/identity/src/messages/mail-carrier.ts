@@ -1,0 +1,54 @@
+import type { SendMailOptions, Transporter } from 'nodemailer';
+import { type Carrier, type DeliverySettings, MessageRefused } from './carrier.ts';
+import { writeToOutbox } from './outbox-folder.ts';
+
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+
+/** Sends mail by SMTP where `SMTP_URL` is set; else writes it to the outbox folder as `<id>.eml`. */
+export function mailCarrier({ smtpUrl, mailFrom, dataFolder }: DeliverySettings): Carrier<string> {
+  let opened: Promise<Transporter> | undefined;
+
+  /** Loaded with the first mail, because most processes send none. */
+  async function open(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    if (smtpUrl === undefined) return createTransport({ streamTransport: true, buffer: true });
+    return createTransport({ url: smtpUrl, pool: true, maxConnections: 4, ...timeouts });
+  }
+
+  return {
+    async send({ id, to, subject, text, html }) {
+      opened ??= open();
+      const transport = await opened;
+      const domain = mailFrom.match(/@([^\s>]+)/)?.[1] ?? 'localhost';
+      const mail: SendMailOptions = {
+        from: mailFrom,
+        to: { name: '', address: to },
+        subject,
+        text,
+        html,
+        messageId: `<${id}@${domain}>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        // Neither a path nor a URL of a message is ever read.
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      };
+      const sent = await transport.sendMail(mail).catch((error: unknown) => {
+        throw withoutContent(error);
+      });
+      if (smtpUrl === undefined) await writeToOutbox(dataFolder, `${id}.eml`, sent.message);
+    },
+    close() {
+      void opened?.then((transport) => transport.close());
+    },
+  };
+}
+
+/** The error for the log, without the server's text, which repeats addresses. */
+function withoutContent(error: unknown): Error {
+  const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
+  const what =
+    `the mail server refused ${command ?? 'the connection'}: ${code ?? 'no code'} ${responseCode ?? ''}`.trim();
+  // A login that is refused (535) is the operator's to correct, and then worth another attempt.
+  const isFinal = responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH';
+  return isFinal ? new MessageRefused(what) : new Error(what);
+}

@@ -1,0 +1,13 @@
+/** Where a message goes: an email address, or a phone number in E.164. */
+export type Contact = { email: string } | { phone: string };
+
+/** What a message says. Only mail shows subject and HTML. */
+export interface Wording {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+export interface Message extends Wording {
+  to: Contact;
+}

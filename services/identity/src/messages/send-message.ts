@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { SecretBox } from '@parley/kernel/secret-box';
+import { noTenant } from '@parley/postgres/database/identifiers';
+import type { SharedDb } from '@parley/postgres/database/types';
+import { type JobDeclaration, job } from '@parley/postgres/jobs/job';
+import type { JobRun, TenantJob } from '@parley/postgres/jobs/job-types';
+import { jobs } from '@parley/postgres/jobs/jobs';
+import type { Ports } from '../ports.ts';
+import { MessageRefused } from './carrier.ts';
+import type { Message } from './message.ts';
+
+/** Null: to nobody. What is done for an unknown contact must take the same time as for a known one. */
+type SealedMessage = Message | null;
+
+export interface SendMessage {
+  id: string;
+  /** The `SealedMessage` as JSON, sealed, in base64. */
+  sealed: string;
+  /** After this time nobody needs it: ISO 8601. */
+  expiresAt: string;
+}
+
+export const sendMessageKind = 'identity.send-message';
+
+/**
+ * Sends a message after the commit, and again until it is taken or `validForS` seconds have passed. It is stored encrypted.
+ * @param message null: does the same work and sends nothing.
+ */
+export async function queueMessage(
+  { box, clock }: Pick<Ports, 'box' | 'clock'>,
+  db: SharedDb,
+  message: SealedMessage,
+  validForS: number,
+): Promise<void> {
+  const id = randomUUID();
+  const data: SendMessage = {
+    id,
+    sealed: box.seal(JSON.stringify(message), sealingContextOf(id)).toString('base64'),
+    expiresAt: new Date(clock().getTime() + validForS * 1000).toISOString(),
+  };
+  await jobs(db).append({ kind: sendMessageKind, key: id, tenantId: noTenant, data });
+}
+
+export function sendMessageJob(ports: Ports): JobDeclaration {
+  return job<SendMessage>({
+    kind: sendMessageKind,
+    concurrency: 8,
+    perTenantLimit: { unlimitedBecause: 'messages go to people, whose contacts have limits of their own' },
+    // An outage of the mail server is no reason to give up before the message has expired.
+    maxAttempts: 1_000_000,
+    retryable: (error) => !(error instanceof MessageRefused),
+    backoffMs: (attempt) => Math.min(30_000, 1000 * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2),
+    // Another process can send it.
+    stopGraceMs: 3_000,
+    handler: (run) => sendMessage(ports, run),
+    onExhausted: async (_, { data }: TenantJob<SendMessage>, error) => {
+      ports.log.error({ messageId: data.id, err: error }, 'message refused; dropped');
+    },
+  });
+}
+
+async function sendMessage({ box, carriers, clock, log }: Ports, { data }: JobRun<SendMessage>): Promise<void> {
+  const { id, expiresAt } = data;
+  const message = openMessage(box, data);
+  if (message === null) return;
+  if (clock() > new Date(expiresAt)) {
+    log.warn({ messageId: id, expiresAt }, 'message expired before it was sent; dropped');
+    return;
+  }
+  await carriers.send({ ...message, id });
+}
+
+export function openMessage(box: SecretBox, { id, sealed }: SendMessage): SealedMessage {
+  return JSON.parse(box.open(Buffer.from(sealed, 'base64'), sealingContextOf(id)).toString());
+}
+
+function sealingContextOf(id: string): string {
+  return `identity.messages:${id}`;
+}

@@ -1,0 +1,53 @@
+import type { SharedDb } from '@parley/postgres/database/types';
+import type { Ports } from '../ports.ts';
+import { userStore } from '../user-store.ts';
+import { composeMessage } from './compose-message.ts';
+import { queueMessage } from './send-message.ts';
+
+/** What an account's owner is told by mail: subject, and what has happened. */
+const notices = {
+  PASSWORD_CHANGED: [
+    'your password was changed',
+    'The password of your account was changed, and other sign-ins ended.',
+  ],
+  IDENTITY_LINKED: ['a way to sign in was added', 'Another way to sign in was added to your account.'],
+  IDENTITY_UNLINKED: ['a way to sign in was removed', 'A way to sign in was removed from your account.'],
+  IDENTITY_REFUSED: [
+    'a sign-in was refused',
+    'Somebody signed in with an identity that has your email address, but your account is linked to another one. They were refused.',
+  ],
+  TWO_FACTOR_BOUND: ['two-factor sign-in is on', 'Two-factor sign-in was turned on for your account.'],
+  TWO_FACTOR_UNBOUND: ['two-factor sign-in is off', 'Two-factor sign-in was turned off for your account.'],
+  API_KEY_GENERATED: ['a new API key was made', 'A new API key was made for your tenant, and the previous one ended.'],
+  TENANT_DELETED: ['a tenant was deleted', 'Your tenant was deleted.'],
+  FAILED_LOGINS: [
+    'many failed sign-ins',
+    'There were many failed sign-ins to your account. For an hour, it can be signed in to only from addresses that it has used before.',
+  ],
+} as const satisfies Record<string, readonly [string, string]>;
+
+export type OwnerNotice = keyof typeof notices;
+
+const validForS = 24 * 60 * 60;
+
+/** Mails the owner of an account, after the commit, that something about its security has happened. Nothing without an email. */
+export async function tellOwner(
+  ports: Pick<Ports, 'box' | 'clock'>,
+  db: SharedDb,
+  userId: number,
+  notice: OwnerNotice,
+): Promise<void> {
+  const user = await userStore(db).find(userId);
+  if (user?.email == null) return;
+  const [subject, happened] = notices[notice];
+  const at = `${ports.clock().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const wording = composeMessage({
+    subject,
+    paragraphs: [
+      `Hello ${user.fullname},`,
+      `${happened} That was at ${at}.`,
+      'If it was not you, set a new password at once, by the link or code for a forgotten password, and tell the operator of this platform.',
+    ],
+  });
+  await queueMessage(ports, db, { to: { email: user.email }, ...wording }, validForS);
+}
