@@ -4,6 +4,7 @@ import { keys } from './migrations/002-keys.ts';
 import { avatarConfigs } from './migrations/003-avatar-configs.ts';
 import { phoneDigits } from './migrations/004-phone-digits.ts';
 import { usage } from './migrations/005-usage.ts';
+import { emailProof } from './migrations/006-email-proof.ts';
 
 export const identitySchema: SchemaDeclaration = {
   name: 'identity',
@@ -24,5 +25,5 @@ export const identitySchema: SchemaDeclaration = {
     platform_months: 'internal',
     tenant_plans: 'internal',
   },
-  migrations: [people, keys, avatarConfigs, phoneDigits, usage],
+  migrations: [people, keys, avatarConfigs, phoneDigits, usage, emailProof],
 };

@@ -1,0 +1,13 @@
+import type { Migration } from '@parley/postgres/database/types';
+
+export const emailProof: Migration = {
+  name: '006-email-proof',
+  async up(knex) {
+    await knex.raw(`
+      ALTER TABLE users
+        ADD COLUMN email_proved_at timestamptz, -- when a code or link that was sent to the email was last used
+        -- A password from before the email was proved to belong to this person: its sign-ins are limited until it is replaced.
+        ADD COLUMN email_proof_required boolean NOT NULL DEFAULT false;
+    `);
+  },
+};
