@@ -13,7 +13,7 @@ export interface SharedMeshesOptions {
   signal: AbortSignal;
   /** Receives progress messages. */
   say(line: string): void;
-  /** The settings of the servers on which a mesh of eight processes is started, too. Default: there is only the one process. */
+  /** The settings of the servers on which a mesh of processes is started, too. Default: there is only the one process. */
   servers?: Environment | undefined;
   /** Whether the built-in model is the only one. Default false. */
   offline?: boolean;
@@ -32,7 +32,7 @@ export async function startSharedMeshes({ signal, say, servers, offline = false 
   const beginnings = [
     // Stories about logs and spans run on the mesh of processes where there is one.
     startMesh('one process', { ...common, verbose: !servers }),
-    ...(servers ? [startMesh('eight processes', { ...common, servers, verbose: true })] : []),
+    ...(servers ? [startMesh('processes', { ...common, servers, verbose: true })] : []),
   ];
   for (const each of beginnings) each.catch((error: unknown) => failed.abort(error));
   const ends = await Promise.allSettled(beginnings);
@@ -72,7 +72,7 @@ async function startMesh(name: string, { parent, signal, offline, verbose, serve
   // Logs every level and exports spans.
   const observed = verbose && { LOG_LEVEL: 'trace', ...(!offline && forwarder.telemetry) };
   const given = testEnvironment({ LOG_LEVEL: 'info', ...(!offline && forwarder.env), ...observed });
-  const start = servers ? inEight : inOneProcess;
+  const start = servers ? inProcesses : inOneProcess;
   const { settings, units, logs, stop } = await start(folder, { ...given, ...servers }, signal);
   const file = join(folder, 'mesh.json');
   writeFileSync(file, JSON.stringify({ name, settings, units, logs, spans } satisfies RunningMesh), { mode: 0o600 });
@@ -104,7 +104,7 @@ async function inOneProcess(folder: string, env: Environment, signal: AbortSigna
   return { units: mesh.units, settings, logs, stop };
 }
 
-async function inEight(folder: string, env: Environment, signal: AbortSignal) {
+async function inProcesses(folder: string, env: Environment, signal: AbortSignal) {
   const settings = { ...env, PARLEY_DATA_DIR: join(folder, 'data') };
   const logFolder = join(folder, 'logs');
   const { units, stop } = await startProcesses({ settings, logFolder, signal });

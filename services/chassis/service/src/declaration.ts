@@ -8,7 +8,7 @@ export interface PublishedTopic extends TopicDeclaration {
 }
 
 /**
- * The declaration of a unit that keeps data: also what is needed to migrate its schema and create its topics, without its code. Its
+ * The declaration of a service: also what is needed to migrate its schema and create its topics, without its code. Its
  * name is also the name of its schema and of its consumer group.
  */
 export interface ServiceDeclaration<Name extends string = string, Config extends UnitConfig = UnitConfig>

@@ -82,7 +82,7 @@ export interface Service<
 }
 
 /**
- * Defines a unit that keeps data. Beside what `defineUnit` makes it has the database, the relay of its events, runners of its jobs, a
+ * Defines a unit with a subgraph, gRPC or data. Beside what `defineUnit` makes it has the database, the relay of its events, runners of its jobs, a
  * consumer, and servers with health, metrics and, in development, reflection. Parts start in this order and stop in reverse:
  * operators' port, clients, database, own parts, relay, runners, consumer, gRPC, subgraph.
  * @throws Error where declaration and definition contradict each other.
