@@ -54,20 +54,22 @@ export function provider(
   const secrets = key === undefined ? [] : [key, ...key.split(':')].filter((part) => part.length >= 4);
   const isOneModel = id === 'HOSTED_SMALL_MODEL';
 
-  const newModel = (modelId: string): ChosenModel => ({
-    ...tracedModel(
-      sdkModel(
-        { ...settings, ...limitsOf(settings, modelId, prices), providerId: id, modelId, origin, secrets },
-        async () => (await sdk)(checked(modelId)),
-        log,
+  function newModel(modelId: string): ChosenModel {
+    // Once for all calls, because a model of the SDK compiles its schemas when it is first used.
+    const languageModel = sdk.then((create) => create(checked(modelId)));
+    languageModel.catch(() => undefined); // each call reports it
+    const limits = limitsOf(settings, modelId, prices);
+    return {
+      ...tracedModel(
+        sdkModel({ ...settings, ...limits, providerId: id, modelId, origin, secrets }, () => languageModel, log),
       ),
-    ),
-    async acquireSlot(tenant, signal, { isDirect = false } = {}) {
-      signal.throwIfAborted();
-      const parties = { tenant, ...(isDirect && { direct: 'all', directOfTenant: tenant }) };
-      return { [Symbol.dispose]: await queue.enter(parties, () => signal) };
-    },
-  });
+      async acquireSlot(tenant, signal, { isDirect = false } = {}) {
+        signal.throwIfAborted();
+        const parties = { tenant, ...(isDirect && { direct: 'all', directOfTenant: tenant }) };
+        return { [Symbol.dispose]: await queue.enter(parties, () => signal) };
+      },
+    };
+  }
   const ownModel = newModel(settings.modelId);
   const others = new Map<string, ChosenModel>();
 
