@@ -38,10 +38,9 @@ export type ListedUnit<Name extends string = string, Config extends UnitConfig =
  * accepts requests only when all services are up. As processes they stop in waves, the last first: callers before the units they call.
  */
 export const waves = [
-  [
-    listed(identityDeclaration, async () => (await import('@parley/identity')).identity),
-    listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 }),
-  ],
+  [listed(identityDeclaration, async () => (await import('@parley/identity')).identity)],
+  // Stops before identity, where it settles what calls of models have cost.
+  [listed(agentDeclaration, async () => (await import('@parley/agent')).agent, { replicas: 2 })],
   [
     listed(evaluationDeclaration, async () => (await import('@parley/evaluation')).evaluation),
     listed(sessionDeclaration, async () => (await import('@parley/session')).session, { replicas: 2 }),
